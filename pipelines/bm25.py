@@ -1,0 +1,157 @@
+"""BM25 on Lucene, through Anserini's own classes: build an index, search it, score chosen documents."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.docstore import Docstore
+from pipelines.errors import HeedError
+from pipelines.jvm import anserini_version, cast, java, java_errors
+from pipelines.languages import Language
+from pipelines.made import Recipe, folder_as_made
+from pipelines.progress import bar, say
+from pipelines.trec import Run
+
+VERSION = 1  # raise when the index is built in another way
+K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
+FIELD = "contents"
+BATCH = 2_000  # documents handed to Java at once
+
+
+class Weights(NamedTuple):
+    """BM25's two parameters: term saturation and length normalisation."""
+
+    k1: float = K1
+    b: float = B
+
+
+def build(folder: Path, store: Docstore, language: Language, threads: int, vectors: bool = False) -> Path:
+    """The Lucene index of ``store``, used again if it was made from the same documents and settings.
+
+    ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents with
+    no text cannot be indexed and are counted on stderr.
+    """
+    recipe: Recipe = {
+        "index": VERSION,
+        "anserini": anserini_version(),
+        "language": language.short,
+        "documents": store.digest,
+        "vectors": vectors,
+    }
+    return folder_as_made(folder, recipe, lambda part: _build(part, store, recipe, threads))
+
+
+def _build(folder: Path, store: Docstore, recipe: Recipe, threads: int) -> None:
+    options = ["-input", "", "-collection", "JsonCollection", "-index", str(folder / "lucene")]
+    options += ["-language", recipe["language"], "-threads", str(threads)]
+    options += ["-storeDocvectors"] if recipe["vectors"] else []
+    indexed = 0
+    with java_errors(f"{folder}: indexing"):
+        indexer = java("io.anserini.index.SimpleIndexer")(options)
+        texts = bar(_with_text(store), store.count, "bm25 index", "documents")
+        for batch in iter(lambda: list(islice(texts, BATCH)), []):
+            added = indexer.addRawDocuments(batch)
+            if added != len(batch):
+                raise HeedError(f"{folder}: Lucene took {added} of {len(batch)} documents; run with --debug and report")
+            indexed += added
+        indexer.close()
+    if indexed < store.count:
+        say(f"bm25: {store.count - indexed} of {store.count} documents have no text and are not in the index")
+
+
+def _with_text(store: Docstore) -> Iterator[str]:
+    for document in store:
+        if document.contents().strip():
+            yield json.dumps({"id": document.docid, "contents": document.contents()}, ensure_ascii=False)
+
+
+class Searcher:
+    """An open index; thread-safe. Scores are Lucene's, rankings follow :mod:`pipelines.ranking`."""
+
+    def __init__(self, folder: Path, language: Language, weights: Weights = Weights()) -> None:
+        """Open the index that :func:`build` left in ``folder``."""
+        path = java("java.nio.file.Paths").get(str(folder / "lucene"))
+        with java_errors(f"{folder}: opening the index"):
+            directory = java("org.apache.lucene.store.FSDirectory").open(path)
+            reader = java("org.apache.lucene.index.DirectoryReader").open(directory)
+        searchers = java("org.apache.lucene.search.IndexSearcher")
+        searchers.setMaxClauseCount(1 << 20)  # a long instruction has more terms than Lucene's 1024
+        self.lucene = searchers(cast("org.apache.lucene.index.IndexReader", reader))
+        self.lucene.setSimilarity(java("org.apache.lucene.search.similarities.BM25Similarity")(*weights))
+        self.analyzer = _analyzer(language)
+        self._order = _score_then_docid_descending()
+
+    def search(self, queries: Mapping[str, str], depth: int, threads: int = 1) -> Run:
+        """The ``depth`` best documents of each query, ``qid -> docid -> score``."""
+        with ThreadPoolExecutor(threads) as pool:
+            found = pool.map(lambda text: self.hits(self.query(text), depth), queries.values())
+            return dict(zip(queries, bar(found, len(queries), "bm25", "topics"), strict=True))
+
+    def query(self, text: str) -> Any:
+        """The bag of words of ``text`` as Anserini builds it."""
+        generator = java("io.anserini.search.query.BagOfWordsQueryGenerator")()
+        return generator.buildQuery(FIELD, self.analyzer, text)
+
+    def hits(self, query: Any, depth: int) -> dict[str, float]:
+        """The ``depth`` best documents of a Lucene query, best first."""
+        with java_errors("searching"):
+            return read_hits(self.first_hits(query, depth))
+
+    def first_hits(self, query: Any, depth: int) -> Any:
+        """The same as Anserini's ``ScoredDocs``, which its rerankers take."""
+        found = self.lucene.search(query, depth, self._order, True)
+        return java("io.anserini.search.ScoredDocs").fromTopDocs(found, self.lucene)
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of ``text`` as the index holds them, repeats included."""
+        return list(java("io.anserini.analysis.AnalyzerUtils").analyze(self.analyzer, text))
+
+    def score(self, weighted: Mapping[str, float], among: "Among") -> dict[str, float]:
+        """BM25 of weighted terms for the documents of ``among`` only, with the whole collection's statistics.
+
+        Documents without any of the terms get 0.
+        """
+        scores = dict.fromkeys(among.docids, 0.0)
+        if not weighted or not scores:
+            return scores
+        occur = java("org.apache.lucene.search.BooleanClause$Occur")
+        builder = java("org.apache.lucene.search.BooleanQuery$Builder")()
+        builder.add(among.filter, occur.FILTER)
+        term, term_query = java("org.apache.lucene.index.Term"), java("org.apache.lucene.search.TermQuery")
+        boost = java("org.apache.lucene.search.BoostQuery")
+        for text, weight in weighted.items():
+            builder.add(boost(term_query(term(FIELD, text)), weight), occur.SHOULD)
+        scores.update(self.hits(builder.build(), len(scores)))
+        return scores
+
+
+class Among:
+    """Some documents of an index, as a Lucene filter made once and used for many queries."""
+
+    def __init__(self, docids: Sequence[str]) -> None:
+        """Make the filter for ``docids``."""
+        self.docids = docids
+        ids, ref = java("java.util.ArrayList")(), java("org.apache.lucene.util.BytesRef")
+        for docid in docids:
+            ids.add(ref(docid.encode()))
+        self.filter = java("org.apache.lucene.search.TermInSetQuery")("id", ids)
+
+
+def read_hits(found: Any) -> dict[str, float]:
+    """Anserini's ``ScoredDocs`` as docid -> score, handed over as two whole arrays."""
+    return dict(zip(found.docids, found.scores, strict=True))
+
+
+def _analyzer(language: Language) -> Any:
+    if language.short == "en":
+        return java("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
+    return java("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(language.short)
+
+
+def _score_then_docid_descending() -> Any:
+    """Heed's one order as a Lucene sort, so that even the cut at depth obeys it."""
+    field, types = java("org.apache.lucene.search.SortField"), java("org.apache.lucene.search.SortField$Type")
+    return java("org.apache.lucene.search.Sort")(field.FIELD_SCORE, field("id", types.STRING_VAL, True))

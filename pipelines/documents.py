@@ -1,0 +1,97 @@
+"""Documents from JSONL files, whatever their schema: NeuCLIR1, HC4, Patapsco, BEIR, Anserini."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.errors import HeedError
+from pipelines.files import read_lines
+
+ID_FIELDS = ("id", "_id", "docid", "doc_id")
+TEXT_FIELDS = ("text", "contents", "body")
+SUFFIXES = (".jsonl", ".jsonl.gz")
+
+
+class Document(NamedTuple):
+    """A document; ``title`` may be empty."""
+
+    docid: str
+    title: str
+    text: str
+
+    def contents(self) -> str:
+        """Title, newline, text: what Anserini's ``NeuClirCollection`` indexes; without a title the text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+class Line(NamedTuple):
+    """One line of a corpus file: the document, or the problem that was found instead."""
+
+    path: Path
+    line_no: int
+    document: Document | None
+    problem: str = ""
+
+
+def corpus_files(paths: list[Path]) -> list[Path]:
+    """The ``.jsonl`` and ``.jsonl.gz`` files that ``paths`` name, folders searched, sorted by name.
+
+    Raises :class:`HeedError` for a path that is missing or a folder that holds no such file.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(one for one in path.rglob("*") if one.name.endswith(SUFFIXES) and one.is_file())
+            if not inside:
+                raise HeedError(f"{path}: no .jsonl or .jsonl.gz file in this folder; --docs takes such files")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise HeedError(f"{path}: no such file or folder; --docs takes .jsonl[.gz] files, folders of them")
+    return found
+
+
+def read_corpus(files: list[Path]) -> Iterator[Line]:
+    """Every line of ``files`` that is not blank, as a document or a problem."""
+    for path in files:
+        for line_no, text in read_lines(path):
+            if text.strip():
+                yield _parse(path, line_no, text)
+
+
+def _parse(path: Path, line_no: int, text: str) -> Line:
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        return Line(path, line_no, None, f"not JSON ({error}); expected one JSON object a line")
+    if not isinstance(record, dict):
+        return Line(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
+    docid = _first(record, ID_FIELDS)
+    if isinstance(docid, int) and not isinstance(docid, bool):
+        docid = str(docid)
+    if not isinstance(docid, str) or docid.split() != [docid]:
+        return Line(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
+    body = _first(record, TEXT_FIELDS)
+    if not isinstance(body, str):
+        found = ", ".join(record) or "no field"
+        return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {found})")
+    title = record.get("title") or ""
+    if not isinstance(title, str):
+        return Line(path, line_no, None, f"title is {title!r}, expected a string")
+    if not _is_unicode(docid + title + body):
+        return Line(path, line_no, None, "holds half of a surrogate pair (a broken \\u escape); repair the text")
+    return Line(path, line_no, Document(docid, title, body))
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((record[name] for name in names if record.get(name) is not None), None)

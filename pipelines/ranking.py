@@ -1,0 +1,30 @@
+"""The one order of documents: score descending, then docid descending.
+
+This is trec_eval's rule (docids compared as strings, so that insertion order never matters).
+Cutting at a depth, pooling and the ranks inside measures all go through here.
+"""
+
+from collections.abc import Iterable, Mapping
+
+
+def ranked(scores: Mapping[str, float]) -> list[str]:
+    """The docids of one topic, best first."""
+    return [docid for docid, _ in sorted(scores.items(), key=_key, reverse=True)]
+
+
+def top(scores: Mapping[str, float], depth: int) -> dict[str, float]:
+    """The ``depth`` best documents of one topic with their scores, best first."""
+    return {docid: scores[docid] for docid in ranked(scores)[:depth]}
+
+
+def ranks(scores: Mapping[str, float], docids: Iterable[str]) -> list[int]:
+    """Rank, from 1, of each of ``docids``; one that is missing gets the list's length + 1.
+
+    The rank of a missing document follows FollowIR (mteb ``get_rank_from_dict``) and InfoSearch.
+    """
+    place = {docid: rank for rank, docid in enumerate(ranked(scores), 1)}
+    return [place.get(docid, len(place) + 1) for docid in docids]
+
+
+def _key(item: tuple[str, float]) -> tuple[float, str]:
+    return item[1], item[0]
