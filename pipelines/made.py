@@ -22,14 +22,14 @@ def folder_as_made(folder: Path, recipe: Recipe, build: Callable[[Path], None]) 
 
     ``build`` fills an empty folder; a failure leaves what stood there before.
     """
-    reason = _difference(folder / NOTE, recipe, lambda note: _sizes(folder) == note["files"])
+    reason = difference(folder / NOTE, recipe, lambda note: sizes(folder) == note["files"])
     if reason is None:
         say(f"{folder}: used again, inputs and settings are the same")
         return folder
     say(f"{folder}: {reason}")
     with finished_folder(folder) as part:
         build(part)
-        write_json(part / NOTE, {"recipe": recipe, "files": _sizes(part)})
+        write_json(part / NOTE, {"recipe": recipe, "files": sizes(part)})
     return folder
 
 
@@ -39,7 +39,7 @@ def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None]) -> bool:
     The note lies in ``.made/`` beside it and carries the file's digest.
     """
     note = path.parent / ".made" / f"{path.name}.json"
-    reason = _difference(note, recipe, lambda made: path.exists() and digest(path) == made["sha256"])
+    reason = difference(note, recipe, lambda made: path.exists() and digest(path) == made["sha256"])
     if reason is None:
         return True
     if note.exists():
@@ -50,7 +50,7 @@ def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None]) -> bool:
     return False
 
 
-def _difference(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:
+def difference(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:
     """None when the artifact of ``note`` can be used again, else why it is built."""
     if not note.exists():
         return "building"
@@ -80,7 +80,7 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-def _sizes(folder: Path) -> dict[str, int]:
+def sizes(folder: Path) -> dict[str, int]:
     """Size in bytes of every file under ``folder`` but the note; a cut or missing file shows at once."""
     found = (path for path in folder.rglob("*") if path.is_file() and path.name != NOTE)
     return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(found)}

@@ -2,7 +2,7 @@
 
 import gzip
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pipelines.errors import HeedError, fail
@@ -76,16 +76,23 @@ def read_run(path: Path) -> Run:
     return run
 
 
-def read_qrels(path: Path) -> Qrels:
+def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
     """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
 
-    Grades may be negative, or floats that equal an integer (``2.0``). Raises :class:`HeedError`
-    naming every bad line, and for an empty file.
+    Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
+    whose second column names another of NeuCLIR's languages are passed over (the official files
+    hold all three). Raises :class:`HeedError` naming every bad line, and for an empty file.
     """
+    return parse_qrels(read_lines(path), path, only_language)
+
+
+def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:
+    """The same for numbered lines that came out of ``path``."""
     qrels: Qrels = {}
     problems = []
+    passed_over = {"zho", "fas", "rus"} - {only_language} if only_language else set()
     beir = False
-    for line_no, line in read_lines(path):
+    for line_no, line in lines:
         if line_no == 1 and line.split("\t")[0] == "query-id":
             beir = True
             continue
@@ -95,6 +102,8 @@ def read_qrels(path: Path) -> Qrels:
         if len(fields) != (3 if beir else 4):
             form = "3 (query-id corpus-id score)" if beir else "4 (topic 0 docid grade)"
             problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected {form}")
+            continue
+        if fields[1] in passed_over and not beir:
             continue
         qid, docid, grade = fields[0], fields[-2], _number(fields[-1])
         if grade is None or not grade.is_integer():

@@ -1,0 +1,113 @@
+"""Dense search with FAISS: exact, HNSW or IVF-PQ, on the GPU where there is one."""
+
+import math
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.made import Recipe, folder_as_made
+from pipelines.ranking import top
+from pipelines.trec import Run
+from pipelines.vectors import SHARD, Vectors
+
+if TYPE_CHECKING:
+    from pipelines.vectors import Matrix
+
+KINDS = ("exact", "hnsw", "ivfpq")
+VERSION = 1  # raise when the index is built in another way
+SPARE = 64  # further candidates, so that rounding inside FAISS does not decide who is in the cut
+LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
+PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
+TRAIN = 200_000  # vectors that IVF-PQ learns from, at most
+
+
+class DenseIndex:
+    """Vectors of a collection behind a FAISS index; compared by inner product."""
+
+    def __init__(self, vectors: Vectors, index: Any) -> None:
+        """Search ``vectors`` through the FAISS ``index`` that :func:`open_index` made of them."""
+        self._vectors, self._index = vectors, index
+
+    def search(self, queries: Mapping[str, "Matrix"], depth: int) -> Run:
+        """The ``depth`` best documents for each query vector, shape ``(d,)``.
+
+        FAISS finds the candidates; their inner products are then computed again in float64, so
+        that scores do not depend on the kind of index, the batch or the number of threads.
+        """
+        import numpy as np
+
+        if not queries:
+            return {}
+        matrix = np.stack(list(queries.values()))
+        wanted = min(depth + SPARE, len(self._vectors.docids))
+        if hasattr(self._index, "hnsw"):
+            self._index.hnsw.efSearch = wanted  # a smaller effort would give back fewer documents
+        _, found = self._index.search(matrix, wanted)
+        return {qid: self._scored(matrix[row], found[row], depth) for row, qid in enumerate(queries)}
+
+    def _scored(self, query: "Matrix", found: Any, depth: int) -> dict[str, float]:
+        import numpy as np
+
+        numbers = np.sort(found[found >= 0])  # FAISS fills up with -1 where it finds too few
+        products = self._vectors.rows(numbers).astype(np.float64) * query.astype(np.float64)
+        docids = [self._vectors.docids[number] for number in numbers]
+        return top(dict(zip(docids, products.sum(axis=1).tolist(), strict=True)), depth)
+
+
+def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str) -> DenseIndex:
+    """A FAISS index of ``vectors``; ``recipe`` tells how they were made.
+
+    The exact index is filled from the shards in memory. HNSW and IVF-PQ are built once and kept in
+    ``folder``. The GPU is used if ``device`` is not cpu, and faiss-gpu and a GPU are there.
+    """
+    import faiss
+
+    if kind == "exact":
+        index = _exact(vectors)
+    else:
+        made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
+        folder_as_made(folder, made, lambda part: faiss.write_index(_build(vectors, kind), str(part / "faiss")))
+        index = faiss.read_index(str(folder / "faiss"))
+        if kind == "ivfpq":
+            index.nprobe = PROBES
+    gpus = faiss.get_num_gpus() if device != "cpu" and hasattr(faiss, "StandardGpuResources") else 0
+    if gpus and kind != "hnsw":  # FAISS has no HNSW on the GPU
+        index = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
+    return DenseIndex(vectors, index)
+
+
+def _settings(kind: str) -> Recipe:
+    return {"links": LINKS, "construction": EF_CONSTRUCTION} if kind == "hnsw" else {"bytes": BYTES, "bits": BITS}
+
+
+def _exact(vectors: Vectors) -> Any:
+    import faiss
+
+    parts = vectors.parts()
+    first = next(parts)
+    index = faiss.IndexFlatIP(first.shape[1])
+    index.add(first)
+    for part in parts:
+        index.add(part)
+    return index
+
+
+def _build(vectors: Vectors, kind: str) -> Any:
+    import faiss
+    import numpy as np
+
+    dimensions = next(vectors.parts()).shape[1]
+    if kind == "hnsw":
+        index = faiss.IndexHNSWFlat(dimensions, LINKS, faiss.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = EF_CONSTRUCTION
+    else:
+        learn = np.concatenate(list(islice(vectors.parts(), TRAIN // SHARD)))
+        lists = max(1, min(4 * math.isqrt(len(vectors.docids)), len(learn) // 39))  # FAISS asks for 39 a list
+        code = math.gcd(dimensions, BYTES)
+        bits = min(BITS, max(1, int(math.log2(max(2, len(learn) // 39)))))
+        index = faiss.IndexIVFPQ(faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT)
+        index.train(learn)
+    for part in vectors.parts():
+        index.add(part)
+    return index

@@ -1,0 +1,187 @@
+"""The path that every collection command takes: index, search, pool, rerank, measure, write."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.bm25 import Weights
+from pipelines.docstore import Docstore, open_docstore
+from pipelines.documents import corpus_files
+from pipelines.errors import HeedError, fail
+from pipelines.files import digest_json, locked, write_json
+from pipelines.languages import Language
+from pipelines.made import Recipe, file_as_made
+from pipelines.manifest import write_manifest
+from pipelines.pool import pool, write_pool
+from pipelines.progress import say, timed, timings
+from pipelines.rerank import Reranker, rerank
+from pipelines.rerankers import reranker
+from pipelines.retrievers import Retriever, Shelf, retriever
+from pipelines.summary import Row, summarise
+from pipelines.topics import Topic, conditions_of, under
+from pipelines.trec import Qrels, Run, read_run, write_run
+
+VERSION = 1  # raise when runs are made in another way
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What is searched and judged; ``qrels`` by condition, ``candidates`` the published lists by qid."""
+
+    name: str
+    subset: str
+    shelf: str
+    language: Language
+    documents: list[Path]
+    topics: list[Topic]
+    qrels: dict[str, Qrels]
+    candidates: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How it is searched, and where results go."""
+
+    retrievers: list[str]
+    rerankers: list[str]
+    conditions: list[str]
+    depth: int
+    weights: Weights
+    faiss: str
+    device: str
+    threads: int
+    published_pool: bool
+    indexes: Path
+    out: Path
+
+
+def run(collection: Collection, settings: Settings) -> list[Row]:
+    """Run the whole path and give back the summary's rows.
+
+    Leaves run files, ``pool.jsonl``, ``summary.json``, ``manifest.yml`` and ``timings.json`` in
+    ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
+    is used again.
+    """
+    folder = settings.out / collection.name / collection.subset
+    indexes = settings.indexes / collection.name / collection.shelf
+    with locked(folder), locked(indexes):
+        with timed("documents"):
+            store = open_docstore(indexes / "documents", corpus_files(collection.documents))
+        _tell_unknown(collection, store)
+        shelf = Shelf(
+            indexes, store, collection.language, settings.weights, settings.faiss, settings.device, settings.threads
+        )
+        retrievers = [retriever(name, shelf) for name in settings.retrievers]
+        rerankers = [reranker(name, shelf) for name in settings.rerankers]
+        _refuse_same_names([*retrievers, *rerankers])
+        conditions = conditions_of(collection.topics, settings.conditions)
+        step = _Step(folder, collection.topics, settings)
+        runs = {(one.name, name): step.search(one, name) for one in retrievers for name in conditions}
+        pooled = _pool(collection, settings, store, list(runs.values()))
+        write_pool(folder / "pool.jsonl", pooled)
+        runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
+        qids = {name: {topic.qid for topic in under(collection.topics, name)} for name in conditions}
+        with timed("measures"):
+            rows = summarise(runs, collection.qrels, qids)
+        _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in [*retrievers, *rerankers]})
+    return rows
+
+
+class _Step:
+    """Makes one run file at a time, or finds it made."""
+
+    def __init__(self, folder: Path, topics: Sequence[Topic], settings: Settings) -> None:
+        self._folder, self._topics, self._settings = folder, topics, settings
+
+    def search(self, system: Retriever, condition: str) -> Run:
+        topics = under(self._topics, condition)
+        recipe: Recipe = {"system": system.recipe, "depth": self._settings.depth}
+        return self._made(
+            system.name, condition, recipe, lambda: system.search(topics, condition, self._settings.depth)
+        )
+
+    def rescore(self, system: Reranker, condition: str, pooled: Mapping[str, list[str]]) -> Run:
+        topics = under(self._topics, condition)
+        journal = self._folder / ".made" / f"{system.name}.{condition}.partial"
+        recipe: Recipe = {"system": system.recipe, "pool": digest_json(pooled)}
+        found = self._made(system.name, condition, recipe, lambda: rerank(system, topics, condition, pooled, journal))
+        journal.unlink(missing_ok=True)
+        return found
+
+    def _made(self, name: str, condition: str, recipe: Recipe, make: Callable[[], Run]) -> Run:
+        path = self._folder / f"{name}.{condition}.run"
+        recipe |= {"run": VERSION, "condition": condition, "topics": digest_json(under(self._topics, condition))}
+        tag = f"{name}-{condition}".replace("+", "-").replace(".", "-")
+
+        def build() -> None:
+            found = make()
+            _tell_empty(f"{name}.{condition}", found, under(self._topics, condition))
+            write_run(path, {qid: scores for qid, scores in found.items() if scores}, tag)
+
+        with timed("run", f"{name}.{condition}"):
+            again = file_as_made(path, recipe, build)
+            if again:
+                say(f"{path}: used again")
+            return read_run(path) if path.stat().st_size else {}
+
+
+def _pool(collection: Collection, settings: Settings, store: Docstore, runs: list[Run]) -> dict[str, list[str]]:
+    if not settings.published_pool:
+        pooled = pool(runs, settings.depth, settings.depth)
+        return {topic.qid: pooled.get(topic.qid, []) for topic in collection.topics}
+    fail([] if collection.candidates else ["--pool published: these topics come without candidate lists"])
+    pooled = {}
+    for topic in collection.topics:
+        listed = collection.candidates.get(topic.qid, [])
+        absent = set(store.missing(listed))
+        if absent:
+            say(f"topic {topic.qid}: {len(absent)} of {len(listed)} candidates are not in the collection, left out")
+        pooled[topic.qid] = [docid for docid in listed if docid not in absent]
+    return pooled
+
+
+def _tell_unknown(collection: Collection, store: Docstore) -> None:
+    """Count and list judgements of topics or documents that are not here; they are not fatal."""
+    known = {topic.qid for topic in collection.topics}
+    for condition, qrels in collection.qrels.items():
+        absent = sorted(qrels.keys() - known)
+        if absent:
+            say(f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {_brief(absent)}")
+        judged = sorted({docid for qid in qrels.keys() & known for docid in qrels[qid]})
+        missing = store.missing(judged)
+        if missing:
+            counted = f"{len(missing)} of {len(judged)} judged documents"
+            say(f"qrels ({condition}): {counted} are not in the collection: {_brief(missing)}")
+        if qrels and not qrels.keys() & known:
+            raise HeedError(f"qrels ({condition}): no topic of it is among the {len(known)} topics; are the ids the same?")
+
+
+def _brief(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+
+
+def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
+    empty = [topic.qid for topic in topics if not found.get(topic.qid)]
+    if empty:
+        say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {_brief(empty)}")
+
+
+def _refuse_same_names(systems: Sequence[Retriever | Reranker]) -> None:
+    names = [system.name for system in systems]
+    fail(f"system {name}: named twice, its run files would overwrite each other; name each once" for name in names
+         if names.count(name) > 1)
+
+
+def _write_results(
+    folder: Path, collection: Collection, settings: Settings, rows: list[Row], methods: dict[str, Recipe]
+) -> None:
+    head = {"collection": collection.name, "subset": collection.subset}
+    write_json(folder / "summary.json", {**head, "rows": rows})
+    data: Recipe = {
+        "name": f"{collection.name}/{collection.subset}",
+        "topics": digest_json(collection.topics),
+        "qrels": {condition: digest_json(qrels) for condition, qrels in collection.qrels.items()},
+    }
+    kept = ("retrievers", "rerankers", "conditions", "depth", "faiss", "published_pool")
+    write_manifest(folder / "manifest.yml", data, methods, {name: getattr(settings, name) for name in kept})
+    write_json(folder / "timings.json", timings)

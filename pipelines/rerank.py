@@ -1,0 +1,85 @@
+"""Rescore a pool under one condition, topic by topic, so that a kill costs one topic at most."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pipelines.errors import HeedError, fail
+from pipelines.files import digest_json
+from pipelines.made import Recipe
+from pipelines.progress import bar, say
+from pipelines.topics import Topic
+from pipelines.trec import Run
+
+
+class Reranker(Protocol):
+    """Scores documents for a topic under a condition; higher is better."""
+
+    @property
+    def name(self) -> str:
+        """What runs of this reranker are called."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Everything that decides its scores."""
+
+    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
+        """One finite score for each of ``docids``, in their order."""
+
+
+def rerank(
+    reranker: Reranker, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]], journal: Path
+) -> Run:
+    """The pool of each topic rescored under ``condition``.
+
+    ``journal`` collects the scores of every finished topic; a run that was killed goes on from
+    it if the reranker, the topics and the pool are the same.
+    """
+    key = digest_json([reranker.recipe, condition, topics, pooled])
+    run = _read_journal(journal, key)
+    if run:
+        say(f"{reranker.name}.{condition}: {len(run)} of {len(topics)} topics are done already")
+    todo = [topic for topic in topics if topic.qid not in run]
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    with journal.open("a" if run else "w", encoding="utf-8") as stream:
+        if not run:
+            stream.write(json.dumps({"key": key}) + "\n")
+        for topic in bar(todo, len(todo), f"{reranker.name}.{condition}", "topics"):
+            docids = pooled.get(topic.qid, [])
+            scores = [float(score) for score in reranker.score(topic, condition, docids)]
+            fail(_not_finite(reranker.name, topic.qid, docids, scores))
+            run[topic.qid] = dict(zip(docids, scores, strict=True))
+            stream.write(json.dumps({"qid": topic.qid, "scores": run[topic.qid]}) + "\n")
+            stream.flush()
+    return {topic.qid: run[topic.qid] for topic in topics if run[topic.qid]}
+
+
+def _read_journal(journal: Path, key: str) -> Run:
+    """The finished topics; a last line that was cut by a kill is dropped from the file too."""
+    if not journal.exists():
+        return {}
+    lines = journal.read_bytes().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith(b"\n")]
+    try:
+        head, *rest = [json.loads(line) for line in whole]
+        if head["key"] != key:
+            return {}
+        run = {record["qid"]: record["scores"] for record in rest}
+    except (ValueError, KeyError, TypeError):
+        return {}
+    if len(whole) < len(lines):
+        with journal.open("r+b") as stream:
+            stream.truncate(sum(map(len, whole)))
+    return run
+
+
+def _not_finite(name: str, qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
+    if len(scores) != len(docids):
+        raise HeedError(f"{name}: topic {qid}: {len(scores)} scores for {len(docids)} documents")
+    return [
+        f"{name}: topic {qid}, document {docid}: score {score}, expected a finite number (half precision overflow?)"
+        for docid, score in zip(docids, scores, strict=True)
+        if not math.isfinite(score)
+    ]

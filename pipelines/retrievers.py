@@ -1,0 +1,120 @@
+"""First-stage systems by name: ``bm25``, ``bm25+rm3``, ``bm25+rocchio``, ``lsa``, or an encoder."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from pipelines import bm25
+from pipelines.bm25 import Searcher, Weights
+from pipelines.dense import DenseIndex, open_index
+from pipelines.docstore import Docstore
+from pipelines.encoders import SentenceEncoder
+from pipelines.feedback import FEEDBACK, search_with_feedback
+from pipelines.jvm import anserini_version
+from pipelines.languages import Language
+from pipelines.lsa import SETTINGS as LSA_SETTINGS
+from pipelines.lsa import build_lsa
+from pipelines.made import Recipe
+from pipelines.models import model
+from pipelines.topics import Topic
+from pipelines.trec import Run
+from pipelines.vectors import Encoder, embed
+
+BUILT_IN = ("bm25", *(f"bm25+{method}" for method in FEEDBACK), "lsa")
+
+
+class Shelf(NamedTuple):
+    """Where a collection's indexes lie and how they are searched."""
+
+    folder: Path
+    store: Docstore
+    language: Language
+    weights: Weights
+    faiss: str
+    device: str
+    threads: int
+
+
+class Retriever(Protocol):
+    """Finds documents for topics under a condition."""
+
+    @property
+    def name(self) -> str:
+        """What its runs are called."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Everything that decides its runs."""
+
+    def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
+        """The ``depth`` best documents of each topic."""
+
+
+def retriever(name: str, shelf: Shelf) -> Retriever:
+    """The system called ``name``; :class:`pipelines.errors.HeedError` if there is none."""
+    if name in BUILT_IN and name != "lsa":
+        return Bm25(name, shelf)
+    return Dense(None if name == "lsa" else SentenceEncoder(model(name), shelf.device), shelf)
+
+
+class Bm25:
+    """BM25, with feedback where the name says so."""
+
+    def __init__(self, name: str, shelf: Shelf) -> None:
+        """Nothing is built or started before the first search."""
+        self.name, self._shelf = name, shelf
+        self._feedback = name.partition("+")[2]
+        self.recipe: Recipe = {
+            "system": name,
+            "anserini": anserini_version(),
+            "language": shelf.language.short,
+            "documents": shelf.store.digest,
+            **shelf.weights._asdict(),
+        }
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The open index, built first if need be."""
+        shelf = self._shelf
+        folder = shelf.folder / ("bm25-vectors" if self._feedback else "bm25")
+        bm25.build(folder, shelf.store, shelf.language, shelf.threads, vectors=bool(self._feedback))
+        return Searcher(folder, shelf.language, shelf.weights)
+
+    def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
+        """The ``depth`` best documents of each topic."""
+        texts = {topic.qid: topic.text(condition) for topic in topics}
+        if self._feedback:
+            return search_with_feedback(self.searcher, texts, depth, self._feedback)
+        return self.searcher.search(texts, depth, self._shelf.threads)
+
+
+class Dense:
+    """An encoder's vectors behind FAISS."""
+
+    def __init__(self, encoder: SentenceEncoder | None, shelf: Shelf) -> None:
+        """Search with ``encoder``, or with LSA if it is None."""
+        self._loaded, self._shelf = encoder, shelf
+        self.name = encoder.name if encoder else "lsa"
+        self.recipe: Recipe = {
+            "system": encoder.recipe if encoder else LSA_SETTINGS,
+            "documents": shelf.store.digest,
+            "faiss": shelf.faiss,
+        }
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return self._loaded or build_lsa(self._shelf.folder / "lsa" / "model", self._shelf.store)
+
+    def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
+        """The ``depth`` best documents of each topic."""
+        pairs = [(topic.query, topic.instructions.get(condition, "")) for topic in topics]
+        vectors = self._encoder.queries(pairs) if pairs else []
+        queries = {topic.qid: vector for topic, vector in zip(topics, vectors, strict=True)}
+        return self._index.search(queries, depth)
+
+    @cached_property
+    def _index(self) -> DenseIndex:
+        shelf, folder = self._shelf, self._shelf.folder / self.name
+        vectors = embed(folder / "vectors", shelf.store, self._encoder)
+        return open_index(folder / shelf.faiss, vectors, self.recipe, shelf.faiss, shelf.device)

@@ -1,0 +1,121 @@
+"""Topics: a query, and the instruction that goes with it under each condition."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.errors import HeedError, fail
+from pipelines.files import read_lines
+
+INSTRUCTED = ("original", "changed", "reversed")  # conditions that carry an instruction
+CONDITIONS = ("query", *INSTRUCTED)
+FIELDS = ("title", "description", "both")
+
+
+class Topic(NamedTuple):
+    """A topic as a system sees it; ``instructions`` holds those of original, changed, reversed it has."""
+
+    qid: str
+    lang: str
+    query: str
+    instructions: dict[str, str]
+
+    def text(self, condition: str) -> str:
+        """What a system without a prompt of its own is given: the query, a space, the instruction.
+
+        The order and the separator are MTEB's and FollowIR's.
+        """
+        return self.query if condition == "query" else f"{self.query} {self.instructions[condition]}"
+
+
+def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
+    """Topics in Heed's own form, those in language ``lang`` where the lines name one.
+
+    Raises :class:`HeedError` naming each line that lacks ``qid`` or the text that ``fields`` asks
+    for, or that repeats a qid.
+    """
+    topics: dict[str, Topic] = {}
+    problems = []
+    for line_no, record in read_objects(path):
+        if record.get("lang", lang) != lang:
+            continue
+        qid, query = record.get("qid"), query_text(record.get("query"), record.get("description"), fields)
+        instructions = record.get("instructions") or {}
+        if not isinstance(qid, str) or qid.split() != [qid]:
+            problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word in quotes")
+        elif not query:
+            problems.append(f"{path}, line {line_no}: topic {qid} has no {missing_field(fields)}")
+        elif qid in topics:
+            problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
+        elif not isinstance(instructions, dict) or set(instructions) - set(INSTRUCTED):
+            problems.append(f"{path}, line {line_no}: instructions must be an object with {', '.join(INSTRUCTED)}")
+        else:
+            told = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
+            topics[qid] = Topic(qid, lang, query, told)
+    fail(problems)
+    return list(topics.values())
+
+
+def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
+    """Topics from ``qid<TAB>query`` lines; they carry no instruction."""
+    topics: dict[str, Topic] = {}
+    problems = []
+    for line_no, line in read_lines(path):
+        if not line.strip():
+            continue
+        qid, tab, query = (part.strip() for part in line.partition("\t"))
+        if not qid or not query:
+            problems.append(f"{path}, line {line_no}: expected qid, a tab, and the query (found {line[:60]!r})")
+        elif qid in topics:
+            problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
+        topics[qid] = Topic(qid, lang, query, {})
+    fail(problems)
+    return list(topics.values())
+
+
+def read_objects(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Yield ``(line number, JSON object)`` for each line that is not blank; :class:`HeedError` for another."""
+    for line_no, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise HeedError(f"{path}, line {line_no}: not JSON ({error}); expected one object a line") from error
+        if not isinstance(record, dict):
+            raise HeedError(f"{path}, line {line_no}: found {type(record).__name__}, expected a JSON object")
+        yield line_no, record
+
+
+def query_text(title: Any, description: Any, fields: str) -> str:
+    """The query made of title, description or both (title first), empty if what is asked for is missing."""
+    parts = {"title": [title], "description": [description], "both": [title, description]}[fields]
+    if not all(isinstance(part, str) and part.strip() for part in parts):
+        return ""
+    return " ".join(part.strip() for part in parts)
+
+
+def missing_field(fields: str) -> str:
+    """What to call the missing text in an error."""
+    return {"title": "title (query)", "description": "description", "both": "title and description"}[fields]
+
+
+def conditions_of(topics: Sequence[Topic], asked: Sequence[str]) -> list[str]:
+    """The conditions to run: those ``asked`` for, or ``query`` and every one that some topic carries.
+
+    Raises :class:`HeedError` if no topic carries an instruction for a condition that was asked for.
+    """
+    carried = {"query"}.union(*(topic.instructions for topic in topics))
+    fail(
+        f"--condition {name}: none of the {len(topics)} topics carries an instruction for it; they carry "
+        + ", ".join(one for one in CONDITIONS if one in carried)
+        for name in asked
+        if name not in carried
+    )
+    return [name for name in CONDITIONS if name in (asked or carried)]
+
+
+def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
+    """The topics that can be put to a system under ``condition``."""
+    return [topic for topic in topics if condition == "query" or condition in topic.instructions]
