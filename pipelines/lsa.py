@@ -1,6 +1,6 @@
 """Latent semantic analysis of character n-grams: a dense baseline for any language, with no download.
 
-Deerwester et al. (1990) on tf-idf of n-grams inside words, by scikit-learn's randomised SVD. It is
+Deerwester et al. (1990) on tf-idf of n-grams inside words, by scikit-learn's truncated SVD. It is
 computed from the collection itself.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SETTINGS: Recipe = {
     "lsa": 1,  # raise when the model changes
     "ngrams": [2, 4],
-    "features": 2**18,
+    "features": 2**16,
     "dimensions": 256,
     "characters": 4_000,  # of a document that are read
     "sample": 20_000,  # documents that the model is computed from
@@ -55,7 +55,7 @@ class Lsa:
         from sklearn.preprocessing import normalize
 
         weighted = normalize(_counts(texts).multiply(self._idf).tocsr())
-        projected: Matrix = normalize(weighted @ self._components.T).astype(np.float32)
+        projected: Matrix = normalize(weighted @ self._components.T).astype(np.float32, copy=False)
         return projected
 
 
@@ -75,12 +75,14 @@ def _fit(target: Path, store: Docstore) -> None:
     counts = _counts([_text(document) for document in _sample(store)])
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
     idf = np.log((1 + counts.shape[0]) / (1 + containing)) + 1  # scikit-learn's smooth idf
-    dimensions = min(SETTINGS["dimensions"], counts.shape[0])
-    svd = TruncatedSVD(dimensions, random_state=SETTINGS["seed"])
+    # ARPACK works on the smaller side, the documents; it needs fewer dimensions than documents
+    dimensions = max(1, min(SETTINGS["dimensions"], counts.shape[0] - 1))
+    algorithm = "arpack" if counts.shape[0] > 1 else "randomized"
+    svd = TruncatedSVD(dimensions, algorithm=algorithm, random_state=SETTINGS["seed"])
     with threadpool_limits(1):  # sums in another order would give other last bits on another machine
         svd.fit(normalize(counts.multiply(idf).tocsr()))
     with finished(target) as stream:
-        np.savez(stream, idf=idf, components=svd.components_)
+        np.savez(stream, idf=idf.astype(np.float32), components=svd.components_.astype(np.float32))
 
 
 def _sample(store: Docstore) -> list[Document]:
