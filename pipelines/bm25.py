@@ -71,7 +71,7 @@ def _with_text(store: Docstore) -> Iterator[str]:
 class Searcher:
     """An open index; thread-safe. Scores are Lucene's, rankings follow :mod:`pipelines.ranking`."""
 
-    def __init__(self, folder: Path, language: Language, weights: Weights = Weights()) -> None:
+    def __init__(self, folder: Path, language: Language, weights: Weights) -> None:
         """Open the index that :func:`build` left in ``folder``."""
         path = java("java.nio.file.Paths").get(str(folder / "lucene"))
         with java_errors(f"{folder}: opening the index"):

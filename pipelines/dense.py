@@ -1,7 +1,7 @@
 """Dense search with FAISS: exact, HNSW or IVF-PQ, on the GPU where there is one."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,22 +29,17 @@ class DenseIndex:
         """Search ``vectors`` through the FAISS ``index`` that :func:`open_index` made of them."""
         self._vectors, self._index = vectors, index
 
-    def search(self, queries: Mapping[str, "Matrix"], depth: int) -> Run:
-        """The ``depth`` best documents for each query vector, shape ``(d,)``.
+    def search(self, qids: Sequence[str], queries: "Matrix", depth: int) -> Run:
+        """The ``depth`` best documents for each row of ``queries``, shape ``(len(qids), d)``.
 
         FAISS finds the candidates; their inner products are then computed again in float64, so
         that scores do not depend on the kind of index, the batch or the number of threads.
         """
-        import numpy as np
-
-        if not queries:
-            return {}
-        matrix = np.stack(list(queries.values()))
         wanted = min(depth + SPARE, len(self._vectors.docids))
         if hasattr(self._index, "hnsw"):
             self._index.hnsw.efSearch = wanted  # a smaller effort would give back fewer documents
-        _, found = self._index.search(matrix, wanted)
-        return {qid: self._scored(matrix[row], found[row], depth) for row, qid in enumerate(queries)}
+        _, found = self._index.search(queries, wanted)
+        return {qid: self._scored(queries[row], found[row], depth) for row, qid in enumerate(qids)}
 
     def _scored(self, query: "Matrix", found: Any, depth: int) -> dict[str, float]:
         import numpy as np
@@ -63,6 +58,7 @@ def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device
     """
     import faiss
 
+    index: Any
     if kind == "exact":
         index = _exact(vectors)
     else:
@@ -98,6 +94,7 @@ def _build(vectors: Vectors, kind: str) -> Any:
     import numpy as np
 
     dimensions = next(vectors.parts()).shape[1]
+    index: Any
     if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dimensions, LINKS, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = EF_CONSTRUCTION
@@ -106,7 +103,9 @@ def _build(vectors: Vectors, kind: str) -> Any:
         lists = max(1, min(4 * math.isqrt(len(vectors.docids)), len(learn) // 39))  # FAISS asks for 39 a list
         code = math.gcd(dimensions, BYTES)
         bits = min(BITS, max(1, int(math.log2(max(2, len(learn) // 39)))))
-        index = faiss.IndexIVFPQ(faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT)
+        index = faiss.IndexIVFPQ(
+            faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT
+        )
         index.train(learn)
     for part in vectors.parts():
         index.add(part)

@@ -37,8 +37,8 @@ class SentenceEncoder:
         folder = str(local_copy(self._model))
         try:
             if self._model.pooling is None:
-                options = {"model_kwargs": {"use_safetensors": True}}
-                encoder = SentenceTransformer(folder, device=self._device, **options)
+                safe = {"use_safetensors": True}
+                encoder = SentenceTransformer(folder, device=self._device, model_kwargs=safe)
             else:
                 encoder = SentenceTransformer(modules=_modules(self._model, folder), device=self._device)
         except (OSError, ValueError, RuntimeError) as error:

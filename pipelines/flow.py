@@ -73,7 +73,8 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         )
         retrievers = [retriever(name, shelf) for name in settings.retrievers]
         rerankers = [reranker(name, shelf) for name in settings.rerankers]
-        _refuse_same_names([*retrievers, *rerankers])
+        systems: list[Retriever | Reranker] = [*retrievers, *rerankers]
+        _refuse_same_names([system.name for system in systems])
         conditions = conditions_of(collection.topics, settings.conditions)
         step = _Step(folder, collection.topics, settings)
         runs = {(one.name, name): step.search(one, name) for one in retrievers for name in conditions}
@@ -83,7 +84,7 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         qids = {name: {topic.qid for topic in under(collection.topics, name)} for name in conditions}
         with timed("measures"):
             rows = summarise(runs, collection.qrels, qids)
-        _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in [*retrievers, *rerankers]})
+        _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in systems})
     return rows
 
 
@@ -153,7 +154,9 @@ def _tell_unknown(collection: Collection, store: Docstore) -> None:
             counted = f"{len(missing)} of {len(judged)} judged documents"
             say(f"qrels ({condition}): {counted} are not in the collection: {_brief(missing)}")
         if qrels and not qrels.keys() & known:
-            raise HeedError(f"qrels ({condition}): no topic of it is among the {len(known)} topics; are the ids the same?")
+            raise HeedError(
+                f"qrels ({condition}): no topic of it is among the {len(known)} topics; are the ids the same?"
+            )
 
 
 def _brief(ids: Sequence[str]) -> str:
@@ -166,10 +169,9 @@ def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
         say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {_brief(empty)}")
 
 
-def _refuse_same_names(systems: Sequence[Retriever | Reranker]) -> None:
-    names = [system.name for system in systems]
-    fail(f"system {name}: named twice, its run files would overwrite each other; name each once" for name in names
-         if names.count(name) > 1)
+def _refuse_same_names(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    fail(f"system {name}: named twice, one run would overwrite the other; name it once" for name in twice)
 
 
 def _write_results(

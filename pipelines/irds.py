@@ -93,7 +93,9 @@ def _fetched(source: str, key: str) -> Path:
     try:
         return Path(DownloadConfig.context(source, place)[key].path())
     except KeyError as error:
-        raise HeedError(f"{source}: ir_datasets knows no {key}; expected trec-2022, trec-2023, dev, test or train") from error
+        raise HeedError(
+            f"{source}: ir_datasets knows no {key}; expected trec-2022, trec-2023, dev, test or train"
+        ) from error
     except (OSError, RuntimeError) as error:
         raise HeedError(
             f"{source} {key}: cannot be fetched ({error}); fetch it on a machine with a network and copy {place} here"

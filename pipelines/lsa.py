@@ -87,7 +87,7 @@ def _fit(target: Path, store: Docstore) -> None:
 
 def _sample(store: Docstore) -> list[Document]:
     """All documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
-    size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])
+    size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])  # noqa: S311 (a sample, no secret)
     kept: list[Document] = []
     for seen, document in enumerate(store):
         if len(kept) < size:

@@ -11,7 +11,7 @@ from pipelines.files import digest
 from pipelines.made import Recipe
 
 DATA = Path(__file__).with_name("models.json")
-FETCHED = ("*.json", "*.safetensors", "*.txt", "*.model")  # never pickled weights or code
+FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model"]  # never pickled weights or code
 POOLINGS = ("mean", "cls", "lasttoken", "max")
 _extra: dict[str, "Model"] = {}
 

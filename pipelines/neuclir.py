@@ -12,12 +12,41 @@ def parser() -> argparse.ArgumentParser:
     """The command line of ``python -m pipelines.neuclir``."""
     made = argparse.ArgumentParser(prog="python -m pipelines.neuclir", description=__doc__)
     made.add_argument("--lang", required=True, metavar="LANG", help="language of the documents: zho, fas or rus")
-    made.add_argument("--collection", choices=("auto", "sample", "neuclir1", "hc4"), default="auto", help="auto: the real collection where its documents are on this machine, else the sample")
-    made.add_argument("--year", action="append", choices=("2022", "2023"), help="NeuCLIR topics of this year; repeatable (default 2022)")
-    made.add_argument("--query-lang", choices=("native", "eng"), default="native", help="queries in the documents' language (default) or English")
-    made.add_argument("--translation", choices=("human", "machine"), help="take only this translation (default: human where there is one)")
-    made.add_argument("--docs-lang", choices=("native", "eng"), default="native", help="documents as they are (default) or machine-translated to English")
-    made.add_argument("--fields", choices=("title", "description", "both"), default="title", help="which text of a topic is the query (default title)")
+    made.add_argument(
+        "--collection",
+        choices=("auto", "sample", "neuclir1", "hc4"),
+        default="auto",
+        help="auto: the real collection where its documents are on this machine, else the sample",
+    )
+    made.add_argument(
+        "--year",
+        action="append",
+        choices=("2022", "2023"),
+        help="NeuCLIR topics of this year; repeatable (default 2022)",
+    )
+    made.add_argument(
+        "--query-lang",
+        choices=("native", "eng"),
+        default="native",
+        help="queries in the documents' language (default) or English",
+    )
+    made.add_argument(
+        "--translation",
+        choices=("human", "machine"),
+        help="take only this translation (default: human where there is one)",
+    )
+    made.add_argument(
+        "--docs-lang",
+        choices=("native", "eng"),
+        default="native",
+        help="documents as they are (default) or machine-translated to English",
+    )
+    made.add_argument(
+        "--fields",
+        choices=("title", "description", "both"),
+        default="title",
+        help="which text of a topic is the query (default title)",
+    )
     collection_options(made)
     return made
 
@@ -61,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
     )
     rows = run(collection, settings)
     print(table(rows, f"{collection.name} {collection.subset}: {len(collection.topics)} topics, values ×100"))
-    say(f"runs, pool.jsonl, summary.json, manifest.yml, timings.json: {options.out / collection.name / collection.subset}/")
+    say(f"{options.out / collection.name / collection.subset}/: runs, pool, summary.json, manifest.yml, timings.json")
     if options.json:
         write_json(options.json, {"collection": collection.name, "subset": collection.subset, "rows": rows})
 

@@ -15,25 +15,60 @@ CONDITIONS = ("query", "original", "changed", "reversed")
 def collection_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that the four collection commands share."""
     data = parser.add_argument_group("data")
-    data.add_argument("--docs", nargs="+", metavar="PATH", help="documents: .jsonl[.gz], folders of them, or an ir_datasets id")
+    data.add_argument(
+        "--docs", nargs="+", metavar="PATH", help="documents: .jsonl[.gz], folders of them, or an ir_datasets id"
+    )
     data.add_argument("--topics", metavar="PATH", help="topics; the format is recognised")
-    data.add_argument("--topics-format", choices=("heed", "neuclir", "tsv", "mfollowir"), help="read the topics as this format")
+    data.add_argument(
+        "--topics-format", choices=("heed", "neuclir", "tsv", "mfollowir"), help="read the topics as this format"
+    )
     data.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for query and original")
     data.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for changed")
     data.add_argument("--reversed-qrels", type=Path, metavar="PATH", help="judgements for reversed")
     systems = parser.add_argument_group("systems")
-    systems.add_argument("--retriever", action="append", metavar="NAME", help="bm25, bm25+rm3, bm25+rocchio, lsa, or a sentence-transformers model by path or hub id; repeatable (default: bm25 and lsa)")
-    systems.add_argument("--reranker", action="append", metavar="NAME", help="polarity, or a CrossEncoder by path or hub id; repeatable (default: polarity)")
-    systems.add_argument("--models", type=Path, metavar="FILE", help="JSON with templates, pooling and lengths of further models")
-    systems.add_argument("--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)")
-    systems.add_argument("--depth", type=_positive, default=1000, metavar="N", help="documents a topic in runs and pool (default 1000)")
-    systems.add_argument("--pool", choices=("retrieved", "published"), default="retrieved", help="rescore what the retrievers found, or the candidate lists that came with the topics")
+    systems.add_argument(
+        "--retriever",
+        action="append",
+        metavar="NAME",
+        help="bm25, bm25+rm3, bm25+rocchio, lsa, or an encoder by path or hub id; repeatable (default: bm25, lsa)",
+    )
+    systems.add_argument(
+        "--reranker",
+        action="append",
+        metavar="NAME",
+        help="polarity, or a CrossEncoder by path or hub id; repeatable (default: polarity)",
+    )
+    systems.add_argument(
+        "--models", type=Path, metavar="FILE", help="JSON with templates, pooling and lengths of further models"
+    )
+    systems.add_argument(
+        "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
+    )
+    systems.add_argument(
+        "--depth", type=_positive, default=1000, metavar="N", help="documents a topic in runs and pool (default 1000)"
+    )
+    systems.add_argument(
+        "--pool",
+        choices=("retrieved", "published"),
+        default="retrieved",
+        help="rescore what the retrievers found, or the candidate lists that came with the topics",
+    )
     systems.add_argument("--k1", type=float, default=0.9, help="BM25's k1 (default 0.9)")
     systems.add_argument("--b", type=float, default=0.4, help="BM25's b (default 0.4)")
-    systems.add_argument("--faiss", choices=("exact", "hnsw", "ivfpq"), default="exact", help="kind of FAISS index (default exact)")
+    systems.add_argument(
+        "--faiss", choices=("exact", "hnsw", "ivfpq"), default="exact", help="kind of FAISS index (default exact)"
+    )
     machine = parser.add_argument_group("machine")
-    machine.add_argument("--threads", type=_positive, default=os.cpu_count() or 1, metavar="N", help="threads for Java and search (default: all cores)")
-    machine.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models run (default auto)")
+    machine.add_argument(
+        "--threads",
+        type=_positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="threads for Java and search (default: all cores)",
+    )
+    machine.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models run (default auto)"
+    )
     machine.add_argument("--heap", default="4g", metavar="SIZE", help="Java's largest heap, as 512m or 8g (default 4g)")
     output_options(parser)
 
@@ -42,7 +77,9 @@ def output_options(parser: argparse.ArgumentParser) -> None:
     """Add where results go and how much is told."""
     output = parser.add_argument_group("output")
     output.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="results (default runs/)")
-    output.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)")
+    output.add_argument(
+        "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)"
+    )
     output.add_argument("--json", type=Path, metavar="FILE", help="write the summary to this file too")
     output.add_argument("--quiet", action="store_true", help="tell nothing on the way")
     output.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -80,7 +117,8 @@ def _tell(error: Exception) -> int:
     if isinstance(error, HeedError):
         message = str(error)
     elif isinstance(error, OSError):
-        message = f"{error.filename or 'file'}: {error.strerror or error}; nothing half-written is left, run again after mending it"
+        where, what = error.filename or "file", error.strerror or error
+        message = f"{where}: {what}; nothing half-written is left; mend it, then run again"
     elif type(error).__module__ == "sqlite3":
         message = f"document store: {error}; free some disk space or check the folder, then run again"
     else:

@@ -109,9 +109,7 @@ class Dense:
     def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
         """The ``depth`` best documents of each topic."""
         pairs = [(topic.query, topic.instructions.get(condition, "")) for topic in topics]
-        vectors = self._encoder.queries(pairs) if pairs else []
-        queries = {topic.qid: vector for topic, vector in zip(topics, vectors, strict=True)}
-        return self._index.search(queries, depth)
+        return self._index.search([topic.qid for topic in topics], self._encoder.queries(pairs), depth)
 
     @cached_property
     def _index(self) -> DenseIndex:

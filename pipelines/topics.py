@@ -64,7 +64,7 @@ def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
     for line_no, line in read_lines(path):
         if not line.strip():
             continue
-        qid, tab, query = (part.strip() for part in line.partition("\t"))
+        qid, _, query = (part.strip() for part in line.partition("\t"))
         if not qid or not query:
             problems.append(f"{path}, line {line_no}: expected qid, a tab, and the query (found {line[:60]!r})")
         elif qid in topics:

@@ -60,7 +60,9 @@ def read_run(path: Path) -> Run:
         if not fields:
             continue
         if len(fields) != 6:
-            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)")
+            problems.append(
+                f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"
+            )
             continue
         score = _number(fields[4])
         if score is None:

@@ -1,0 +1,80 @@
+"""The words that exclude, except and turn in each language: ``cues.json``, compiled."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+DATA = Path(__file__).with_name("cues.json")
+SCRIPTS = (("zho", r"[\u3400-\u9fff]"), ("fas", r"[\u0600-\u06ff]"), ("rus", r"[\u0400-\u04ff]"), ("eng", r"[a-z]"))
+
+
+class Cues(NamedTuple):
+    """The compiled cues of one language; see the module for what each kind does."""
+
+    list_comma: bool
+    plain: re.Pattern[str]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    around: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    negation: re.Pattern[str]
+    negation_back: bool
+    excepting: re.Pattern[str]
+    excepting_back: re.Pattern[str]
+    turn: re.Pattern[str]
+    aside: re.Pattern[str]
+    opening: re.Pattern[str]
+    task: frozenset[str]
+
+    def by_kind(self) -> list[tuple[str, re.Pattern[str]]]:
+        """The patterns that mark a place, those first that win where two overlap."""
+        return [
+            ("plain", self.plain),
+            ("except back", self.excepting_back),
+            ("after", self.after),
+            ("except", self.excepting),
+            ("aside", self.aside),
+            ("before", self.before),
+            ("turn", self.turn),
+            ("negation", self.negation),
+        ]
+
+
+@cache
+def cues(lang: str) -> Cues:
+    """The cues of a language of ``cues.json``."""
+    data = json.loads(DATA.read_text(encoding="utf-8"))[lang]
+
+    def compiled(kind: str) -> re.Pattern[str]:
+        return _pattern(data[kind], data["words"])
+
+    return Cues(
+        data["list_comma"],
+        compiled("plain"),
+        compiled("before"),
+        compiled("after"),
+        tuple((_pattern([first], False), _pattern([last], False)) for first, last in data["around"]),
+        compiled("negation"),
+        data["negation_back"],
+        compiled("except"),
+        compiled("except_after"),
+        compiled("turn"),
+        compiled("aside"),
+        compiled("opening"),
+        frozenset(data["task"]),
+    )
+
+
+def _pattern(alternatives: list[Any], words: bool) -> re.Pattern[str]:
+    longest_first = sorted(alternatives, key=len, reverse=True)
+    body = "|".join(f"(?:{one})" for one in longest_first)
+    return re.compile(rf"(?<!\w)(?:{body})(?!\w)" if words else body)
+
+
+def script_language(text: str) -> str:
+    """The language whose script most letters of ``text`` are in, English without any letter."""
+    counts = {code: len(re.findall(pattern, text.lower())) for code, pattern in SCRIPTS}
+    # one Han character carries about as much as one word of the others
+    counts["zho"] *= 3
+    return max(counts, key=lambda code: counts[code]) if any(counts.values()) else "eng"
