@@ -10,7 +10,7 @@ from pipelines.files import read_lines
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")
 TEXT_FIELDS = ("text", "contents", "body")
-SUFFIXES = (".jsonl", ".jsonl.gz")
+SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 
 
 class Document(NamedTuple):
@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 
 def corpus_files(paths: list[Path]) -> list[Path]:
-    """The ``.jsonl`` and ``.jsonl.gz`` files that ``paths`` name, folders searched, sorted by name.
+    """The ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files that ``paths`` name, folders searched, sorted by name.
 
     Raises :class:`HeedError` for a path that is missing or a folder that holds no such file.
     """
@@ -44,7 +44,9 @@ def corpus_files(paths: list[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(one for one in path.rglob("*") if one.name.endswith(SUFFIXES) and one.is_file())
             if not inside:
-                raise HeedError(f"{path}: no .jsonl or .jsonl.gz file in this folder; --docs takes such files")
+                raise HeedError(
+                    f"{path}: no .jsonl, .jsonl.gz or .parquet file in this folder; --docs takes such files"
+                )
             found += inside
         elif path.is_file():
             found.append(path)
@@ -56,16 +58,36 @@ def corpus_files(paths: list[Path]) -> list[Path]:
 def read_corpus(files: list[Path]) -> Iterator[Line]:
     """Every line of ``files`` that is not blank, as a document or a problem."""
     for path in files:
+        if path.suffix == ".parquet":
+            for number, record in enumerate(read_parquet(path), 1):
+                yield _checked(path, number, record)
+            continue
         for line_no, text in read_lines(path):
             if text.strip():
                 yield _parse(path, line_no, text)
 
 
+def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, a batch at a time in memory; :class:`HeedError` if it is none."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
+    except pyarrow.ArrowException as error:
+        raise HeedError(f"{path}: not a Parquet file ({error}); fetch it again") from error
+
+
 def _parse(path: Path, line_no: int, text: str) -> Line:
     try:
         record = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Line(path, line_no, None, f"not JSON ({error}); expected one JSON object a line")
+    return _checked(path, line_no, record)
+
+
+def _checked(path: Path, line_no: int, record: Any) -> Line:
     if not isinstance(record, dict):
         return Line(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
     docid = _first(record, ID_FIELDS)

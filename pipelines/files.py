@@ -3,7 +3,6 @@
 import fcntl
 import gzip
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -81,7 +80,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     line_no = 0
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            for line_no, raw in enumerate(io.BufferedReader(stream), 1):
+            for line_no, raw in enumerate(stream, 1):
                 text = raw.decode("utf-8-sig" if line_no == 1 else "utf-8")
                 yield line_no, text.rstrip("\r\n")
     except UnicodeDecodeError as error:

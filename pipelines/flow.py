@@ -62,6 +62,7 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
     ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
     is used again.
     """
+    conditions = conditions_of(collection.topics, settings.conditions)
     folder = settings.out / collection.name / collection.subset
     indexes = settings.indexes / collection.name / collection.shelf
     with locked(folder), locked(indexes):
@@ -75,7 +76,6 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         rerankers = [reranker(name, shelf) for name in settings.rerankers]
         systems: list[Retriever | Reranker] = [*retrievers, *rerankers]
         _refuse_same_names([system.name for system in systems])
-        conditions = conditions_of(collection.topics, settings.conditions)
         step = _Step(folder, collection.topics, settings)
         runs = {(one.name, name): step.search(one, name) for one in retrievers for name in conditions}
         pooled = _pool(collection, settings, store, list(runs.values()))

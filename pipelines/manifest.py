@@ -20,18 +20,16 @@ def write_manifest(path: Path, collection: Recipe, methods: dict[str, Recipe], s
     import yaml
 
     manifest = {
-        "ir_metadata": {
-            "schema-version": SCHEMA,
-            "run-version": __version__,
-            "platform": _platform(),
-            "implementation": {"executable": {"cmd": "python -m pipelines"}, "source": {"lang": "python"}},
-            "method": {
-                "automatic": True,
-                "score ties": "score descending, then docid descending (trec_eval)",
-                "retrieval": [{"name": name, "parameters": recipe} for name, recipe in methods.items()],
-            },
-            "data": {"test collection": collection},
+        "schema-version": SCHEMA,
+        "run-version": __version__,
+        "platform": _platform(),
+        "implementation": {"executable": {"cmd": "python -m pipelines"}, "source": {"lang": "python"}},
+        "method": {
+            "automatic": True,
+            "score ties": "score descending, then docid descending (trec_eval)",
+            "retrieval": [{"name": name, "parameters": recipe} for name, recipe in methods.items()],
         },
+        "data": {"test collection": collection},
         "settings": settings,
     }
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)

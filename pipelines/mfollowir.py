@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipelines.documents import read_parquet
 from pipelines.errors import HeedError, fail
 from pipelines.measures import no_longer_relevant
+from pipelines.models import quiet_hub
 from pipelines.progress import say
 from pipelines.topics import Topic, read_objects
 from pipelines.trec import Qrels
@@ -70,7 +72,8 @@ def download(repository: str, lang: str) -> Path:
 
     try:
         patterns = [f"*-{lang}/*", f"*-{lang}.*"]
-        copy = Path(snapshot_download(repository, repo_type="dataset", allow_patterns=patterns))
+        with quiet_hub():
+            copy = Path(snapshot_download(repository, repo_type="dataset", allow_patterns=patterns))
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise HeedError(
@@ -108,8 +111,6 @@ def _rows(folder: Path, *configs: str) -> Iterator[dict[str, Any]]:
     fail([] if files else [f"{folder}: no {' or '.join(configs)}; expected Parquet or JSONL files of that name"])
     for path in files:
         if path.suffix == ".parquet":
-            import pyarrow.parquet
-
-            yield from pyarrow.parquet.read_table(path).to_pylist()
+            yield from read_parquet(path)
         else:
             yield from (record for _, record in read_objects(path))

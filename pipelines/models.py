@@ -1,7 +1,11 @@
 """How to run a model: its templates, pooling and lengths, as data in ``models.json``."""
 
+import difflib
 import json
+import logging
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +13,7 @@ from typing import Any, NamedTuple
 from pipelines.errors import HeedError
 from pipelines.files import digest
 from pipelines.made import Recipe
+from pipelines.progress import say
 
 DATA = Path(__file__).with_name("models.json")
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model"]  # never pickled weights or code
@@ -83,14 +88,45 @@ def local_copy(model: Model) -> Path:
     """
     if Path(model.source).is_dir():
         return Path(model.source)
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model.source) or model.source.startswith("."):
-        raise HeedError(f"{model.source}: no built-in system, no folder, and not a hub id of the form owner/name")
     from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(model.source, revision=model.revision, allow_patterns=FETCHED))
+        return Path(snapshot_download(model.source, revision=model.revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        say(f"{model.source}: fetching it from the hub")
+    try:
+        with quiet_hub():
+            return Path(snapshot_download(model.source, revision=model.revision, allow_patterns=FETCHED))
     except (OSError, ValueError, RuntimeError) as error:
         raise unusable(model.source, error) from error
+
+
+@contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Keep the hub client's own retry messages away: its last error says it all."""
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def named(source: str, built_in: Sequence[str]) -> Model:
+    """The model called ``source`` where none of the ``built_in`` systems is.
+
+    Raises :class:`HeedError` with the nearest names if it is no folder, entry or hub id either.
+    """
+    found = model(source)
+    if Path(found.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", found.source):
+        return found
+    names = [*built_in, *_shipped(), *_extra]
+    near = difflib.get_close_matches(source, names, n=3) or built_in
+    raise HeedError(
+        f"{source}: no system, no folder and no hub id of the form owner/name; did you mean {' or '.join(near)}?"
+    )
 
 
 def fingerprint(model: Model) -> Recipe:

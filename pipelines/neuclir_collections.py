@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines import irds
-from pipelines.documents import SUFFIXES
+from pipelines.documents import SUFFIXES, corpus_files
 from pipelines.errors import HeedError, fail
 from pipelines.flow import Collection
 from pipelines.languages import language
@@ -69,7 +69,7 @@ def _documents(options: argparse.Namespace) -> tuple[list[Path], str]:
     """The document files and the collection's name."""
     given = _given_documents(options)
     if given:
-        return given, options.collection if options.collection in SOURCES else _stem(given[0])
+        return given, options.collection if options.collection in SOURCES else _stem(Path(options.docs[0]))
     if options.collection in SOURCES:
         found = _real_documents(options.collection, options)
         return found, options.collection
@@ -92,12 +92,11 @@ def _given_documents(options: argparse.Namespace) -> list[Path]:
         found.append(irds.documents_file(known[0], known[1]) if known else Path(text))
         if known and not found[-1].exists():
             raise HeedError(_how_to_get(next(name for name, source in SOURCES.items() if source == known[0]), options))
-    return found
+    return corpus_files(found) if found else []
 
 
 def _stem(path: Path) -> str:
-    suffixes = sorted((*SUFFIXES, ".parquet"), key=len, reverse=True)
-    return next((path.name.removesuffix(one) for one in suffixes if path.name.endswith(one)), path.name) or "documents"
+    return next((path.name.removesuffix(one) for one in SUFFIXES if path.name.endswith(one)), path.name) or "documents"
 
 
 def _place(name: str, options: argparse.Namespace) -> Path:

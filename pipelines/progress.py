@@ -52,4 +52,4 @@ def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[It
     from tqdm import tqdm
 
     hidden = True if _quiet else None  # None: tqdm shows nothing when stderr is not a terminal
-    yield from tqdm(items, total=total, desc=label, unit=f" {unit}", delay=2, disable=hidden, file=sys.stderr)
+    yield from tqdm(items, total=total or None, desc=label, unit=f" {unit}", delay=2, disable=hidden, file=sys.stderr)

@@ -16,7 +16,7 @@ from pipelines.languages import Language
 from pipelines.lsa import SETTINGS as LSA_SETTINGS
 from pipelines.lsa import build_lsa
 from pipelines.made import Recipe
-from pipelines.models import model
+from pipelines.models import named
 from pipelines.topics import Topic
 from pipelines.trec import Run
 from pipelines.vectors import Encoder, embed
@@ -55,7 +55,7 @@ def retriever(name: str, shelf: Shelf) -> Retriever:
     """The system called ``name``; :class:`pipelines.errors.HeedError` if there is none."""
     if name in BUILT_IN and name != "lsa":
         return Bm25(name, shelf)
-    return Dense(None if name == "lsa" else SentenceEncoder(model(name), shelf.device), shelf)
+    return Dense(None if name == "lsa" else SentenceEncoder(named(name, BUILT_IN), shelf.device), shelf)
 
 
 class Bm25:

