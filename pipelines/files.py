@@ -18,7 +18,7 @@ from pipelines.errors import HeedError
 def finished(path: Path) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing bytes; it appears, whole and on disk, only when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.part")  # the same name again, so that a killed process leaves no heap of them
     try:
         with part.open("wb") as stream:
             yield stream

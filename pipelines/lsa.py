@@ -1,7 +1,7 @@
 """Latent semantic analysis of character n-grams: a dense baseline for any language, with no download.
 
-Deerwester et al. (1990) on tf-idf of n-grams inside words, by scikit-learn's truncated SVD. It is
-computed from the collection itself.
+Deerwester et al. (1990) on tf-idf of n-grams inside words; scikit-learn counts, SciPy decomposes. It
+is computed from the collection itself.
 """
 
 import random
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.docstore import Docstore
 from pipelines.documents import Document
+from pipelines.errors import HeedError
 from pipelines.files import finished
 from pipelines.made import Recipe, folder_as_made
 
@@ -68,21 +69,31 @@ def build_lsa(folder: Path, store: Docstore) -> Lsa:
 
 def _fit(target: Path, store: Docstore) -> None:
     import numpy as np
-    from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
-    from threadpoolctl import threadpool_limits
 
     counts = _counts([_text(document) for document in _sample(store)])
+    if not counts.nnz:
+        raise HeedError("lsa: no document has any text to compute a model from; look at the documents' text field")
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
     idf = np.log((1 + counts.shape[0]) / (1 + containing)) + 1  # scikit-learn's smooth idf
-    # ARPACK works on the smaller side, the documents; it needs fewer dimensions than documents
-    dimensions = max(1, min(SETTINGS["dimensions"], counts.shape[0] - 1))
-    algorithm = "arpack" if counts.shape[0] > 1 else "randomized"
-    svd = TruncatedSVD(dimensions, algorithm=algorithm, random_state=SETTINGS["seed"])
-    with threadpool_limits(1):  # sums in another order would give other last bits on another machine
-        svd.fit(normalize(counts.multiply(idf).tocsr()))
+    components = _components(normalize(counts.multiply(idf).tocsr()))
     with finished(target) as stream:
-        np.savez(stream, idf=idf.astype(np.float32), components=svd.components_.astype(np.float32))
+        np.savez(stream, idf=idf.astype(np.float32), components=components.astype(np.float32))
+
+
+def _components(weighted: Any) -> Any:
+    """The right singular vectors, shape ``(dimensions, features)``, by ARPACK on the smaller side."""
+    import numpy as np
+    from scipy.sparse.linalg import svds
+    from threadpoolctl import threadpool_limits
+
+    if weighted.shape[0] == 1:
+        return weighted.toarray()
+    dimensions = min(SETTINGS["dimensions"], weighted.shape[0] - 1)  # ARPACK's limit
+    start = np.random.default_rng(SETTINGS["seed"]).uniform(-1, 1, min(weighted.shape))
+    with threadpool_limits(1):  # sums in another order would give other last bits on another machine
+        _, sizes, components = svds(weighted, k=dimensions, v0=start)
+    return components[sizes > 1e-6 * sizes.max()]  # the rest is noise of equal or dependent documents
 
 
 def _sample(store: Docstore) -> list[Document]:

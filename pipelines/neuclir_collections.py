@@ -69,7 +69,7 @@ def _documents(options: argparse.Namespace) -> tuple[list[Path], str]:
     """The document files and the collection's name."""
     given = _given_documents(options)
     if given:
-        return given, options.collection if options.collection in SOURCES else _stem(Path(options.docs[0]))
+        return given, options.collection if options.collection in SOURCES else _name(options.docs[0])
     if options.collection in SOURCES:
         found = _real_documents(options.collection, options)
         return found, options.collection
@@ -91,12 +91,17 @@ def _given_documents(options: argparse.Namespace) -> list[Path]:
         known = None if Path(text).exists() else irds.parse_id(text)
         found.append(irds.documents_file(known[0], known[1]) if known else Path(text))
         if known and not found[-1].exists():
-            raise HeedError(_how_to_get(next(name for name, source in SOURCES.items() if source == known[0]), options))
+            raise HeedError(_how_to_get(_name(text), options))
     return corpus_files(found) if found else []
 
 
-def _stem(path: Path) -> str:
-    return next((path.name.removesuffix(one) for one in SUFFIXES if path.name.endswith(one)), path.name) or "documents"
+def _name(text: str) -> str:
+    """What a collection given with --docs is called: the real one's name for an id, else the file's stem."""
+    known = None if Path(text).exists() else irds.parse_id(text)
+    if known:
+        return next(name for name, source in SOURCES.items() if source == known[0])
+    name = Path(text).resolve().name
+    return next((name.removesuffix(one) for one in SUFFIXES if name.endswith(one)), name) or "documents"
 
 
 def _place(name: str, options: argparse.Namespace) -> Path:

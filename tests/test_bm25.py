@@ -10,7 +10,6 @@ from pipelines.docstore import Docstore, open_docstore
 from pipelines.errors import HeedError
 from pipelines.feedback import search_with_feedback
 from pipelines.languages import LANGUAGES, language
-from pipelines.ranking import ranked
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 QUERIES = {

@@ -1,0 +1,158 @@
+"""What a user meets before and beside the work: lists, help, errors."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, write_jsonl
+
+from pipelines.__main__ import COMMANDS
+
+COMMAND = "pipelines.neuclir"
+HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
+HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
+
+
+def test_commands_are_listed(heed: Heed) -> None:
+    result = heed("pipelines")
+    assert result.returncode == 0
+    for name in COMMANDS:
+        assert f"python -m pipelines.{name}" in result.stdout
+
+
+def test_every_command_of_the_list_exists_and_answers_help(heed: Heed) -> None:
+    for name in COMMANDS:
+        for arguments in ((f"pipelines.{name}", "--help"), ("pipelines", name, "--help")):
+            result = heed(*arguments)
+            assert (result.returncode, result.stderr) == (0, "")
+            assert f"usage: python -m pipelines.{name}" in result.stdout
+
+
+def test_an_unknown_command_gets_the_nearest_names(heed: Heed) -> None:
+    result = heed("pipelines", "neuclri")
+    assert result.returncode == 2
+    assert result.stderr == "error: no command 'neuclri'; did you mean neuclir?\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = f"import sys, pipelines.neuclir as c; c.parser().format_help(); print(*({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    for path in sorted((ROOT / "pipelines").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & HEAVY, path.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--lang", "zh"), "--lang: found 'zh', expected zho, fas or rus; did you mean zho?"),
+        (("--lang", "deu"), "--lang: found 'deu', expected zho, fas or rus"),
+        (("--lang", "zho", "--collection", "neuclir1"), "no documents of neuclir1; on a machine with a network"),
+        (("--lang", "rus", "--collection", "hc4"), "no documents of hc4; make it with HC4's download_documents.py"),
+        (("--lang", "zho", "--condition", "reversed"), "--condition reversed: none of the 12 topics carries"),
+        (("--lang", "zho", "--docs", "absent.jsonl"), "absent.jsonl: no such file or folder"),
+        (("--lang", "zho", "--docs", "docs.jsonl"), "--docs without --topics"),
+        (("--lang", "zho", "--topics", "t.jsonl"), "--topics and --qrels need --docs"),
+        (("--lang", "zho", "--retriever", "bm52"), "bm52: no system, no folder and no hub id"),
+        (("--lang", "zho", "--retriever", "bm25", "--retriever", "bm25"), "system bm25: named twice"),
+        (("--lang", "zho", "--heap", "big"), "--heap: found 'big', expected a number with m or g"),
+        (
+            ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "empty.jsonl"),
+            "empty.jsonl: empty; expected one topic",
+        ),
+        (("--lang", "zho", "--docs", "empty.jsonl", "--topics", "t.jsonl"), "empty.jsonl: no document in it"),
+        (
+            ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "t.jsonl", "--qrels", "q"),
+            "no topic of it is among the 1",
+        ),
+        (
+            ("--lang", "zho", "--qrels", "absent", "--docs", "docs.jsonl", "--topics", "t.jsonl"),
+            "absent: cannot be read",
+        ),
+        (("--lang", "zho", "--pool", "published"), "these topics come without candidate lists"),
+    ],
+)
+def test_a_problem_is_told_in_one_line_with_status_1(
+    tmp_path: Path, heed: Heed, arguments: tuple[str, ...], said: str
+) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "文"}])
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "q").write_text("99 0 a 1\n")
+    result = heed(COMMAND, *arguments, "--quiet")
+    assert result.returncode == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: ") and said in line
+    assert result.stdout == ""
+
+
+def test_a_traceback_is_shown_with_debug_only(heed: Heed) -> None:
+    assert "Traceback" not in heed(COMMAND, "--lang", "zh").stderr
+    assert "Traceback" in heed(COMMAND, "--lang", "zh", "--debug").stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--lang",), ("--lang", "zho", "--depth", "0"), ("--lang", "zho", "--colour")]
+)
+def test_wrong_arguments_have_status_2(heed: Heed, arguments: tuple[str, ...]) -> None:
+    assert heed(COMMAND, *arguments).returncode == 2
+
+
+def test_two_commands_do_not_write_to_one_folder(tmp_path: Path, heed: Heed) -> None:
+    from pipelines.files import locked
+
+    with locked(tmp_path / "runs" / "neuclir-sample" / "zho"):
+        result = heed(COMMAND, "--lang", "zho", "--quiet")
+    assert result.returncode == 1
+    assert "another Heed process is writing here" in result.stderr
+
+
+def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed) -> None:
+    assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25").returncode == 0
+    before = (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes()
+    (tmp_path / "limited.py").write_text(
+        "import resource, sys\nfrom pipelines.neuclir import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.exit(main(['--lang', 'zho', '--retriever', 'bm25', '--retriever', 'lsa']))\n"
+    )
+    result = heed("limited")
+    assert result.returncode == 1
+    assert "File too large" in result.stderr and "Traceback" not in result.stderr
+    assert (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes() == before
+    assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25", "--retriever", "lsa").returncode == 0
+
+
+def test_the_sample_holds_what_it_promises() -> None:
+    import json
+
+    from pipelines.trec import read_qrels
+
+    original = read_qrels(ROOT / "qrels/neuclir-sample/original.qrels")
+    changed = read_qrels(ROOT / "qrels/neuclir-sample/changed.qrels")
+    assert len(original) >= 10 and original.keys() == changed.keys()
+    for qid, grades in original.items():
+        relevant = [docid for docid, grade in grades.items() if grade > 0]
+        kept = [docid for docid in relevant if changed[qid][docid] > 0]
+        assert set(grades.values()) <= {0, 1, 3}
+        assert len(kept) * 2 == len(relevant) == 8
+    for lang in ("zho", "fas", "rus", "eng"):
+        lines = (ROOT / f"documents/neuclir-sample/{lang}.jsonl").read_text(encoding="utf-8").splitlines()
+        documents = [json.loads(line) for line in lines]
+        assert len(documents) >= 120
+        assert {docid for grades in original.values() for docid in grades} == {one["id"] for one in documents}
+        for one in documents:
+            length = len(one["text"]) if lang == "zho" else len(one["text"].split())
+            assert (150 if lang == "zho" else 80) <= length <= (400 if lang == "zho" else 150)
+        topics = (ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text(encoding="utf-8").splitlines()
+        for topic in map(json.loads, topics):
+            assert topic["query"] and topic["description"]
+            assert topic["instructions"]["original"] != topic["instructions"]["changed"]

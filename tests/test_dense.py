@@ -1,0 +1,176 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT, write_jsonl
+
+from pipelines import vectors as vectors_module
+from pipelines.dense import KINDS, DenseIndex, open_index
+from pipelines.docstore import Docstore, open_docstore
+from pipelines.documents import Document
+from pipelines.errors import HeedError
+from pipelines.lsa import build_lsa
+from pipelines.vectors import embed
+
+Matrix = np.ndarray
+
+SAMPLE = ROOT / "documents" / "neuclir-sample"
+
+
+class Lengths:
+    """An encoder whose vectors are known: letter counts, not normalised. Counts its own work."""
+
+    name = "lengths"
+
+    def __init__(self, version: int = 1, fail_after: int = 10**9) -> None:
+        self.recipe = {"lengths": version}
+        self.encoded: list[str] = []
+        self._fail_after = fail_after
+
+    def documents(self, documents: Sequence[Document]) -> Matrix:
+        if len(self.encoded) >= self._fail_after:
+            raise KeyboardInterrupt
+        self.encoded += [one.docid for one in documents]
+        return self._matrix([one.text for one in documents])
+
+    def queries(self, topics: Sequence[tuple[str, str]]) -> Matrix:
+        return self._matrix([" ".join(pair) for pair in topics])
+
+    def _matrix(self, texts: list[str]) -> Matrix:
+        return np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Docstore:
+    chooser = np.random.default_rng(0)
+    texts = ["".join(chooser.choice(list("abcdefgh"), size=40)) for _ in range(500)]
+    records = [{"id": f"d{number:03}", "text": text} for number, text in enumerate(texts)]
+    return open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (vectors_module, __import__("pipelines.dense", fromlist=["dense"])):
+        monkeypatch.setattr(module, "SHARD", 64)
+
+
+def index(tmp_path: Path, store: Docstore, kind: str) -> DenseIndex:
+    encoder = Lengths()
+    made = embed(tmp_path / "vectors", store, encoder)
+    return open_index(tmp_path / kind, made, encoder.recipe, kind, "cpu")
+
+
+def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+    queries = Lengths().queries([("aab", "h"), ("cdefg", "")])
+    found = index(tmp_path, store, "exact").search(["q", "r"], queries, 20)
+    for row, qid in enumerate(["q", "r"]):
+        products = {one.docid: float(Lengths().documents([one])[0] @ queries[row]) for one in store}
+        best = sorted(products.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:20]
+        assert [score for _, score in best] == list(found[qid].values())
+        clear = [docid for docid, score in best if score > best[-1][1]]  # above the tie at the cut
+        assert list(found[qid])[: len(clear)] == clear
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
+def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
+    tmp_path: Path, store: Docstore, small_shards: None, kind: str
+) -> None:
+    queries = Lengths().queries([("aab", "h")])
+    exact = index(tmp_path, store, "exact").search(["q"], queries, 500)["q"]
+    found = index(tmp_path, store, kind).search(["q"], queries, 50)["q"]
+    assert len(found) == 50
+    assert all(found[docid] == exact[docid] for docid in found)
+    assert len(found.keys() & set(list(exact)[:100])) >= 40
+    again = index(tmp_path, store, kind).search(["q"], queries, 50)["q"]
+    assert again == found
+
+
+def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: Docstore) -> None:
+    for kind in KINDS:
+        found = index(tmp_path, store, kind).search(["q"], Lengths().queries([("abc", "")]), 10_000)["q"]
+        assert len(found) <= 500
+        assert kind == "ivfpq" or len(found) == 500
+
+
+def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embed(tmp_path / "killed", store, Lengths(fail_after=200))
+    second = Lengths()
+    resumed = embed(tmp_path / "killed", store, second)
+    assert 0 < len(second.encoded) < 500
+    whole = embed(tmp_path / "whole", store, Lengths())
+    assert resumed.docids == whole.docids
+    for ours, theirs in zip(resumed.parts(), whole.parts(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embed(tmp_path / "v", store, Lengths(version=1, fail_after=200))
+    other = Lengths(version=2)
+    embed(tmp_path / "v", store, other)
+    assert len(other.encoded) == 500
+
+
+def test_vectors_are_computed_once(tmp_path: Path, store: Docstore) -> None:
+    first, second = Lengths(), Lengths()
+    embed(tmp_path / "v", store, first)
+    embed(tmp_path / "v", store, second)
+    assert (len(first.encoded), len(second.encoded)) == (500, 0)
+
+
+@pytest.mark.parametrize("lang", ["zho", "fas", "rus", "eng"])
+def test_lsa_finds_a_document_by_its_own_words_in_every_language(tmp_path: Path, lang: str) -> None:
+    store = open_docstore(tmp_path / "store", [SAMPLE / f"{lang}.jsonl"])
+    lsa = build_lsa(tmp_path / "model", store)
+    documents = list(store)
+    own = lsa.queries([(one.title, one.text) for one in documents])
+    made = embed(tmp_path / "v", store, lsa)
+    found = open_index(tmp_path / "i", made, lsa.recipe, "exact", "cpu").search(made.docids, own, 1)
+    assert sum(next(iter(found[docid])) == docid for docid in made.docids) >= 0.95 * len(documents)
+
+
+def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None:
+    """Scores of the truncated SVD against numpy's full one on the same weighted matrix, all dimensions kept."""
+    from sklearn.preprocessing import normalize
+
+    from pipelines.lsa import _counts
+
+    texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
+    records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    ours = build_lsa(tmp_path / "model", store).documents(list(store))
+    counts = _counts(texts)
+    containing = np.bincount(counts.indices, minlength=counts.shape[1])
+    weighted = normalize(counts.multiply(np.log((1 + 5) / (1 + containing)) + 1).tocsr()).toarray()
+    _, _, components = np.linalg.svd(weighted, full_matrices=False)
+    theirs = normalize(weighted @ components[:4].T)
+    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_lsa_of_a_very_small_collection_works(tmp_path: Path, count: int) -> None:
+    records = [{"id": str(number), "text": f"word{number} and more"} for number in range(count)]
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    assert np.isfinite(build_lsa(tmp_path / "model", store).documents(list(store))).all()
+
+
+def test_lsa_of_equal_documents_is_finite_and_keeps_them_equal(tmp_path: Path) -> None:
+    records = [{"id": str(number), "text": "the same text"} for number in range(30)] + [{"id": "x", "text": "zinc"}]
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    vectors = build_lsa(tmp_path / "model", store).documents(list(store))
+    np.testing.assert_allclose(vectors[:30] @ vectors[:30].T, 1, atol=1e-5)
+    assert abs(vectors[0] @ vectors[30]) < 1e-5
+
+
+def test_lsa_without_any_text_is_an_error(tmp_path: Path) -> None:
+    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": " "}])])
+    with pytest.raises(HeedError, match="no document has any text"):
+        build_lsa(tmp_path / "model", store)
+
+
+def test_the_instruction_reaches_lsa(tmp_path: Path) -> None:
+    store = open_docstore(tmp_path / "store", [SAMPLE / "rus.jsonl"])
+    plain, told = build_lsa(tmp_path / "model", store).queries([("аэропорт", ""), ("аэропорт", "только пилоты")])
+    assert not np.allclose(plain, told)

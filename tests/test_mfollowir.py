@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+from conftest import Heed, write_jsonl
+
+from pipelines.errors import HeedError
+from pipelines.mfollowir import download, is_mfollowir, read_mfollowir
+
+FILES = {
+    "corpus-zho": [{"_id": f"u{n}", "title": "标题", "text": f"文本 内容 {n}"} for n in range(6)],
+    "queries-zho": [{"_id": "12-og", "text": "内容"}, {"_id": "12-changed", "text": "内容"}],
+    "instruction-zho": [
+        {"query-id": "12-og", "instruction": "要文本"},
+        {"query-id": "12-changed", "instruction": "要文本，不要标题"},
+    ],
+    "default-zho": [
+        {"query-id": "12-og", "corpus-id": "u0", "score": 1},
+        {"query-id": "12-og", "corpus-id": "u1", "score": 1},
+        {"query-id": "12-changed", "corpus-id": "u0", "score": 0},
+        {"query-id": "12-changed", "corpus-id": "u1", "score": 1},
+    ],
+    "qrel_diff-zho": [{"query-id": "12", "corpus-ids": ["u0"]}],
+    "top_ranked-zho": [
+        {"query-id": "12-og", "corpus-ids": ["u0", "u1", "u2"]},
+        {"query-id": "12-changed", "corpus-ids": ["u1", "u0", "gone"]},
+    ],
+}
+
+
+def hub_copy(folder: Path, form: str, **changed: list[dict]) -> Path:
+    import pyarrow
+    import pyarrow.parquet
+
+    for config, rows in (FILES | {name.replace("_zho", "-zho"): rows for name, rows in changed.items()}).items():
+        (folder / config).mkdir(parents=True)
+        if form == "parquet":
+            pyarrow.parquet.write_table(
+                pyarrow.Table.from_pylist(rows), folder / config / "test-00000-of-00001.parquet"
+            )
+        else:
+            write_jsonl(folder / config / "test.jsonl", rows)
+    return folder
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_the_hub_layout_is_read_from_a_local_copy(tmp_path: Path, form: str) -> None:
+    folder = hub_copy(tmp_path / "hub", form)
+    assert is_mfollowir(folder, "zho") and not is_mfollowir(folder, "rus")
+    read = read_mfollowir(folder, "zho", "zho")
+    [topic] = read.topics
+    assert topic == ("12", "zho", "内容", {"original": "要文本", "changed": "要文本，不要标题"})
+    assert read.qrels == {"original": {"12": {"u0": 1, "u1": 1}}, "changed": {"12": {"u0": 0, "u1": 1}}}
+    assert read.candidates == {"12": ["u0", "u1", "u2", "gone"]}
+    assert [path.parent.name for path in read.corpus] == ["corpus-zho"]
+
+
+def test_a_published_difference_that_the_qrels_do_not_show_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read_mfollowir(hub_copy(tmp_path, "jsonl", qrel_diff_zho=[{"query-id": "12", "corpus-ids": ["u1"]}]), "zho", "zho")
+    assert "qrel_diff-zho and the qrels disagree on 1 topics, the qrels are used: ['12']" in capsys.readouterr().err
+
+
+def test_ids_of_no_condition_and_missing_configs_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(HeedError, match="query id '12' ends neither -og nor -changed"):
+        read_mfollowir(
+            hub_copy(
+                tmp_path / "a",
+                "jsonl",
+                queries_zho=[{"_id": "12", "text": "x"}],
+                instruction_zho=[{"query-id": "12", "instruction": "x"}],
+            ),
+            "zho",
+            "zho",
+        )
+    with pytest.raises(HeedError, match="query 12-changed has no row in instruction-zho"):
+        read_mfollowir(
+            hub_copy(tmp_path / "b", "jsonl", instruction_zho=[{"query-id": "12-og", "instruction": "x"}]), "zho", "zho"
+        )
+    with pytest.raises(HeedError, match="no queries-rus; expected Parquet or JSONL"):
+        read_mfollowir(hub_copy(tmp_path / "c", "jsonl"), "rus", "rus")
+
+
+def test_the_hub_out_of_reach_says_what_to_do() -> None:
+    with pytest.raises(HeedError, match="hf download --repo-type dataset nobody/mFollowIR"):
+        download("nobody/mFollowIR", "zho")
+
+
+@pytest.mark.parametrize("pool", ["retrieved", "published"])
+def test_the_command_runs_on_it(tmp_path: Path, heed: Heed, pool: str) -> None:
+    hub_copy(tmp_path / "hub", "parquet")
+    result = heed("pipelines.neuclir", "--lang", "zho", "--topics", "hub", "--retriever", "bm25", "--pool", pool)
+    assert result.returncode == 0, result.stderr
+    lines = (tmp_path / "runs/mfollowir/zho/polarity.changed.run").read_text().splitlines()
+    assert len(lines) == (3 if pool == "published" else 6)
+    assert ("1 of 4 candidates are not in the collection" in result.stderr) == (pool == "published")
+    assert (tmp_path / "runs/mfollowir/zho/summary.json").exists()

@@ -1,0 +1,187 @@
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import write_jsonl
+
+from pipelines import models
+from pipelines.crossencoder import CrossEncoderReranker
+from pipelines.docstore import Docstore, open_docstore
+from pipelines.documents import Document
+from pipelines.encoders import SentenceEncoder
+from pipelines.errors import HeedError
+from pipelines.models import Model, add_models, fill, model, named
+from pipelines.topics import Topic
+
+TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it", "x", "y" * 40]
+TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"})
+
+
+def plain_vectors(folder: Path, texts: list[str], pooling: str, normalize: bool) -> np.ndarray:
+    """The same by plain transformers, one text at a time, so without padding."""
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, bert = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    rows = []
+    for text in texts:
+        with torch.no_grad():
+            hidden = bert(**tokenizer(text, return_tensors="pt", truncation=True, max_length=64)).last_hidden_state[0]
+        row = hidden.mean(dim=0) if pooling == "mean" else hidden[0]
+        rows.append(torch.nn.functional.normalize(row, dim=0) if normalize else row)
+    return torch.stack(rows).numpy()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_vectors_equal_plain_transformers(tiny_encoder: Path, pooling: str, normalize: bool) -> None:
+    settings = Model(str(tiny_encoder), query="query: {query} {instruction}", document="passage: {title} {text}")
+    encoder = SentenceEncoder(settings._replace(pooling=pooling, normalize=normalize, max_length=64), "cpu")
+    ours = encoder.documents([Document(str(at), "T", text) for at, text in enumerate(TEXTS)])
+    theirs = plain_vectors(tiny_encoder, [f"passage: T {text}" for text in TEXTS], pooling, normalize)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    asked = encoder.queries([("q", "only a"), ("q", "only b")])
+    theirs = plain_vectors(tiny_encoder, ["query: q only a", "query: q only b"], pooling, normalize)
+    np.testing.assert_allclose(asked, theirs, atol=1e-5)
+    assert not np.allclose(asked[0], asked[1])
+
+
+def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    from pipelines.encoders import _modules
+
+    own = SentenceTransformer(
+        modules=_modules(Model(str(tiny_encoder), pooling="mean"), str(tiny_encoder)), device="cpu"
+    )
+    own.prompts = {"query": "ask: ", "document": "told: "}
+    own.save(str(tmp_path / "own"))
+    encoder = SentenceEncoder(Model(str(tmp_path / "own")), "cpu")
+    np.testing.assert_allclose(
+        encoder.queries([("q", "i")]), plain_vectors(tiny_encoder, ["ask: q i"], "mean", False), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        encoder.documents([Document("1", "T", "x")]),
+        plain_vectors(tiny_encoder, ["told: T x"], "mean", False),
+        atol=1e-5,
+    )
+
+
+def test_queries_that_the_model_must_cut_are_told(tiny_encoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=16), "cpu")
+    encoder.queries([("short", ""), ("q", "a long instruction " * 5)])
+    assert "tiny-encoder: 1 of 2 queries are longer than 16 tokens" in capsys.readouterr().err
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Docstore:
+    texts = [*TEXTS, "z" * 500]
+    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(texts)]
+    return open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+
+
+def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path, store: Docstore) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    docids = ["d3", "d0", "d4", "d1", "d2"]  # mixed lengths, so padded batches; d4 is longer than the limit
+    ours = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu").score(TOPIC, "changed", docids)
+    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
+    theirs = []
+    for one in store.get(docids):
+        pair = tokenizer("中 国 only b", f"T {one.text}", truncation="only_second", max_length=64, return_tensors="pt")
+        with torch.no_grad():
+            theirs.append(float(bert(**pair).logits[0, 0]))
+    assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: Docstore) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    scores = [reranker.score(TOPIC, condition, ["d0", "d4"]) for condition in ("query", "original", "changed")]
+    assert len({tuple(one) for one in scores}) == 3
+    # d4 fills the limit alone: were the instruction cut instead, its three scores would be one
+    assert len({one[1] for one in scores}) == 3
+
+
+def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Path, store: Docstore) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    long = "an instruction of almost fifty letters, no more"
+    scores = [
+        reranker.score(Topic("1", "eng", "q", {"original": f"{long} {end}"}), "original", ["d4"])[0] for end in "abc"
+    ]
+    assert len(set(scores)) == 3
+
+
+def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path, store: Docstore) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    with pytest.raises(HeedError, match="topic 9: query and instruction take .* of the model's 64 tokens"):
+        reranker.score(Topic("9", "eng", "q" * 80, {}), "query", ["d0"])
+
+
+def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: Docstore) -> None:
+    from conftest import tiny_config, tiny_tokenizer
+    from transformers import BertForSequenceClassification
+
+    BertForSequenceClassification(tiny_config(num_labels=3)).save_pretrained(tmp_path / "three")
+    tiny_tokenizer().save_pretrained(tmp_path / "three")
+    with pytest.raises(HeedError, match="gives 3 labels a pair"):
+        CrossEncoderReranker(Model(str(tmp_path / "three")), store, "cpu").score(TOPIC, "query", ["d0"])
+
+
+def test_pickled_weights_are_not_loaded(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pickled"
+    shutil.copytree(tiny_encoder, folder)
+    (folder / "model.safetensors").unlink()
+    torch.save({"a": 1}, folder / "pytorch_model.bin")
+    with pytest.raises(HeedError, match="cannot be loaded as a model"):
+        SentenceEncoder(Model(str(folder), pooling="mean"), "cpu").queries([("q", "")])
+
+
+def test_a_hub_model_out_of_reach_says_what_to_do() -> None:
+    with pytest.raises(
+        HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
+    ):
+        SentenceEncoder(Model("nobody/nothing"), "cpu")
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    with pytest.raises(HeedError, match=r"polarty: no system, .* did you mean polarity\?"):
+        named("polarty", ["polarity"])
+
+
+def test_changed_weights_are_another_model(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(tiny_encoder, folder)
+    before = models.fingerprint(Model(str(folder)))
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    assert models.fingerprint(Model(str(folder))) != before
+
+
+def test_templates_leave_braces_in_texts_alone() -> None:
+    assert fill("query: {query} {instruction}", query="{text}", instruction="{0}") == "query: {text} {0}"
+    assert fill("{query} {instruction}", query="q", instruction="") == "q"
+
+
+def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"mine": {"source": "/models/mine", "query": "Q: {query}", "pooling": "cls"}}))
+    add_models(path)
+    assert model("mine") == Model("/models/mine", query="Q: {query}", pooling="cls")
+    path.write_text(json.dumps({"bad": {"poling": "cls"}}))
+    with pytest.raises(HeedError, match=r"bad: unknown fields \['poling'\]"):
+        add_models(path)
+    path.write_text(json.dumps({"bad": {"pooling": "average"}}))
+    with pytest.raises(HeedError, match="pooling 'average', expected one of"):
+        add_models(path)
+
+
+def test_the_shipped_entries_are_well_formed() -> None:
+    assert model("intfloat/multilingual-e5-small").query == "query: {query} {instruction}"
+    for name, entry in models._shipped().items():
+        assert entry.source == name
+        assert entry.revision and len(entry.revision) == 40
+        assert "{query}" in (entry.query or "{query}") and "{instruction}" in (entry.query or "{instruction}")

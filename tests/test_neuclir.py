@@ -1,0 +1,210 @@
+"""The main job, run as a user runs it."""
+
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT, Heed, write_jsonl
+
+from pipelines.measures import no_longer_relevant
+from pipelines.trec import read_qrels, read_run
+
+LANGS = ("zho", "fas", "rus")
+COMMAND = "pipelines.neuclir"
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Digest of every result file; timings are the one that may differ."""
+    files = (
+        path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in ("timings.json", ".lock")
+    )
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def values(folder: Path, measure: str) -> dict[tuple[str, str], float]:
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    return {(row["system"], row["condition"]): row["value"] for row in rows if row["measure"] == measure}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's results in all three languages, from an empty home without Java."""
+    folder = tmp_path_factory.mktemp("sample")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    for lang in LANGS:
+        command = [sys.executable, "-m", COMMAND, "--lang", lang]
+        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    return folder / "runs" / "neuclir-sample"
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_polarity_follows_the_changed_instruction_better_than_the_first_stage(sample: Path, lang: str) -> None:
+    found = values(sample / lang, "p-MRR")
+    polarity = found["polarity", "original>changed"]
+    assert polarity > 0
+    assert polarity > found["bm25", "original>changed"]
+    assert polarity > found["lsa", "original>changed"]
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_bm25_does_not_solve_the_sample(sample: Path, lang: str) -> None:
+    assert all(value < 0.8 for value in values(sample / lang, "nDCG@20").values())
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_files_of_the_contract_are_there(sample: Path, lang: str) -> None:
+    names = {path.name for path in (sample / lang).iterdir()}
+    runs = {f"{s}.{c}.run" for s in ("bm25", "lsa", "polarity") for c in ("query", "original", "changed")}
+    assert names >= runs | {"summary.json", "manifest.yml", "pool.jsonl", "timings.json"}
+    summary = json.loads((sample / lang / "summary.json").read_text())
+    assert (summary["collection"], summary["subset"]) == ("neuclir-sample", lang)
+    assert {row["measure"] for row in summary["rows"]} == {"nDCG@20", "AP", "R@100", "R@1000", "p-MRR"}
+    assert all(
+        set(row) == {"system", "condition", "measure", "value", "n"} and row["n"] == 12 for row in summary["rows"]
+    )
+    manifest = yaml.safe_load((sample / lang / "manifest.yml").read_text(encoding="utf-8"))
+    assert manifest["schema-version"] == "0.1"
+    assert [one["name"] for one in manifest["method"]["retrieval"]] == ["bm25", "lsa", "polarity"]
+    timings = json.loads((sample / lang / "timings.json").read_text())
+    assert {"stage", "system", "seconds", "peak_mib"} == set(timings[0])
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_run_passes_trec_eval_unchanged_and_the_figures_agree(sample: Path, lang: str) -> None:
+    import pytrec_eval
+
+    folder = sample / lang
+    qrels = {name: read_qrels(ROOT / "qrels" / "neuclir-sample" / f"{name}.qrels") for name in ("original", "changed")}
+    ndcg = values(folder, "nDCG@20")
+    for path in folder.glob("*.run"):
+        with path.open() as lines:
+            run = pytrec_eval.parse_run(lines)
+        system, condition, _ = path.name.split(".")
+        judged = qrels["changed" if condition == "changed" else "original"]
+        theirs = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.20"}).evaluate(run)
+        mean = sum(one["ndcg_cut_20"] for one in theirs.values()) / len(judged)
+        assert ndcg[system, condition] == pytest.approx(mean, abs=1e-12)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_p_mrr_equals_an_independent_calculation_from_the_files(sample: Path, lang: str) -> None:
+    """By awk-like means: ranks are the run files' own fourth column, the formula is FollowIR's."""
+    qrels = [read_qrels(ROOT / "qrels" / "neuclir-sample" / f"{name}.qrels") for name in ("original", "changed")]
+    changed = no_longer_relevant(*qrels)
+    assert {len(docids) for docids in changed.values()} == {4}
+    for system in ("bm25", "lsa", "polarity"):
+        places = {}
+        for condition in ("original", "changed"):
+            lines = (sample / lang / f"{system}.{condition}.run").read_text().splitlines()
+            ranks: dict[str, dict[str, int]] = {}
+            for qid, _, docid, rank, _, _ in map(str.split, lines):
+                ranks.setdefault(qid, {})[docid] = int(rank)
+            places[condition] = ranks
+        topics = []
+        for qid, docids in changed.items():
+            old, new = places["original"][qid], places["changed"][qid]
+            per_document = []
+            for docid in docids:
+                r, s = old.get(docid, len(old) + 1), new.get(docid, len(new) + 1)
+                per_document.append((1 / r) / (1 / s) - 1 if r > s else 1 - (1 / s) / (1 / r))
+            topics.append(sum(per_document) / len(per_document))
+        mine = values(sample / lang, "p-MRR")[system, "original>changed"]
+        assert mine == pytest.approx(sum(topics) / len(topics), abs=1e-12)
+
+
+def test_a_second_run_uses_everything_again_and_changes_no_byte(tmp_path: Path, heed: Heed) -> None:
+    first = heed(COMMAND, "--lang", "zho")
+    before = contents(tmp_path / "runs")
+    runs = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*.run")}
+    second = heed(COMMAND, "--lang", "zho")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert contents(tmp_path / "runs") == before
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*.run")} == runs
+    assert "building" in first.stderr and "building" not in second.stderr
+    assert first.stdout == second.stdout
+
+
+def test_threads_and_a_fresh_start_give_the_same_bytes(tmp_path: Path, heed: Heed) -> None:
+    for threads in (1, 3):
+        options = ("--threads", threads, "--out", f"runs{threads}", "--indexes", f"indexes{threads}", "--quiet")
+        assert heed(COMMAND, "--lang", "rus", *options).returncode == 0
+    assert contents(tmp_path / "runs1") == contents(tmp_path / "runs3")
+
+
+def test_killed_at_any_point_and_started_again_gives_the_same_bytes(
+    tmp_path: Path, heed: Heed, environment: dict[str, str]
+) -> None:
+    options = ["--lang", "fas", "--retriever", "bm25", "--retriever", "lsa"]
+    started = time.monotonic()
+    assert heed(COMMAND, *options, "--out", "whole", "--indexes", "whole-indexes").returncode == 0
+    span = time.monotonic() - started
+    kills = 0
+    for step in range(1, 9):
+        command = [sys.executable, "-m", COMMAND, *options, "--out", "killed", "--indexes", "killed-indexes"]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            process.wait(span * step / 8)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    assert kills >= 2
+    assert heed(COMMAND, *options, "--out", "killed", "--indexes", "killed-indexes").returncode == 0
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith((".part", ".old", ".partial"))]
+
+
+def test_local_models_run_as_retriever_and_reranker(
+    tmp_path: Path, heed: Heed, tiny_encoder: Path, tiny_cross_encoder: Path
+) -> None:
+    config = {"tiny": {"source": str(tiny_encoder), "pooling": "mean", "normalize": True, "max_length": 64}}
+    (tmp_path / "models.json").write_text(json.dumps(config))
+    docs = write_jsonl(tmp_path / "d.jsonl", [{"id": f"d{n}", "text": f"a{n} b c"} for n in range(8)])
+    instructions = {"original": "a1", "changed": "a2"}
+    topics = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "b", "instructions": instructions}])
+    (tmp_path / "q").write_text("1 0 d1 1\n1 0 d2 1\n")
+    (tmp_path / "c").write_text("1 0 d1 0\n1 0 d2 1\n")
+    common = ("--lang", "zho", "--docs", docs, "--topics", topics, "--qrels", "q", "--changed-qrels", "c")
+    systems = ("--models", "models.json", "--retriever", "tiny", "--reranker", tiny_cross_encoder)
+    result = heed(COMMAND, *common, *systems, "--faiss", "hnsw", "--json", "s.json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "s.json").read_text())["rows"]
+    assert {row["system"] for row in rows} == {"tiny-encoder", "tiny-cross"}
+    runs = [read_run(tmp_path / f"runs/d/zho/tiny-cross.{one}.run") for one in ("original", "changed")]
+    assert runs[0] != runs[1]
+
+
+def test_feedback_runs_by_its_name(tmp_path: Path, heed: Heed) -> None:
+    result = heed(COMMAND, "--lang", "rus", "--retriever", "bm25+rm3", "--retriever", "bm25+rocchio", "--quiet")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "runs/neuclir-sample/rus/bm25+rm3.changed.run").exists()
+
+
+def test_translated_documents_and_english_queries(tmp_path: Path, heed: Heed) -> None:
+    result = heed(COMMAND, "--lang", "rus", "--query-lang", "eng", "--docs-lang", "eng", "--quiet")
+    assert result.returncode == 0, result.stderr
+    assert values(tmp_path / "runs/neuclir-sample/eng-rus-mt", "p-MRR")["polarity", "original>changed"] > 0
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_real_input_runs_to_the_end(tmp_path: Path, heed: Heed, shared: Path, lang: str) -> None:
+    hc4 = shared / "hc4"
+    docs = hc4 / ("cc-news-zho-1000.jsonl.gz" if lang == "zho" else f"{lang}_mini_docs.jsonl.gz")
+    qrels = hc4 / "zho.toy-dev.qrels.v1-0.txt" if lang == "zho" else hc4 / lang / "dev.qrels.v1-0.txt"
+    result = heed(COMMAND, "--lang", lang, "--docs", docs, "--topics", hc4 / "dev.topics.v1-0.jsonl", "--qrels", qrels)
+    assert result.returncode == 0, result.stderr
+    [folder] = (tmp_path / "runs").glob("*/*")
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    assert {row["n"] for row in rows if row["condition"] == "query"} == {{"zho": 2, "fas": 10, "rus": 4}[lang]}
+    if lang == "zho":
+        assert values(folder, "AP")["bm25", "query"] > 0.5
+    else:
+        assert "judged documents are not in the collection" in result.stderr
