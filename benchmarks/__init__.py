@@ -1,0 +1,1 @@
+"""Timings beside peers: ``python -m benchmarks`` runs every row and prints ratios."""
