@@ -29,8 +29,8 @@ def main() -> None:
         _write_input(Path(folder))
         measured: dict[str, list[dict[str, float]]] = {"heed": [], "pyserini": []}
         for _ in range(options.repeat):
-            for side in measured:
-                measured[side].append(_run(side, Path(folder)))
+            for side, timed in measured.items():
+                timed.append(_run(side, Path(folder)))
     print(f"{DOCUMENTS} documents, {QUERIES} queries of 100 words, depth 1000, 2 threads, median of {options.repeat}")
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
     print(f"{'step':<10}{'Heed s':>10}{'pyserini s':>12}{'ratio':>8}{'spread':>14}")

@@ -55,13 +55,22 @@ def standard(run: Run, qrels: Qrels, names: Sequence[str] = STANDARD) -> dict[st
     """
     import ir_measures
 
-    measures: list[Any] = [ir_measures.parse_measure(name) for name in names]
+    measures = [_measure(name) for name in names]
     values: dict[str, PerTopic] = {name: dict.fromkeys(qrels, 0.0) for name in names}
     scores = {qid: dict(docs) for qid, docs in run.items() if qid in qrels}
     if scores:
         for metric in ir_measures.pytrec_eval.evaluator(measures, qrels).iter_calc(scores):
             values[str(metric.measure)][metric.query_id] = metric.value
     return values
+
+
+def _measure(name: str) -> Any:
+    """ir_measures' object for ``AP`` or ``nDCG@20``; its own parser fails on Python 3.14 and warns before."""
+    import ir_measures
+
+    family, _, cutoff = name.partition("@")
+    measure = getattr(ir_measures, family)
+    return measure @ int(cutoff) if cutoff else measure
 
 
 def mean(values: PerTopic) -> float:
