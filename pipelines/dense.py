@@ -63,14 +63,23 @@ def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device
         index = _exact(vectors)
     else:
         made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
-        folder_as_made(folder, made, lambda part: faiss.write_index(_build(vectors, kind), str(part / "faiss")))
+        folder_as_made(folder, made, lambda part: _write(part / "faiss", vectors, kind))
         index = faiss.read_index(str(folder / "faiss"))
         if kind == "ivfpq":
             index.nprobe = PROBES
     gpus = faiss.get_num_gpus() if device != "cpu" and hasattr(faiss, "StandardGpuResources") else 0
     if gpus and kind != "hnsw":  # FAISS has no HNSW on the GPU
-        index = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
+        index = faiss.index_cpu_to_all_gpus(index)
     return DenseIndex(vectors, index)
+
+
+def _write(path: Path, vectors: Vectors, kind: str) -> None:
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # HNSW's links depend on the order in which threads come in
+    faiss.write_index(_build(vectors, kind), str(path))
+    faiss.omp_set_num_threads(threads)
 
 
 def _settings(kind: str) -> Recipe:

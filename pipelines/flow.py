@@ -7,7 +7,7 @@ from pathlib import Path
 from pipelines.bm25 import Weights
 from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import corpus_files
-from pipelines.errors import HeedError, fail
+from pipelines.errors import fail
 from pipelines.files import digest_json, locked, write_json
 from pipelines.languages import Language
 from pipelines.made import Recipe, file_as_made
@@ -144,6 +144,8 @@ def _pool(collection: Collection, settings: Settings, store: Docstore, runs: lis
 def _tell_unknown(collection: Collection, store: Docstore) -> None:
     """Count and list judgements of topics or documents that are not here; they are not fatal."""
     known = {topic.qid for topic in collection.topics}
+    if not any(qrels.keys() & known for qrels in collection.qrels.values()):
+        say(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
     for condition, qrels in collection.qrels.items():
         absent = sorted(qrels.keys() - known)
         if absent:
@@ -153,10 +155,6 @@ def _tell_unknown(collection: Collection, store: Docstore) -> None:
         if missing:
             counted = f"{len(missing)} of {len(judged)} judged documents"
             say(f"qrels ({condition}): {counted} are not in the collection: {_brief(missing)}")
-        if qrels and not qrels.keys() & known:
-            raise HeedError(
-                f"qrels ({condition}): no topic of it is among the {len(known)} topics; are the ids the same?"
-            )
 
 
 def _brief(ids: Sequence[str]) -> str:

@@ -76,9 +76,11 @@ def _documents(options: argparse.Namespace) -> tuple[list[Path], str]:
     for name in SOURCES if options.collection == "auto" else ():
         if _place(name, options).exists():
             return _real_documents(name, options), name
-    if options.topics or options.qrels:
-        raise HeedError("--topics and --qrels need --docs: no NeuCLIR or HC4 documents are on this machine")
     if options.collection == "auto":
+        if options.topics or options.qrels:
+            raise HeedError(
+                "--topics and --qrels need --docs (or --collection sample): no NeuCLIR or HC4 is on this machine"
+            )
         say("no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try")
     lang = "eng" if options.docs_lang == "eng" else options.lang
     return [sample_root() / "documents" / SAMPLE / f"{lang}.jsonl"], SAMPLE
@@ -153,7 +155,8 @@ def _parts(options: argparse.Namespace, name: str) -> list[irds.Part]:
 
 def _sample(options: argparse.Namespace) -> Judged:
     root, lang = sample_root(), _wanted(options).lang
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, options.fields)
+    own = root / "topics" / SAMPLE / f"{lang}.jsonl"
+    topics = _read_topics(options) if options.topics else read_jsonl_topics(own, lang, options.fields)
     qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
     return Judged(topics, {**qrels, **_given_qrels(options)}, {})
 

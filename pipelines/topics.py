@@ -42,8 +42,10 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
             continue
         qid, query = record.get("qid"), query_text(record.get("query"), record.get("description"), fields)
         instructions = record.get("instructions") or {}
+        if isinstance(qid, int) and not isinstance(qid, bool):
+            qid = str(qid)
         if not isinstance(qid, str) or qid.split() != [qid]:
-            problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word in quotes")
+            problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")
         elif not query:
             problems.append(f"{path}, line {line_no}: topic {qid} has no {missing_field(fields)}")
         elif qid in topics:

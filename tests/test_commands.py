@@ -70,10 +70,6 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
         ),
         (("--lang", "zho", "--docs", "empty.jsonl", "--topics", "t.jsonl"), "empty.jsonl: no document in it"),
         (
-            ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "t.jsonl", "--qrels", "q"),
-            "no topic of it is among the 1",
-        ),
-        (
             ("--lang", "zho", "--qrels", "absent", "--docs", "docs.jsonl", "--topics", "t.jsonl"),
             "absent: cannot be read",
         ),
@@ -86,12 +82,32 @@ def test_a_problem_is_told_in_one_line_with_status_1(
     write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
     write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "文"}])
     (tmp_path / "empty.jsonl").write_text("")
-    (tmp_path / "q").write_text("99 0 a 1\n")
     result = heed(COMMAND, *arguments, "--quiet")
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
     assert line.startswith("error: ") and said in line
     assert result.stdout == ""
+
+
+def test_judgements_of_unknown_topics_and_documents_are_counted_and_not_fatal(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "文"}, {"qid": "2", "query": "文"}])
+    (tmp_path / "q").write_text("99 0 a 1\n1 0 a 1\n1 0 gone 1\n")
+    common = ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "t.jsonl", "--retriever", "bm25")
+    result = heed(COMMAND, *common, "--qrels", "q")
+    assert result.returncode == 0
+    assert "qrels (original): 1 of 2 topics are not among the topics: 99" in result.stderr
+    assert "qrels (original): 1 of 2 judged documents are not in the collection: gone" in result.stderr
+    unjudged = heed(COMMAND, *common)
+    assert unjudged.returncode == 0
+    assert "no judgements for any of the 2 topics" in unjudged.stderr
+
+
+def test_the_sample_can_be_searched_with_topics_of_ones_own(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": 5, "query": "无人驾驶"}])
+    result = heed(COMMAND, "--lang", "zho", "--collection", "sample", "--topics", "t.jsonl", "--retriever", "bm25")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_text().startswith("5 Q0 n")
 
 
 def test_a_traceback_is_shown_with_debug_only(heed: Heed) -> None:

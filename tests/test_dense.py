@@ -83,7 +83,8 @@ def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
     assert all(found[docid] == exact[docid] for docid in found)
     assert len(found.keys() & set(list(exact)[:100])) >= 40
     again = index(tmp_path, store, kind).search(["q"], queries, 50)["q"]
-    assert again == found
+    anew = index(tmp_path / "anew", store, kind).search(["q"], queries, 50)["q"]
+    assert found == again == anew
 
 
 def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: Docstore) -> None:

@@ -125,7 +125,7 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
 
 
 def test_every_bad_topic_is_told(tmp_path: Path) -> None:
-    records = [{"qid": 7, "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "b"}]
+    records = [{"qid": "7 8", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "b"}]
     records += [{"qid": "c", "query": "x", "instructions": {"reverse": "x"}}]
     with pytest.raises(HeedError) as caught:
         read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", records), "zho", "title")
