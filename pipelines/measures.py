@@ -1,17 +1,41 @@
-"""Measures: what a ranking is worth, and whether it followed a changed instruction."""
+"""Measures between rankings: did a system follow the instruction?
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+Every measure is a pure function over plain runs (``qid -> docid -> score``) and gives one value a
+topic. Runs of one call share their qids; :mod:`pipelines.pairs` brings runs there. Ranks obey
+:mod:`pipelines.ranking`; the published programs of IRS, WISE and SICR keep insertion order on ties
+instead, also where ``variant="released"`` follows them in everything else.
+"""
 
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pipelines.errors import HeedError
+from pipelines.infosearch_measures import sicr, wise
+from pipelines.judged import Judged, PerTopic, ranks_of
 from pipelines.ranking import ranks
+from pipelines.standard import STANDARD, standard
 from pipelines.trec import Qrels, Run
 
-STANDARD = ("nDCG@20", "AP", "R@100", "R@1000")  # NeuCLIR's official measures (guidelines 2022, 2023)
+__all__ = (
+    "STANDARD",
+    "irs",
+    "mean",
+    "mean_rank",
+    "nfr",
+    "no_longer_relevant",
+    "p_mrr",
+    "robustness",
+    "sicr",
+    "standard",
+    "still_relevant",
+    "wise",
+)
 
-PerTopic = dict[str, float]  # qid -> value
+EXACT = 1e-12  # what rounding leaves of a sum that is 0
 
 
-def p_mrr(base: Run, new: Run, changed: Mapping[str, Iterable[str]]) -> PerTopic:
+def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     """p-MRR of each topic: did documents that are no longer relevant fall? −1 … 1, 0 is no change.
 
     FollowIR (Weller et al., 2024), equation 1, for every document of ``changed[qid]`` with rank
@@ -19,19 +43,97 @@ def p_mrr(base: Run, new: Run, changed: Mapping[str, Iterable[str]]) -> PerTopic
     ``1 − r / s`` where it fell; averaged over the topic's documents. A document missing from a run
     has the list's length + 1 as its rank (mteb ``get_rank_from_dict``). Topics without changed
     documents, or missing from one of the runs, have no value: compare the number of values with
-    the number of topics.
+    the number of topics. Paper and released code agree (``>`` and ``≥`` both give 0 on equal ranks).
+    """
+    import numpy as np
+
+    found = ranks_of([base, new], changed)
+    old, now = found.at
+    return found.mean(np.where(old >= now, now / old - 1, 1 - old / now))
+
+
+def nfr(base: Run, new: Run, traps: Judged) -> PerTopic:
+    """Negation failure rate: the share of trap documents that rose, 0 … 1, lower is better.
+
+    FollowTable, section 5.6: traps are unwanted documents that name what the instruction negates;
+    one fails if its rank in ``new`` is better than in ``base``. No program was released.
+    """
+    found = ranks_of([base, new], traps)
+    old, now = found.at
+    return found.mean((now < old).astype(float))
+
+
+def irs(
+    base: Run,
+    new: Run,
+    wanted: Judged,
+    unwanted: Judged,
+    corpus_size: int,
+    variant: Literal["paper", "released"] = "paper",
+) -> PerTopic:
+    """Instruction responsiveness score of each topic, −1 … 1.
+
+    FollowTable, section 4.3, equations 1–4: with ``w(r) = 1 / log2(r + 1)``, ``S`` is the gain of
+    Σw over ``wanted`` minus the gain over ``unwanted`` from ``base`` to ``new``; IRS is ``S``
+    divided by that of the ideal ranking of ``corpus_size`` documents (wanted on top, unwanted at
+    the bottom) where ``S ≥ 0``, else by the absolute value for the worst (the mirror).
+
+    ``paper``: judged documents missing from a list share the bottom ranks of the corpus, so that
+    IRS stays in [−1, 1]; an ideal base that is kept scores 1 (the paper's RQ5). ``released``
+    (``eval/irs.py``): a missing document has rank ``corpus_size + 1``, which can pass 1; an ideal
+    base scores 0.
     """
     values = {}
-    for qid, docids in changed.items():
-        judged = sorted(docids)
-        if judged and qid in base and qid in new:
-            pairs = zip(ranks(base[qid], judged), ranks(new[qid], judged), strict=True)
-            values[qid] = sum(_rank_change(old, now) for old, now in pairs) / len(judged)
-    return values
+    for qid in wanted.keys() | unwanted.keys():
+        good, bad = sorted(wanted.get(qid, ())), sorted(unwanted.get(qid, ()))
+        if qid in base and qid in new and (good or bad):
+            old, now = (_sum_of_weights(run[qid], good, bad, corpus_size, variant) for run in (base, new))
+            values[qid] = _irs(old, now, (len(good), len(bad)), corpus_size, variant)
+    return {qid: values[qid] for qid in sorted(values)}
 
 
-def _rank_change(old: int, new: int) -> float:
-    return new / old - 1 if old >= new else 1 - old / new
+def _irs(base: float, new: float, sizes: tuple[int, int], corpus_size: int, variant: str) -> float:
+    good, bad = sizes
+    ideal = _top_weights(good) - _bottom_weights(bad, corpus_size) - base
+    worst = _bottom_weights(good, corpus_size) - _top_weights(bad) - base
+    gain = new - base
+    if gain < -EXACT:
+        return gain / abs(worst)
+    if ideal > EXACT:
+        return max(gain, 0.0) / ideal
+    return 1.0 if variant == "paper" else 0.0
+
+
+def _sum_of_weights(
+    scores: Mapping[str, float], good: Sequence[str], bad: Sequence[str], corpus_size: int, variant: str
+) -> float:
+    """Σw over ``good`` minus Σw over ``bad`` in one ranking."""
+    missing = sum(docid not in scores for docid in [*good, *bad])
+    if len(scores) + missing > corpus_size:
+        raise HeedError(
+            f"IRS: a list of {len(scores)} documents and {missing} judged ones outside it do not fit into a corpus "
+            f"of {corpus_size}; give the number of documents that were searched"
+        )
+    shared = _bottom_weights(missing, corpus_size) / missing if missing else 0.0
+    absent = shared if variant == "paper" else _weight(corpus_size + 1)
+
+    def total(docids: Sequence[str]) -> float:
+        places = zip(docids, ranks(scores, docids), strict=True)
+        return sum(_weight(rank) if docid in scores else absent for docid, rank in places)
+
+    return total(good) - total(bad)
+
+
+def _weight(rank: float) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+def _top_weights(size: int) -> float:
+    return sum(_weight(rank) for rank in range(1, size + 1))
+
+
+def _bottom_weights(size: int, corpus_size: int) -> float:
+    return sum(_weight(rank) for rank in range(corpus_size - size + 1, corpus_size + 1))
 
 
 def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
@@ -47,30 +149,33 @@ def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
     return {qid: docids for qid, docids in differences.items() if docids}
 
 
-def standard(run: Run, qrels: Qrels, names: Sequence[str] = STANDARD) -> dict[str, PerTopic]:
-    """``measure -> qid -> value`` for every topic of ``qrels``; a topic the run lacks counts 0.
+def still_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
+    """For each topic in both qrels, the documents with a positive grade in both."""
+    kept = {
+        qid: {docid for docid, grade in grades.items() if grade > 0 and changed[qid].get(docid, 0) > 0}
+        for qid, grades in original.items()
+        if qid in changed
+    }
+    return {qid: docids for qid, docids in kept.items() if docids}
 
-    Computed by ir_measures with its pytrec_eval provider only, which breaks ties as trec_eval and
-    :mod:`pipelines.ranking` do; its other providers would not.
+
+def mean_rank(run: Run, gold: Judged) -> PerTopic:
+    """The mean rank of each topic's gold documents, as InfoSearch's tables print it."""
+    found = ranks_of([run], gold)
+    return found.mean(found.at[0])
+
+
+def robustness(values: PerTopic, query_of: Mapping[str, str]) -> PerTopic:
+    """Robustness@k: the worst of a query's values over its instructions.
+
+    InfoSearch, section 2.3, and InstructIR (mteb ``robustness_at_10``), with ``values`` the nDCG@k
+    of each instructed topic and ``query_of`` its query.
     """
-    import ir_measures
-
-    measures = [_measure(name) for name in names]
-    values: dict[str, PerTopic] = {name: dict.fromkeys(qrels, 0.0) for name in names}
-    scores = {qid: dict(docs) for qid, docs in run.items() if qid in qrels}
-    if scores:
-        for metric in ir_measures.pytrec_eval.evaluator(measures, qrels).iter_calc(scores):
-            values[str(metric.measure)][metric.query_id] = metric.value
-    return values
-
-
-def _measure(name: str) -> Any:
-    """ir_measures' object for ``AP`` or ``nDCG@20``; its own parser fails on Python 3.14 and warns before."""
-    import ir_measures
-
-    family, _, cutoff = name.partition("@")
-    measure = getattr(ir_measures, family)
-    return measure @ int(cutoff) if cutoff else measure
+    worst: PerTopic = {}
+    for qid, value in values.items():
+        query = query_of[qid]
+        worst[query] = min(worst.get(query, value), value)
+    return worst
 
 
 def mean(values: PerTopic) -> float:
