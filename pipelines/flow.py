@@ -17,7 +17,7 @@ from pipelines.progress import say, timed, timings
 from pipelines.rerank import Reranker, rerank
 from pipelines.rerankers import reranker
 from pipelines.retrievers import Retriever, Shelf, retriever
-from pipelines.summary import Row, summarise
+from pipelines.summary import Row, rows_of, shifts, summarise
 from pipelines.topics import Topic, conditions_of, under
 from pipelines.trec import Qrels, Run, read_run, write_run
 
@@ -58,7 +58,7 @@ class Settings:
 def run(collection: Collection, settings: Settings) -> list[Row]:
     """Run the whole path and give back the summary's rows.
 
-    Leaves run files, ``pool.jsonl``, ``summary.json``, ``manifest.yml`` and ``timings.json`` in
+    Leaves run files, ``pool.jsonl``, ``summary.json``, ``per_topic.json``, ``manifest.yml`` and ``timings.json`` in
     ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
     is used again.
     """
@@ -83,7 +83,9 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
         qids = {name: {topic.qid for topic in under(collection.topics, name)} for name in conditions}
         with timed("measures"):
-            rows = summarise(runs, collection.qrels, qids)
+            details = summarise(runs, collection.qrels, qids)
+            write_json(folder / "per_topic.json", {"rows": details, "shifts": shifts(runs, collection.qrels)})
+            rows = rows_of(details)
         _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in systems})
     return rows
 

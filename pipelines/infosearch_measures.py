@@ -10,6 +10,7 @@ from pipelines.trec import Run
 K = 20  # InfoSearch, section 2.3: beyond rank K a right move earns next to nothing
 BEYOND_K = 0.01
 
+Variant = Literal["paper", "released"]
 Gold = Mapping[str, Sequence[str]]  # qid -> docids that stay relevant, in the order of the data
 
 
@@ -59,7 +60,7 @@ def _wise(place: tuple[int, ...], judged: int, k: int, variant: str) -> float:
     return (reverse - original) / original
 
 
-def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Literal["paper", "released"] = "paper") -> PerTopic:
+def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> PerTopic:
     """Strict instruction compliance of each topic: the share of its gold documents that comply, 0 … 1.
 
     InfoSearch, section 2.3, equation 9: a document complies if its rank is better and its score

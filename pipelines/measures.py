@@ -8,10 +8,9 @@ instead, also where ``variant="released"`` follows them in everything else.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from pipelines.errors import HeedError
-from pipelines.infosearch_measures import sicr, wise
+from pipelines.infosearch_measures import Variant, sicr, wise
 from pipelines.judged import Judged, PerTopic, ranks_of
 from pipelines.ranking import ranks
 from pipelines.standard import STANDARD, standard
@@ -19,6 +18,7 @@ from pipelines.trec import Qrels, Run
 
 __all__ = (
     "STANDARD",
+    "Variant",
     "irs",
     "mean",
     "mean_rank",
@@ -69,7 +69,7 @@ def irs(
     wanted: Judged,
     unwanted: Judged,
     corpus_size: int,
-    variant: Literal["paper", "released"] = "paper",
+    variant: Variant = "paper",
 ) -> PerTopic:
     """Instruction responsiveness score of each topic, −1 … 1.
 

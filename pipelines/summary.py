@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from pipelines.measures import STANDARD, mean, no_longer_relevant, p_mrr, standard
+from pipelines.judged import PerTopic
+from pipelines.measures import STANDARD, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from pipelines.progress import say
+from pipelines.ranking import ranks
 from pipelines.trec import Qrels, Run
 
 
@@ -18,29 +20,35 @@ class Row(TypedDict):
     n: int
 
 
+class Detail(Row):
+    """The same with the value of each topic, by qid."""
+
+    per_topic: PerTopic
+
+
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
 
 
-def summarise(runs: Runs, qrels: Mapping[str, Qrels], qids: Mapping[str, set[str]]) -> list[Row]:
+def summarise(runs: Runs, qrels: Mapping[str, Qrels], qids: Mapping[str, set[str]]) -> list[Detail]:
     """The measures of each run over the judged topics that have its condition, and p-MRR of each pair.
 
     ``qids`` holds the topics of each condition. Conditions without qrels of their own
     (``query``) are measured with the original ones.
     """
-    rows: list[Row] = []
+    found: list[Detail] = []
     for (system, condition), run in runs.items():
         judged = qrels.get("original" if condition == "query" else condition, {})
         mine = {qid: grades for qid, grades in judged.items() if qid in qids[condition]}
         for measure, values in standard(run, mine).items() if mine else ():
-            rows.append(_row(system, condition, measure, values))
-    return rows + _pairwise(runs, qrels)
+            found.append(_detail(system, condition, measure, values))
+    return found + _pairwise(runs, qrels)
 
 
-def _pairwise(runs: Runs, qrels: Mapping[str, Qrels]) -> list[Row]:
+def _pairwise(runs: Runs, qrels: Mapping[str, Qrels]) -> list[Detail]:
     if "original" not in qrels or "changed" not in qrels:
         return []
     changed = no_longer_relevant(qrels["original"], qrels["changed"])
-    rows = []
+    found = []
     for system in dict.fromkeys(system for system, _ in runs):
         base, new = runs.get((system, "original")), runs.get((system, "changed"))
         if base is None or new is None:
@@ -50,12 +58,52 @@ def _pairwise(runs: Runs, qrels: Mapping[str, Qrels]) -> list[Row]:
             absent = ", ".join(sorted(changed.keys() - values.keys()))
             say(f"{system}: p-MRR is over {len(values)} of {len(changed)} topics; not in both runs: {absent}")
         if values:
-            rows.append(_row(system, "original>changed", "p-MRR", values))
-    return rows
+            found.append(_detail(system, "original>changed", "p-MRR", values))
+    return found
 
 
-def _row(system: str, condition: str, measure: str, values: Mapping[str, float]) -> Row:
-    return Row(system=system, condition=condition, measure=measure, value=mean(dict(values)), n=len(values))
+def _detail(system: str, condition: str, measure: str, values: PerTopic) -> Detail:
+    return Detail(
+        system=system, condition=condition, measure=measure, value=mean(values), n=len(values), per_topic=values
+    )
+
+
+def rows_of(details: Sequence[Detail]) -> list[Row]:
+    """The rows of ``summary.json``, without the topics."""
+    return [
+        Row(system=one["system"], condition=one["condition"], measure=one["measure"], value=one["value"], n=one["n"])
+        for one in details
+    ]
+
+
+class Shift(TypedDict):
+    """Where a judged document stood under the original and stands under the changed instruction."""
+
+    system: str
+    qid: str
+    docid: str
+    group: str
+    base: int
+    new: int
+
+
+def shifts(runs: Runs, qrels: Mapping[str, Qrels]) -> list[Shift]:
+    """The rank shift of every document that stays relevant (``compliant``) or no longer is (``violating``)."""
+    if "original" not in qrels or "changed" not in qrels:
+        return []
+    groups = {
+        "compliant": still_relevant(qrels["original"], qrels["changed"]),
+        "violating": no_longer_relevant(qrels["original"], qrels["changed"]),
+    }
+    found = []
+    for system in dict.fromkeys(system for system, _ in runs):
+        base, new = runs.get((system, "original"), {}), runs.get((system, "changed"), {})
+        for group, judged in groups.items():
+            for qid in sorted(judged.keys() & base.keys() & new.keys()):
+                docids = sorted(judged[qid])
+                places = zip(docids, ranks(base[qid], docids), ranks(new[qid], docids), strict=True)
+                found += [Shift(system=system, qid=qid, docid=d, group=group, base=o, new=s) for d, o, s in places]
+    return found
 
 
 def table(rows: Sequence[Row], title: str) -> str:
@@ -69,10 +117,15 @@ def table(rows: Sequence[Row], title: str) -> str:
     for (system, condition), found in sorted(cells.items(), key=lambda cell: order[cell[0][0]]):
         values = [f"{100 * found[name]['value']:.1f}" if name in found else "-" for name in measures]
         lines.append([system, condition, *values, str(next(iter(found.values()))["n"])])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join([title, *(_line(line, widths) for line in lines)])
+    return f"{title}\n{aligned(lines, left=2)}"
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    named = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
-    return "  ".join(named + [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)])
+def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
+    """Rows as columns of text: the first ``left`` columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        placed = [cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(cells)]
+        lines.append("  ".join(placed).rstrip())
+    return "\n".join(lines)

@@ -64,7 +64,7 @@ def read_run(path: Path) -> Run:
                 f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"
             )
             continue
-        score = _number(fields[4])
+        score = parse_score(fields[4])
         if score is None:
             problems.append(f"{path}, line {line_no}: score {fields[4]!r}, expected a finite number")
             continue
@@ -107,7 +107,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
             continue
         if fields[1] in passed_over and not beir:
             continue
-        qid, docid, grade = fields[0], fields[-2], _number(fields[-1])
+        qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
         if grade is None or not grade.is_integer():
             problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
             continue
@@ -120,7 +120,8 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     return qrels
 
 
-def _number(text: str) -> float | None:
+def parse_score(text: str) -> float | None:
+    """The finite number that ``text`` writes, None if it writes none."""
     try:
         value = float(text)
     except ValueError:

@@ -1,0 +1,156 @@
+"""Compare runs pairwise: same queries, another instruction. Two runs, three, or a folder of systems."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.errors import HeedError
+from pipelines.options import run_command
+
+if TYPE_CHECKING:
+    from pipelines.comparison import Figure, Inputs
+    from pipelines.judged import PerTopic
+    from pipelines.trec import Qrels, Run
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of ``python -m pipelines.compare``."""
+    made = argparse.ArgumentParser(prog="python -m pipelines.compare", description=__doc__)
+    made.add_argument(
+        "run",
+        nargs="*",
+        type=Path,
+        metavar="RUN",
+        help="BASE NEW [REVERSED]: TREC, rank_llm JSON, MTEB predictions; .gz",
+    )
+    made.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of a results folder instead")
+    made.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
+    made.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
+    made.add_argument(
+        "--qrel-diff",
+        type=Path,
+        metavar="PATH",
+        help="JSON lines of query-id and corpus-ids that changed, instead of --new-qrels",
+    )
+    made.add_argument("--traps", type=Path, metavar="PATH", help="trap documents for NFR, in the same form")
+    made.add_argument("--pairs", type=Path, metavar="TSV", help="new qid, tab, base qid (default: by the ids)")
+    made.add_argument("--corpus-size", type=int, default=0, metavar="N", help="documents searched; needed for IRS")
+    made.add_argument("--subset", metavar="NAME", help="subset of an MTEB predictions file")
+    made.add_argument(
+        "--measure", action="append", metavar="NAME", help="standard measure, repeatable (default nDCG@20, AP)"
+    )
+    made.add_argument(
+        "--variant", choices=("paper", "released"), default="paper", help="the papers' formulas, or the released code's"
+    )
+    made.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
+    made.add_argument("--per-topic", action="store_true", help="print every topic's values")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
+    made.add_argument("--quiet", action="store_true", help="tell nothing on the way")
+    made.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives back the exit status."""
+    return run_command(parser(), _run, argv)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from pipelines.progress import set_quiet
+
+    set_quiet(options.quiet)
+    if options.runs:
+        from pipelines.systems import compare_systems
+
+        compare_systems(options)
+        return
+    if len(options.run) not in (2, 3):
+        raise HeedError(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
+    from pipelines.comparison import compare, figure
+    from pipelines.files import write_json
+
+    given = _inputs(options)
+    values = compare(given, options.measure or ["nDCG@20", "AP"], options.variant)
+    if not values:
+        raise HeedError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
+    figures = {name: figure(per_topic) for name, per_topic in values.items()}
+    print(f"{' → '.join(map(str, options.run))}: {len(given.new)} pairs, values ×100")
+    print(_table(figures))
+    if options.per_topic:
+        print(f"\n{_topics(values)}")
+    if options.json:
+        write_json(options.json, {"measures": figures, "per_topic": values})
+
+
+def _inputs(options: argparse.Namespace) -> "Inputs":
+    from pipelines.comparison import Inputs
+    from pipelines.pairs import pair, qrels_for, renamed, select
+    from pipelines.run_formats import read_any_run
+    from pipelines.trec import read_qrels
+
+    roles = ("base", "new", "reversed")
+    runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
+    pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
+    own = {qid: qid for qid in pairs}
+    reverse: Run = {}
+    if len(runs) == 3:
+        reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs)))
+    new_qrels: Qrels = read_qrels(options.new_qrels) if options.new_qrels else {}
+    return Inputs(
+        base=renamed(runs[0], pairs),
+        new=renamed(runs[1], own),
+        reverse=reverse,
+        qrels=qrels_for(read_qrels(options.qrels), pairs) if options.qrels else {},
+        new_qrels=qrels_for(new_qrels, own),
+        changed=_listed(options.qrel_diff, pairs),
+        traps=_listed(options.traps, pairs),
+        corpus_size=options.corpus_size,
+        query_of=pairs,
+    )
+
+
+def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
+    """Documents by new qid from a ``qrel_diff`` file, whose ids are the new ones, the base ones, or their stems."""
+    from pipelines.pairs import stem
+    from pipelines.topics import read_objects
+
+    if path is None:
+        return {}
+    listed: dict[str, set[str]] = {}
+    for line_no, record in read_objects(path):
+        qid, docids = record.get("query-id"), record.get("corpus-ids")
+        if not isinstance(qid, str) or not isinstance(docids, list) or not all(isinstance(one, str) for one in docids):
+            raise HeedError(f"{path}, line {line_no}: expected query-id and corpus-ids, a list of docids in quotes")
+        listed.setdefault(qid, set()).update(docids)
+    found = {qid: listed.get(qid) or listed.get(base) or listed.get(stem(qid)) for qid, base in pairs.items()}
+    return {qid: docids for qid, docids in found.items() if docids}
+
+
+def _table(figures: "dict[str, Figure]") -> str:
+    rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down"]]
+    for name, one in figures.items():
+        by = 1.0 if name.startswith("mean gold rank") else 100.0
+        signed = not name.endswith((" base", " new", " reversed")) and name != "Robustness@10"
+        shares = [f"{100 * share:.0f}%" for share in (one["up"], one["equal"], one["down"])] if signed else ["", "", ""]
+        bounds = f"[{by * one['low']:.1f}, {by * one['high']:.1f}]"
+        rows.append([name, f"{by * one['mean']:.1f}", bounds, str(one["n"]), *shares])
+    return _aligned(rows)
+
+
+def _topics(values: "dict[str, PerTopic]") -> str:
+    qids = sorted({qid for per_topic in values.values() for qid in per_topic})
+    rows = [["topic", *values]]
+    rows += [[qid, *(f"{one[qid]:.4f}" if qid in one else "-" for one in values.values())] for qid in qids]
+    return _aligned(rows)
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    from pipelines.summary import aligned
+
+    return aligned(rows, left=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

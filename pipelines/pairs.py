@@ -1,0 +1,94 @@
+"""Which topic of one run belongs to which topic of another: by file, or by the form of their ids."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from pipelines.errors import HeedError, fail
+from pipelines.files import read_lines
+from pipelines.progress import say
+from pipelines.trec import Qrels, Run
+
+ENDINGS = {"base": "-og", "new": "-changed", "reversed": "-reversed"}  # mteb's ids; one file may hold several
+
+
+def select(run: Run, role: str) -> Run:
+    """The topics of ``run`` that play ``role`` where it holds several roles by the endings of its ids."""
+    mine = {qid: scores for qid, scores in run.items() if _role(qid) in (None, role)}
+    return mine or run
+
+
+def _role(qid: str) -> str | None:
+    return next((role for role, ending in ENDINGS.items() if qid.endswith(ending)), None)
+
+
+def stem(qid: str) -> str:
+    """The id without a trailing ``-og``, ``-changed`` or ``-reversed``."""
+    role = _role(qid)
+    return qid.removesuffix(ENDINGS[role]) if role else qid
+
+
+def pair(base: Collection[str], new: Collection[str], given: Path | None = None) -> dict[str, str]:
+    """``new qid -> base qid``, from a file of ``new<TAB>base`` lines or by the ids.
+
+    Without a file: ids with the same stem belong together, else a new id belongs to the base id
+    that is its part before the last ``_``. Ids that stay alone are counted on stderr. Raises
+    :class:`HeedError` if nothing can be paired, or for a bad line of the file.
+    """
+    found = _read(given, base, new) if given else _by_ids(base, new)
+    alone = [qid for qid in new if qid not in found]
+    lost = [qid for qid in base if qid not in set(found.values())]
+    for kind, qids in (("new", alone), ("base", lost)):
+        if qids and found:
+            say(f"{len(qids)} topics of the {kind} run have no partner and are left out: {', '.join(sorted(qids)[:5])}")
+    if not found:
+        raise HeedError(
+            f"no topic of the new run ({_some(new)}) belongs to one of the base run ({_some(base)}); "
+            "name the pairs with --pairs, lines of new qid, tab, base qid"
+        )
+    return found
+
+
+def _by_ids(base: Collection[str], new: Collection[str]) -> dict[str, str]:
+    by_stem = {stem(qid): qid for qid in base}
+    found = {}
+    for qid in new:
+        partner = by_stem.get(stem(qid)) or by_stem.get(stem(qid).rpartition("_")[0])
+        if partner:
+            found[qid] = partner
+    return found
+
+
+def _read(path: Path, base: Collection[str], new: Collection[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    problems = []
+    for line_no, line in read_lines(path):
+        fields = line.split("\t")
+        if not line.strip():
+            continue
+        if len(fields) != 2:
+            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected new qid, tab, base qid")
+        elif fields[0] in found:
+            problems.append(f"{path}, line {line_no}: topic {fields[0]} has a partner already")
+        elif fields[0] in new and fields[1] in base:
+            found[fields[0]] = fields[1]
+    fail(problems)
+    return found
+
+
+def _some(qids: Collection[str]) -> str:
+    return ", ".join(sorted(qids)[:3]) + (", …" if len(qids) > 3 else "")
+
+
+def renamed(values: Run, pairs: Mapping[str, str]) -> Run:
+    """The partner's list under each new qid, so that both runs speak of the same topics."""
+    return {qid: values[partner] for qid, partner in pairs.items() if partner in values}
+
+
+def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
+    """``qid -> grades`` where ``pairs`` says under which id (or its stem) the qrels know the topic."""
+    found: Qrels = {}
+    for qid, known in pairs.items():
+        grades = qrels.get(known) or qrels.get(stem(known))
+        if grades:
+            found[qid] = grades
+    return found
