@@ -30,6 +30,7 @@ check: .venv/.tools ## format, lint and types
 
 bench: .venv/.tools ## time the main steps beside their peers
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.measures
 
 clean: ## forget .venv, indexes and runs
 	rm -rf .venv

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_lines, write_bytes
+from pipelines.progress import say
 from pipelines.ranking import ranked
 
 Run = dict[str, dict[str, float]]  # qid -> docid -> score
@@ -83,7 +84,8 @@ def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
 
     Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
     whose second column names another of NeuCLIR's languages are passed over (the official files
-    hold all three). Raises :class:`HeedError` naming every bad line, and for an empty file.
+    hold all three). A judgement that is repeated counts once and is told. Raises
+    :class:`HeedError` naming every bad line and contradiction, and for an empty file.
     """
     return parse_qrels(read_lines(path), path, only_language)
 
@@ -92,6 +94,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     """The same for numbered lines that came out of ``path``."""
     qrels: Qrels = {}
     problems = []
+    lines_read = 0
     passed_over = {"zho", "fas", "rus"} - {only_language} if only_language else set()
     beir = False
     for line_no, line in lines:
@@ -111,10 +114,15 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
         if grade is None or not grade.is_integer():
             problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
             continue
-        if docid in qrels.setdefault(qid, {}):
-            problems.append(f"{path}, line {line_no}: document {docid} is judged again for topic {qid}")
-        qrels[qid][docid] = int(grade)
+        before = qrels.setdefault(qid, {}).setdefault(docid, int(grade))
+        if before != grade:
+            again = f"document {docid} of topic {qid} has grade {grade:g}, and {before} further up"
+            problems.append(f"{path}, line {line_no}: {again}; keep one")
+        lines_read += 1
     fail(problems)
+    repeated = lines_read - sum(map(len, qrels.values()))
+    if repeated:
+        say(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not qrels:
         raise HeedError(f"{path}: holds no judgements; expected topic 0 docid grade")
     return qrels

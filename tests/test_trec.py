@@ -124,6 +124,12 @@ def test_every_bad_line_of_qrels_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_repeated_judgements_count_once_and_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n1 0 a 1\n1 0 b 0\n")
+    assert read_qrels(tmp_path / "q") == {"1": {"a": 1, "b": 0}}
+    assert "1 judgements are repeated with the same grade and count once" in capsys.readouterr().err
+
+
 def test_the_official_neuclir_qrels_are_read_in_full(shared: Path) -> None:
     # counts of facts on NeuCLIR 2022: 36,575 / 34,174 / 33,006 judgements
     sizes = {}

@@ -1,0 +1,283 @@
+"""``python -m pipelines.compare``: readers, pairing, significance, and the command as a user runs it."""
+
+import gzip
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Heed, write_jsonl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.errors import HeedError
+from pipelines.pairs import pair, select, stem
+from pipelines.run_formats import read_any_run
+from pipelines.significance import fisher, holm, interval, wilcoxon
+from pipelines.systems import similar_to_best
+from pipelines.trec import write_run
+
+COMMAND = "pipelines.compare"
+RUN = {"1-og": {"a": 2.0, "b": 1.0}, "1-changed": {"b": 2.0, "a": 1.0}}
+
+
+def mteb_file(path: Path, **subsets: dict) -> Path:
+    path.write_text(json.dumps({"mteb_model_meta": {"model_name": "m", "revision": "r"}} | subsets))
+    return path
+
+
+def rank_llm(run: dict[str, dict[str, float]]) -> list[dict]:
+    return [
+        {
+            "query": {"text": "q", "qid": qid},
+            "candidates": [{"docid": docid, "score": score, "doc": {}} for docid, score in scores.items()],
+        }
+        for qid, scores in run.items()
+    ]
+
+
+def test_the_same_run_is_read_from_every_form(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", RUN, "t")
+    write_run(tmp_path / "a.run.gz", RUN, "t")
+    (tmp_path / "llm.json").write_text(json.dumps(rank_llm(RUN)))
+    write_jsonl(tmp_path / "llm.jsonl", rank_llm(RUN))
+    (tmp_path / "llm.jsonl.gz").write_bytes(gzip.compress((tmp_path / "llm.jsonl").read_bytes()))
+    mteb_file(tmp_path / "Task_predictions.json", zho={"test": RUN})
+    for path in tmp_path.iterdir():
+        assert read_any_run(path) == RUN, path.name
+
+
+def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
+    path = mteb_file(tmp_path / "p.json", zho={"test": RUN}, rus={"test": {"2-og": {"c": 1.0}}})
+    assert read_any_run(path, "rus") == {"2-og": {"c": 1.0}}
+    with pytest.raises(HeedError, match="2 sets of predictions fit; name one of zho/test, rus/test"):
+        read_any_run(path)
+    with pytest.raises(HeedError, match="--subset fas: 0 sets"):
+        read_any_run(path, "fas")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", "{", "not JSON"),
+        ("a.json", "3", "holds a int; expected rank_llm results or MTEB predictions"),
+        ("a.json", "[]", "holds no scores"),
+        ("a.json", '[{"query": {}}]', "result 1: no 'qid'"),
+        ("a.jsonl", '{"query": {"qid": 1}, "candidates": [{"docid": "a", "score": "x"}]}', "document a: score 'x'"),
+        ("a.json", '{"zho": {"test": {"1": {"a": NaN}}}}', "document a: score nan"),
+        ("a.json", '{"zho": {"test": {"1": [1]}}}', "topic 1 holds no docid: score object"),
+        (
+            "a.jsonl",
+            '{"query": {"qid": "1"}, "candidates": [{"docid": "a", "score": 1}, {"docid": "a", "score": 2}]}',
+            "document a is listed again",
+        ),
+    ],
+)
+def test_malformed_runs_are_told(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(HeedError, match=said):
+        read_any_run(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "pairs"),
+    [
+        (["12-og", "13-og"], ["12-changed", "13-changed"], {"12-changed": "12-og", "13-changed": "13-og"}),
+        (["12", "13"], ["12", "13"], {"12": "12", "13": "13"}),
+        (["0", "1"], ["0_0", "0_1", "1_0"], {"0_0": "0", "0_1": "0", "1_0": "1"}),
+        (["a_b"], ["a_b", "a_b_1"], {"a_b": "a_b", "a_b_1": "a_b"}),
+        (["12"], ["12-reversed"], {"12-reversed": "12"}),
+    ],
+)
+def test_pairs_are_found_by_the_ids(base: list[str], new: list[str], pairs: dict[str, str]) -> None:
+    assert pair(base, new) == pairs
+
+
+def test_a_file_of_both_conditions_plays_both_roles() -> None:
+    assert select(RUN, "base").keys() == {"1-og"}
+    assert select(RUN, "new").keys() == {"1-changed"}
+    assert select({"1-og": {}}, "new").keys() == {"1-og"}  # one condition alone is taken as it is
+    assert [stem(qid) for qid in ("1-og", "1-changed", "1-reversed", "og")] == ["1", "1", "1", "og"]
+
+
+def test_pairs_can_be_given_and_lonely_topics_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs.tsv").write_text("x\t1\n")
+    assert pair(["1", "2"], ["x", "y"], tmp_path / "pairs.tsv") == {"x": "1"}
+    told = capsys.readouterr().err
+    assert "1 topics of the new run have no partner and are left out: y" in told
+    assert "1 topics of the base run have no partner and are left out: 2" in told
+    with pytest.raises(HeedError, match="name the pairs with --pairs"):
+        pair(["1"], ["x"])
+    (tmp_path / "pairs.tsv").write_text("x 1\nx\t1\nx\t2\n")
+    with pytest.raises(HeedError, match="line 1: 1 columns"):
+        pair(["1", "2"], ["x"], tmp_path / "pairs.tsv")
+
+
+def test_fishers_test_by_counting_all_sign_flips() -> None:
+    one, other = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.2}, {"a": 0.5, "b": 0.7, "c": 0.4, "d": 0.3}
+    differences = [0.4, 0.1, 0.3, -0.1]
+    flipped = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=4)
+    ]
+    expected = sum(total >= 0.7 - 1e-9 for total in flipped) / 16
+    assert expected == 6 / 16  # ±.9 once, ±.7 twice
+    assert fisher(one, other) == expected
+    assert fisher(one, one) == 1.0
+
+
+def test_fishers_test_with_many_topics_agrees_with_a_clear_case_and_is_repeatable() -> None:
+    better = {str(n): 0.5 + n % 7 / 100 for n in range(40)}
+    worse = {qid: value - 0.05 - int(qid) % 3 / 100 for qid, value in better.items()}
+    assert fisher(better, worse) == fisher(better, worse) < 0.001
+    mixed = {qid: value + (0.01 if int(qid) % 2 else -0.01) for qid, value in better.items()}
+    assert fisher(better, mixed) > 0.5
+
+
+def test_wilcoxons_test_equals_its_table() -> None:
+    # n = 6, all differences of one sign: exact two-sided p = 2 / 2^6
+    one, other = {str(n): float(n) for n in range(1, 7)}, {str(n): 0.0 for n in range(1, 7)}
+    assert wilcoxon(one, other) == pytest.approx(2 / 64)
+    assert wilcoxon(one, one) == 1.0
+
+
+def test_holms_correction_by_hand() -> None:
+    # sorted .01 .03 .04: ×3 = .03, ×2 = .06, ×1 = .04 raised to .06
+    corrected = holm({"a": 0.03, "b": 0.01, "c": 0.04})
+    assert corrected == {"a": pytest.approx(0.06), "b": pytest.approx(0.03), "c": pytest.approx(0.06)}
+
+
+def test_an_interval_holds_the_mean_and_shrinks_with_topics() -> None:
+    few, many = interval([0.0, 1.0] * 5), interval([0.0, 1.0] * 200)
+    assert few.low < 0.5 < few.high and many.low < 0.5 < many.high
+    # the normal approximation: 1.96 · .5 / √400 = .049
+    assert many.high - many.low == pytest.approx(2 * 0.049, rel=0.05)
+    assert interval([0.25]) == (0.25, 0.25)
+    assert interval([0.1, 0.9]) == interval([0.1, 0.9])
+
+
+def test_the_best_system_and_those_like_it() -> None:
+    values = {
+        "best": {str(n): 0.9 for n in range(20)},
+        "like": {str(n): 0.9 + (0.01 if n % 2 else -0.011) for n in range(20)},
+        "worse": {str(n): 0.5 for n in range(20)},
+    }
+    for pairwise in (True, False):
+        best, p_values = similar_to_best(values, pairwise, correct=True)
+        assert best == "best"
+        assert p_values["like"] > 0.05 > p_values["worse"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two topics; document x is wanted no longer. Base: x first; new: x third of topic 1, first of topic 2."""
+    base = {"1": {"x": 3.0, "y": 2.0, "z": 1.0}, "2": {"x": 2.0, "y": 1.0}}
+    new = {"1": {"y": 3.0, "z": 2.0, "x": 1.0}, "2": {"x": 2.0, "y": 1.0}}
+    write_run(tmp_path / "base.run", base, "base")
+    write_run(tmp_path / "new.run", new, "new")
+    write_run(tmp_path / "rev.run", base, "rev")
+    (tmp_path / "q").write_text("1 0 x 1\n1 0 y 1\n2 0 x 1\n2 0 y 1\n")
+    (tmp_path / "n").write_text("1 0 x 0\n1 0 y 1\n2 0 x 0\n2 0 y 1\n")
+    return tmp_path
+
+
+def test_the_command_writes_the_contracts_json(files: Path, heed: Heed) -> None:
+    result = heed(
+        COMMAND, "base.run", "new.run", "--qrels", "q", "--new-qrels", "n", "--corpus-size", 3, "--json", "c.json"
+    )
+    assert result.returncode == 0, result.stderr
+    found = json.loads((files / "c.json").read_text())
+    assert found["per_topic"]["p-MRR"] == {"1": pytest.approx(1 - 1 / 3), "2": 0.0}
+    p_mrr = found["measures"]["p-MRR"]
+    assert (p_mrr["mean"], p_mrr["n"]) == (pytest.approx(1 / 3), 2)
+    assert (p_mrr["up"], p_mrr["equal"], p_mrr["down"]) == (0.5, 0.5, 0.0)
+    assert p_mrr["low"] <= p_mrr["mean"] <= p_mrr["high"]
+    assert found["per_topic"]["IRS"]["1"] == pytest.approx(1.0)
+    assert found["per_topic"]["AP new"] == {"1": 1.0, "2": 0.5}
+    assert "p-MRR" in result.stdout and "33.3" in result.stdout
+
+
+def test_a_published_difference_serves_instead_of_new_qrels(files: Path, heed: Heed) -> None:
+    write_jsonl(files / "diff.jsonl", [{"query-id": "1", "corpus-ids": ["x"]}])
+    result = heed(COMMAND, "base.run", "new.run", "--qrel-diff", "diff.jsonl", "--json", "c.json", "--per-topic")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((files / "c.json").read_text())["per_topic"] == {"p-MRR": {"1": pytest.approx(2 / 3)}}
+
+
+def test_a_third_run_gives_wise_and_sicr_and_traps_give_nfr(files: Path, heed: Heed) -> None:
+    write_jsonl(files / "traps.jsonl", [{"query-id": "1", "corpus-ids": ["y", "x"]}])
+    arguments = ("base.run", "new.run", "rev.run", "--qrels", "q", "--new-qrels", "n", "--traps", "traps.jsonl")
+    result = heed(COMMAND, *arguments, "--json", "c.json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads((files / "c.json").read_text())["per_topic"]
+    assert found["NFR"] == {"1": 0.5}
+    assert found["WISE"] == {"1": 0.0, "2": 0.0}  # reversed is where the original was
+    assert found["SICR"] == {"1": 0.0, "2": 0.0}
+    assert found["mean gold rank new"] == {"1": 1.0, "2": 2.0}
+
+
+def test_mteb_predictions_of_both_conditions_in_one_file(files: Path, heed: Heed) -> None:
+    mteb_file(files / "T_predictions.json", zho={"test": RUN})
+    write_jsonl(files / "diff.jsonl", [{"query-id": "1", "corpus-ids": ["a"]}])
+    result = heed(COMMAND, "T_predictions.json", "T_predictions.json", "--qrel-diff", "diff.jsonl", "--json", "c.json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((files / "c.json").read_text())["per_topic"] == {"p-MRR": {"1-changed": 0.5}}
+
+
+def test_several_instructions_of_a_query_are_paired_and_give_robustness(files: Path, heed: Heed) -> None:
+    write_run(files / "ins.run", {"1_0": {"y": 2.0, "x": 1.0}, "1_1": {"x": 2.0, "y": 1.0}}, "ins")
+    (files / "i").write_text("1_0 0 y 1\n1_1 0 y 1\n")
+    result = heed(COMMAND, "base.run", "ins.run", "--qrels", "q", "--new-qrels", "i", "--json", "c.json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads((files / "c.json").read_text())
+    assert found["per_topic"]["Robustness@10"] == {"1": pytest.approx(0.6309297536)}
+    assert found["measures"]["p-MRR"]["n"] == 2
+
+
+def test_all_systems_of_a_folder_side_by_side(files: Path, heed: Heed) -> None:
+    folder = files / "runs"
+    for system, name in (("good", "new"), ("same", "base")):
+        for condition, run in (("original", "base"), ("changed", name)):
+            folder.mkdir(exist_ok=True)
+            (folder / f"{system}.{condition}.run").write_bytes((files / f"{run}.run").read_bytes())
+    result = heed(COMMAND, "--runs", "runs", "--qrels", "q", "--new-qrels", "n", "--holm", "--json", "c.json")
+    assert result.returncode == 0, result.stderr
+    [good] = [line for line in result.stdout.splitlines() if line.startswith("good")]
+    assert "**33.3**" in good
+    found = json.loads((files / "c.json").read_text())["measures"]["p-MRR"]
+    assert (found["good"]["mean"], found["same"]["mean"]) == (pytest.approx(1 / 3), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("base.run",), "1 runs given; expected BASE NEW [REVERSED]"),
+        (("base.run", "absent.run"), "absent.run: cannot be read"),
+        (("base.run", "new.run"), "nothing can be measured: give --qrels"),
+        (("--runs", "."), "--runs needs --qrels and --new-qrels"),
+        (("--runs", ".", "--qrels", "q", "--new-qrels", "n"), "no <system>.original.run"),
+        (("base.run", "bad.run", "--qrels", "q"), "bad.run, line 2: 5 columns, expected 6"),
+        (
+            ("base.run", "new.run", "--qrels", "q", "--new-qrels", "n", "--corpus-size", "1"),
+            "do not fit into a corpus of 1",
+        ),
+        (("base.run", "new.run", "--qrels", "q", "--measure", "nDGC@5"), "measure 'nDGC@5': not known"),
+        (("base.run", "new.run", "--qrel-diff", "q"), "q, line 1: not JSON"),
+    ],
+)
+def test_problems_are_told_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
+    (files / "bad.run").write_text("1 Q0 x 1 1.0 t\n1 Q0 y 2 t\n")
+    result = heed(COMMAND, *arguments, "--quiet")
+    assert result.returncode == 1
+    [line] = result.stderr.splitlines()
+    assert said in line
+
+
+@given(st.permutations(["1 Q0 x 1 3.0 t", "1 Q0 y 2 2.0 t", "1 Q0 z 3 1.0 t", "2 Q0 y 1 2.0 t", "2 Q0 x 2 2.0 t"]))
+def test_the_order_of_lines_changes_nothing(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    from pipelines.measures import p_mrr
+
+    path = tmp_path_factory.mktemp("p") / "a.run"
+    path.write_text("\n".join(lines) + "\n")
+    new = {"1": {"y": 1.0, "x": 0.5}, "2": {"x": 1.0, "y": 1.0}}
+    assert p_mrr(read_any_run(path), new, {"1": {"x"}, "2": {"x"}}) == {"1": 0.5, "2": 0.0}
