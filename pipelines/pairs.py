@@ -69,7 +69,10 @@ def _read(path: Path, base: Collection[str], new: Collection[str]) -> dict[str, 
             problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected new qid, tab, base qid")
         elif fields[0] in found:
             problems.append(f"{path}, line {line_no}: topic {fields[0]} has a partner already")
-        elif fields[0] in new and fields[1] in base:
+        elif fields[0] not in new or fields[1] not in base:
+            side, qid = ("new", fields[0]) if fields[0] not in new else ("base", fields[1])
+            problems.append(f"{path}, line {line_no}: topic {qid} is not in the {side} run")
+        else:
             found[fields[0]] = fields[1]
     fail(problems)
     return found
@@ -85,10 +88,14 @@ def renamed(values: Run, pairs: Mapping[str, str]) -> Run:
 
 
 def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
-    """``qid -> grades`` where ``pairs`` says under which id (or its stem) the qrels know the topic."""
-    found: Qrels = {}
-    for qid, known in pairs.items():
-        grades = qrels.get(known) or qrels.get(stem(known))
-        if grades:
-            found[qid] = grades
-    return found
+    """``qid -> grades`` where ``pairs`` says under which id (or its stem) the qrels know the topic.
+
+    Judged topics that no pair stands for are counted on stderr: they are in no mean.
+    """
+    known = {qid: name for qid, at in pairs.items() for name in (stem(at), at) if name in qrels}
+    lost = sorted(qrels.keys() - known.values())
+    if lost:
+        say(
+            f"qrels: {len(lost)} of {len(qrels)} judged topics are not among the pairs and are in no mean: {_some(lost)}"
+        )
+    return {qid: qrels[name] for qid, name in known.items()}

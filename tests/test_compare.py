@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.errors import HeedError
-from pipelines.pairs import pair, select, stem
+from pipelines.pairs import pair, qrels_for, select, stem
 from pipelines.run_formats import read_any_run
 from pipelines.significance import fisher, holm, interval, wilcoxon
 from pipelines.systems import similar_to_best
@@ -108,9 +108,20 @@ def test_pairs_can_be_given_and_lonely_topics_are_told(tmp_path: Path, capsys: p
     assert "1 topics of the base run have no partner and are left out: 2" in told
     with pytest.raises(HeedError, match="name the pairs with --pairs"):
         pair(["1"], ["x"])
-    (tmp_path / "pairs.tsv").write_text("x 1\nx\t1\nx\t2\n")
-    with pytest.raises(HeedError, match="line 1: 1 columns"):
-        pair(["1", "2"], ["x"], tmp_path / "pairs.tsv")
+    (tmp_path / "pairs.tsv").write_text("x 1\nx\t1\nx\t2\nx2\t1\ny\t9\n")
+    with pytest.raises(HeedError) as caught:
+        pair(["1", "2"], ["x", "y"], tmp_path / "pairs.tsv")
+    assert [line.split("pairs.tsv, ")[1] for line in str(caught.value).splitlines()] == [
+        "line 1: 1 columns, expected new qid, tab, base qid",
+        "line 3: topic x has a partner already",
+        "line 4: topic x2 is not in the new run",
+        "line 5: topic 9 is not in the base run",
+    ]
+
+
+def test_judged_topics_outside_the_pairs_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert qrels_for({"1": {"a": 1}, "9": {"a": 1}}, {"1-changed": "1-og"}) == {"1-changed": {"a": 1}}
+    assert "1 of 2 judged topics are not among the pairs and are in no mean: 9" in capsys.readouterr().err
 
 
 def test_fishers_test_by_counting_all_sign_flips() -> None:
