@@ -93,9 +93,8 @@ def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
     Judged topics that no pair stands for are counted on stderr: they are in no mean.
     """
     known = {qid: name for qid, at in pairs.items() for name in (stem(at), at) if name in qrels}
-    lost = sorted(qrels.keys() - known.values())
+    stems = {stem(at) for at in pairs.values()}
+    lost = sorted(qid for qid in qrels.keys() - known.values() if stem(qid) not in stems)
     if lost:
-        say(
-            f"qrels: {len(lost)} of {len(qrels)} judged topics are not among the pairs and are in no mean: {_some(lost)}"
-        )
+        say(f"qrels: {len(lost)} of {len(qrels)} judged topics have no pair and are in no mean: {_some(lost)}")
     return {qid: qrels[name] for qid, name in known.items()}
