@@ -47,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
     made.add_argument("--per-topic", action="store_true", help="print every topic's values")
     made.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
+    made.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
+    made.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
     made.add_argument("--quiet", action="store_true", help="tell nothing on the way")
     made.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return made
@@ -82,6 +84,18 @@ def _run(options: argparse.Namespace) -> None:
         print(f"\n{_topics(values)}")
     if options.json:
         write_json(options.json, {"measures": figures, "per_topic": values})
+    if options.mteb:
+        _write_mteb(options, given)
+
+
+def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
+    from pipelines.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
+
+    if not options.mteb_task:
+        raise HeedError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
+    result = mteb_result(options.mteb_task, options.subset, given)
+    before = read_mteb_result(options.mteb) if options.mteb.exists() else None
+    write_mteb_result(options.mteb, merge_results(before, result) if before else result)
 
 
 def _inputs(options: argparse.Namespace) -> "Inputs":

@@ -9,13 +9,14 @@ from pipelines.documents import read_parquet
 from pipelines.errors import HeedError, fail
 from pipelines.measures import no_longer_relevant
 from pipelines.models import quiet_hub
+from pipelines.mteb_results import TASKS
 from pipelines.progress import say
 from pipelines.topics import Topic, read_objects
 from pipelines.trec import Qrels
 
-REVISIONS = {  # first digits of the revisions that mteb's task definitions pin
-    "jhu-clsp/mFollowIR-parquet-mteb": "09eecbe4",
-    "jhu-clsp/mFollowIR-cross-lingual-parquet-mteb": "6b015666",
+REVISIONS = {  # those that MTEB evaluates
+    "jhu-clsp/mFollowIR-parquet-mteb": TASKS["mFollowIR"].revision,
+    "jhu-clsp/mFollowIR-cross-lingual-parquet-mteb": TASKS["mFollowIRCrossLingual"].revision,
 }
 SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz")
 ENDINGS = {"-og": "original", "-changed": "changed"}
@@ -64,7 +65,7 @@ def read_mfollowir(folder: Path, lang: str, query_lang: str) -> MFollowIR:
 
 
 def download(repository: str, lang: str) -> Path:
-    """A local copy of one language of a hub data set, fetched at most once.
+    """A local copy of one language of a hub data set, fetched at most once, at the revision MTEB evaluates.
 
     Raises :class:`HeedError` that says how to go on when the hub is out of reach.
     """
@@ -73,16 +74,17 @@ def download(repository: str, lang: str) -> Path:
     try:
         patterns = [f"*-{lang}/*", f"*-{lang}.*"]
         with quiet_hub():
-            copy = Path(snapshot_download(repository, repo_type="dataset", allow_patterns=patterns))
+            return Path(
+                snapshot_download(
+                    repository, repo_type="dataset", revision=REVISIONS.get(repository), allow_patterns=patterns
+                )
+            )
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise HeedError(
             f"{repository}: cannot be fetched from the hub ({reason}); on a machine with a network run "
             f"'hf download --repo-type dataset {repository}', copy the folder here and give its path"
         ) from error
-    if not copy.name.startswith(REVISIONS.get(repository, "")):
-        say(f"{repository}: revision {copy.name}, where mteb pins {REVISIONS[repository]}; figures may differ")
-    return copy
 
 
 def _check_difference(folder: Path, lang: str, qrels: dict[str, Qrels]) -> None:
