@@ -1,10 +1,11 @@
 """Standard measures, through ir_measures and one provider of it alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import HeedError
 from pipelines.judged import PerTopic
+from pipelines.ranking import ranked
 from pipelines.trec import Qrels, Run
 
 STANDARD = ("nDCG@20", "AP", "R@100", "R@1000")  # NeuCLIR's official measures (guidelines 2022, 2023)
@@ -21,11 +22,25 @@ def standard(run: Run, qrels: Qrels, names: Sequence[str] = STANDARD) -> dict[st
 
     measures = [_measure(name) for name in names]
     values: dict[str, PerTopic] = {name: dict.fromkeys(qrels, 0.0) for name in names}
-    scores = {qid: dict(docs) for qid, docs in run.items() if qid in qrels}
+    scores = {qid: _for_single_precision(docs) for qid, docs in run.items() if qid in qrels}
     if scores:
         for metric in ir_measures.pytrec_eval.evaluator(measures, qrels).iter_calc(scores):
             values[str(metric.measure)][metric.query_id] = metric.value
     return values
+
+
+def _for_single_precision(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores that keep their order when pytrec_eval rounds them to single precision.
+
+    trec_eval 10 reads doubles, pytrec_eval still floats: 1 and 1 + 1e-12 would tie. Only then are the
+    scores replaced, by their places in the one order.
+    """
+    import numpy as np
+
+    values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
+    with np.errstate(over="ignore"):
+        kept = len(np.unique(values.astype(np.float32))) == len(np.unique(values))
+    return dict(scores) if kept else {docid: float(-place) for place, docid in enumerate(ranked(scores))}
 
 
 def _measure(name: str) -> Any:

@@ -80,6 +80,13 @@ def test_standard_measures_worked_by_hand() -> None:
     assert values["R@100"]["q"] == values["R@1000"]["q"] == pytest.approx(2 / 3)
 
 
+def test_scores_that_differ_in_double_precision_only_are_no_ties() -> None:
+    # a is first; as floats the two would tie, and b come first by its docid
+    values = standard({"q": {"a": 1.0 + 1e-12, "b": 1.0}}, {"q": {"a": 1}})
+    assert values["AP"]["q"] == 1.0
+    assert standard({"q": {"a": 1e300, "b": 1e299}}, {"q": {"a": 1}})["AP"]["q"] == 1.0
+
+
 def test_a_judged_topic_that_a_run_lacks_counts_0() -> None:
     values = standard({"1": {"a": 1.0}, "unjudged": {"a": 1.0}}, {"1": {"a": 1}, "2": {"a": 1}})
     assert values["AP"] == {"1": 1.0, "2": 0.0}
