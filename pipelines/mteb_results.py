@@ -170,11 +170,18 @@ def _per_topic(run: Run, qrels: Qrels, ending: str) -> dict[str, PerTopic]:
     """``ndcg_at_1`` and so on of every topic of ``run``, all of which are judged."""
     judged = {qid: qrels[qid] for qid in run}
     names = {f"{theirs}_at_{k}": f"{ours}@{k}" for theirs, ours in NAMES.items() for k in K_VALUES}
-    values = standard(run, judged, list(names.values()))
+    values = standard(_single_precision(run), judged, list(names.values()))
     first = {qid: _first_rank(scores, judged[qid]) for qid, scores in run.items()}
     found = {key: values[name] for key, name in names.items()}
     found |= {f"mrr_at_{k}": {qid: 1 / rank if rank <= k else 0.0 for qid, rank in first.items()} for k in K_VALUES}
     return {key: {f"{qid}{ending}": topic[qid] for qid in run} for key, topic in found.items()}
+
+
+def _single_precision(run: Run) -> Run:
+    """The scores as mteb's pytrec_eval reads them; Heed's own figures keep doubles apart."""
+    import numpy as np
+
+    return {qid: {docid: float(np.float32(score)) for docid, score in scores.items()} for qid, scores in run.items()}
 
 
 def _first_rank(scores: Mapping[str, float], grades: Mapping[str, int]) -> float:
