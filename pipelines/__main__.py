@@ -8,6 +8,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "neuclir": "NeuCLIR, HC4 and mFollowIR: Chinese, Persian or Russian news, with instructions",
     "compare": "two or three runs pairwise, or all systems of a folder: p-MRR, IRS, NFR, WISE, SICR",
+    "report": "tables and plots of results folders: text, Markdown, LaTeX, CSV, one HTML page",
 }
 
 

@@ -14,6 +14,7 @@ from pipelines.made import Recipe, file_as_made
 from pipelines.manifest import write_manifest
 from pipelines.pool import pool, write_pool
 from pipelines.progress import say, timed, timings
+from pipelines.report import write_page
 from pipelines.rerank import Reranker, rerank
 from pipelines.rerankers import reranker
 from pipelines.retrievers import Retriever, Shelf, retriever
@@ -58,7 +59,7 @@ class Settings:
 def run(collection: Collection, settings: Settings) -> list[Row]:
     """Run the whole path and give back the summary's rows.
 
-    Leaves run files, ``pool.jsonl``, ``summary.json``, ``per_topic.json``, ``manifest.yml`` and ``timings.json`` in
+    Leaves run files, ``pool.jsonl``, ``summary.json``, ``per_topic.json``, ``report.html`` and so on in
     ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
     is used again.
     """
@@ -186,4 +187,7 @@ def _write_results(
     }
     kept = ("retrievers", "rerankers", "conditions", "depth", "faiss", "published_pool")
     write_manifest(folder / "manifest.yml", data, methods, {name: getattr(settings, name) for name in kept})
+    if rows:
+        with timed("report"):
+            write_page(folder, folder / "report.html")
     write_json(folder / "timings.json", timings)

@@ -90,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
     )
     rows = run(collection, settings)
     print(table(rows, f"{collection.name} {collection.subset}: {len(collection.topics)} topics, values ×100"))
-    say(f"{options.out / collection.name / collection.subset}/: runs, pool, summary.json, manifest.yml, timings.json")
+    say(f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more")
     if options.json:
         write_json(options.json, {"collection": collection.name, "subset": collection.subset, "rows": rows})
 

@@ -72,7 +72,7 @@ def test_bm25_does_not_solve_the_sample(sample: Path, lang: str) -> None:
 def test_the_files_of_the_contract_are_there(sample: Path, lang: str) -> None:
     names = {path.name for path in (sample / lang).iterdir()}
     runs = {f"{s}.{c}.run" for s in ("bm25", "lsa", "polarity") for c in ("query", "original", "changed")}
-    assert names >= runs | {"summary.json", "manifest.yml", "pool.jsonl", "timings.json"}
+    assert names >= runs | {"summary.json", "manifest.yml", "pool.jsonl", "timings.json", "report.html"}
     summary = json.loads((sample / lang / "summary.json").read_text())
     assert (summary["collection"], summary["subset"]) == ("neuclir-sample", lang)
     assert {row["measure"] for row in summary["rows"]} == {"nDCG@20", "AP", "R@100", "R@1000", "p-MRR"}
