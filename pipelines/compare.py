@@ -111,17 +111,35 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
     reverse: Run = {}
     if len(runs) == 3:
         reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs)))
+    qrels: Qrels = read_qrels(options.qrels) if options.qrels else {}
     new_qrels: Qrels = read_qrels(options.new_qrels) if options.new_qrels else {}
+    if not options.pairs:
+        _refuse_strangers(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
     return Inputs(
         base=renamed(runs[0], pairs),
         new=renamed(runs[1], own),
         reverse=reverse,
-        qrels=qrels_for(read_qrels(options.qrels), pairs) if options.qrels else {},
+        qrels=qrels_for(qrels, pairs),
         new_qrels=qrels_for(new_qrels, own),
         changed=_listed(options.qrel_diff, pairs),
         traps=_listed(options.traps, pairs),
         corpus_size=options.corpus_size,
         query_of=pairs,
+    )
+
+
+def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
+    """A topic of one run that no other run and no judgement knows is a mistake in its id."""
+    from pipelines.errors import fail
+    from pipelines.pairs import stem
+    from pipelines.run_formats import place_of
+
+    stems = {stem(qid) for qid in known}
+    fail(
+        f"{place_of(path, qid)}: topic {qid} is in no other run and in no judgements; mend the id, or name --pairs"
+        for path, run in zip(options.run, runs, strict=True)
+        for qid in run
+        if qid not in known and stem(qid) not in stems
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import HeedError, fail
-from pipelines.files import read_bytes
+from pipelines.files import read_bytes, read_lines
 from pipelines.trec import Run, parse_score, read_run
 
 
@@ -24,6 +24,14 @@ def read_any_run(path: Path, subset: str | None = None) -> Run:
     if isinstance(found, dict):
         return _mteb(path, found, subset)
     raise HeedError(f"{path}: holds a {type(found).__name__}; expected rank_llm results or MTEB predictions")
+
+
+def place_of(path: Path, qid: str) -> str:
+    """``file, line`` where a topic first stands in a TREC file; the file alone for JSON."""
+    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+        return str(path)
+    found = (line_no for line_no, line in read_lines(path) if line.split()[:1] == [qid])
+    return f"{path}, line {next(found, 0)}"
 
 
 def _load(path: Path) -> Any:

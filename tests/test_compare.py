@@ -273,6 +273,19 @@ def test_all_systems_of_a_folder_side_by_side(files: Path, heed: Heed) -> None:
     assert (found["good"]["mean"], found["same"]["mean"]) == (pytest.approx(1 / 3), 0.0)
 
 
+def test_a_topic_that_nothing_else_knows_is_told_with_its_line(files: Path, heed: Heed) -> None:
+    lines = (files / "new.run").read_text()
+    (files / "typo.run").write_text(f"{lines}99 Q0 x 1 1.0 new\n98 Q0 x 1 1.0 new\n")
+    result = heed(COMMAND, "base.run", "typo.run", "--qrels", "q", "--new-qrels", "n", "--quiet")
+    assert result.returncode == 1
+    told = result.stderr.splitlines()
+    assert [line.split(": topic")[0] for line in told] == ["error: typo.run, line 6", "error: typo.run, line 7"]
+    (files / "q").write_text((files / "q").read_text() + "99 0 x 1\n98 0 x 1\n")  # judged, so only without a partner
+    result = heed(COMMAND, "base.run", "typo.run", "--qrels", "q", "--new-qrels", "n")
+    assert result.returncode == 0
+    assert "2 topics of the new run have no partner" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -129,6 +129,19 @@ def test_p_mrr_equals_an_independent_calculation_from_the_files(sample: Path, la
         assert mine == pytest.approx(sum(topics) / len(topics), abs=1e-12)
 
 
+@pytest.mark.parametrize("lang", LANGS)
+def test_compare_reads_back_what_the_command_wrote(sample: Path, tmp_path: Path, heed: Heed, lang: str) -> None:
+    qrels = ROOT / "qrels" / "neuclir-sample"
+    for system in ("bm25", "lsa", "polarity"):
+        runs = [sample / lang / f"{system}.{name}.run" for name in ("original", "changed")]
+        judged = ("--qrels", qrels / "original.qrels", "--new-qrels", qrels / "changed.qrels")
+        result = heed("pipelines.compare", *runs, *judged, "--json", "c.json")
+        assert result.returncode == 0, result.stderr
+        found = json.loads((tmp_path / "c.json").read_text())["measures"]
+        assert found["p-MRR"]["mean"] == values(sample / lang, "p-MRR")[system, "original>changed"]
+        assert found["nDCG@20 new"]["mean"] == values(sample / lang, "nDCG@20")[system, "changed"]
+
+
 def test_a_second_run_uses_everything_again_and_changes_no_byte(tmp_path: Path, heed: Heed) -> None:
     first = heed(COMMAND, "--lang", "zho")
     before = contents(tmp_path / "runs")

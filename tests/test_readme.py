@@ -1,0 +1,38 @@
+"""What the README says exists."""
+
+import re
+
+from conftest import ROOT
+
+from pipelines.__main__ import COMMANDS
+from pipelines.compare import parser as compare_parser
+from pipelines.neuclir import parser as neuclir_parser
+from pipelines.report import parser as report_parser
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_is_in_the_readme_and_the_other_way_round() -> None:
+    named = set(re.findall(r"python -m pipelines\.(\w+)", README))
+    assert named == set(COMMANDS)
+
+
+def test_every_option_in_the_readme_exists() -> None:
+    known = {
+        option
+        for parser in (neuclir_parser, compare_parser, report_parser)
+        for option in parser()._option_string_actions
+    }
+    known |= {"--build-arg"}  # docker's
+    assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", README)) - known == set()
+
+
+def test_every_file_in_the_readme_exists() -> None:
+    for path in re.findall(r"`((?:pipelines|tests|docs)/[\w./-]+)`|\]\((docs/[\w./-]+)\)", README):
+        assert (ROOT / "".join(path)).exists(), path
+
+
+def test_every_make_target_in_the_readme_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"make (demo|test|check|bench)\b", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
