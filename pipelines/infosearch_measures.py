@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pipelines.judged import PerTopic
-from pipelines.ranking import ranks
+from pipelines.judged import PerTopic, ranks_of, scores_of
 from pipelines.trec import Run
 
 K = 20  # InfoSearch, section 2.3: beyond rank K a right move earns next to nothing
@@ -33,31 +32,25 @@ def wise(
     place of ``o − i``. ``wheel`` (``mteb_infosearch 0.1.0``): full reward only if ``o < n``, and
     the −1 is never given.
     """
-    values = {}
-    for qid, documents in gold.items():
-        if documents and all(qid in run for run in runs):
-            places = zip(*(ranks(run[qid], documents) for run in runs), strict=True)
-            scored = [_wise(place, judged[qid], k, variant) for place in places]
-            values[qid] = sum(scored) / len(scored)
-    return values
+    import numpy as np
 
-
-def _wise(place: tuple[int, ...], judged: int, k: int, variant: str) -> float:
-    original, instructed, reverse = place
-    if instructed <= original < reverse:
-        near = original <= judged if variant == "paper" else original < judged
-        if near and instructed == 1:
-            return 1.0
-        if original > k:
-            return BEYOND_K
-        step = original - instructed
-        moved = step**0.5 if variant == "released" else step
-        return float((1 - moved / k) / instructed**0.5)
-    if reverse < original < instructed and variant != "wheel":
-        return -1.0
-    if original <= instructed:
-        return (original - instructed) / instructed
-    return (reverse - original) / original
+    found = ranks_of(runs, gold)
+    original, instructed, reverse = found.at
+    count = np.repeat([judged[qid] for qid in found.qids], found.sizes)
+    near = original <= count if variant == "paper" else original < count
+    step = np.maximum(original - instructed, 0)
+    moved = np.sqrt(step) if variant == "released" else step
+    rewarded = (instructed <= original) & (original < reverse)
+    turned = (reverse < original) & (original < instructed) & (variant != "wheel")
+    cases = [
+        (rewarded & near & (instructed == 1), 1.0),
+        (rewarded & (original > k), BEYOND_K),
+        (rewarded, (1 - moved / k) / np.sqrt(instructed)),
+        (turned, -1.0),
+        (original <= instructed, (original - instructed) / instructed),
+    ]
+    conditions, values = zip(*cases, strict=True)
+    return found.mean(np.select(conditions, values, default=(reverse - original) / original))
 
 
 def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> PerTopic:
@@ -73,20 +66,18 @@ def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> 
     lower score; and, since a counter is reset for every gold document, only the last one of a topic
     is counted, over the number of all.
     """
-    values = {}
-    for qid, documents in gold.items():
-        if documents and all(qid in run for run in runs):
-            complies = [_complies(runs, qid, docid, variant) for docid in documents]
-            counted = complies[-1:] if variant == "released" else complies
-            values[qid] = sum(counted) / len(complies)
-    return values
+    import numpy as np
 
-
-def _complies(runs: tuple[Run, Run, Run], qid: str, docid: str, variant: str) -> bool:
-    original, instructed, reverse = (ranks(run[qid], [docid])[0] for run in runs)
-    absent = 0.0 if variant == "released" else float("-inf")
-    score, told, against = (run[qid].get(docid, absent) for run in runs)
-    rises = instructed < original and told > score
-    if variant == "released" and original == 1:
-        rises = instructed == 1 and told >= score
-    return rises and original < reverse and score > against
+    found = ranks_of(runs, gold)
+    original, instructed, reverse = found.at
+    absent = 0.0 if variant == "released" else -np.inf
+    score, told, against = (scores_of(run, gold, found.qids, absent) for run in runs)
+    rises = (instructed < original) & (told > score)
+    if variant == "released":
+        rises = np.where(original == 1, (instructed == 1) & (told >= score), rises)
+    complies = (rises & (original < reverse) & (score > against)).astype(float)
+    if variant == "released":
+        last = np.zeros(len(complies))
+        last[np.cumsum(found.sizes) - 1] = 1
+        complies *= last
+    return found.mean(complies)

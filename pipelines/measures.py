@@ -8,11 +8,11 @@ instead, also where ``variant="released"`` follows them in everything else.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pipelines.errors import HeedError
 from pipelines.infosearch_measures import Variant, sicr, wise
-from pipelines.judged import Judged, PerTopic, ranks_of
-from pipelines.ranking import ranks
+from pipelines.judged import Judged, PerTopic, Ranks, ranks_of, scores_of
 from pipelines.standard import STANDARD, standard
 from pipelines.trec import Qrels, Run
 
@@ -31,6 +31,9 @@ __all__ = (
     "still_relevant",
     "wise",
 )
+
+if TYPE_CHECKING:
+    from pipelines.judged import Array
 
 EXACT = 1e-12  # what rounding leaves of a sum that is 0
 
@@ -83,57 +86,64 @@ def irs(
     (``eval/irs.py``): a missing document has rank ``corpus_size + 1``, which can pass 1; an ideal
     base scores 0.
     """
-    values = {}
-    for qid in wanted.keys() | unwanted.keys():
-        good, bad = sorted(wanted.get(qid, ())), sorted(unwanted.get(qid, ()))
-        if qid in base and qid in new and (good or bad):
-            old, now = (_sum_of_weights(run[qid], good, bad, corpus_size, variant) for run in (base, new))
-            values[qid] = _irs(old, now, (len(good), len(bad)), corpus_size, variant)
-    return {qid: values[qid] for qid in sorted(values)}
+    import numpy as np
+
+    topics = sorted(wanted.keys() | unwanted.keys())
+    judged = {qid: [*sorted(wanted.get(qid, ())), *sorted(unwanted.get(qid, ()))] for qid in topics}
+    found = ranks_of([base, new], judged)
+    good = np.array([len(wanted.get(qid, ())) for qid in found.qids], dtype=np.int64)
+    bad = found.sizes - good
+    sign = np.repeat(np.tile([1.0, -1.0], len(good)), np.stack([good, bad], axis=1).ravel())
+    weights = (
+        _weights(run, at, judged, found, corpus_size, variant) for run, at in zip((base, new), found.at, strict=True)
+    )
+    old, now = (found.sums(sign * of_run) for of_run in weights)
+    gain = now - old
+    ideal = _tops(good.tolist()) - _bottoms(bad.tolist(), corpus_size) - old
+    worst = _bottoms(good.tolist(), corpus_size) - _tops(bad.tolist()) - old
+    with np.errstate(divide="ignore", invalid="ignore"):  # a quotient by 0 is not the one selected
+        shares = [gain / np.abs(worst), np.maximum(gain, 0) / ideal]
+    kept = 1.0 if variant == "paper" else 0.0
+    return found.by_topic(np.select([gain < -EXACT, ideal > EXACT], shares, default=kept))
 
 
-def _irs(base: float, new: float, sizes: tuple[int, int], corpus_size: int, variant: str) -> float:
-    good, bad = sizes
-    ideal = _top_weights(good) - _bottom_weights(bad, corpus_size) - base
-    worst = _bottom_weights(good, corpus_size) - _top_weights(bad) - base
-    gain = new - base
-    if gain < -EXACT:
-        return gain / abs(worst)
-    if ideal > EXACT:
-        return max(gain, 0.0) / ideal
-    return 1.0 if variant == "paper" else 0.0
+def _weights(run: Run, at: "Array", judged: Judged, found: Ranks, corpus_size: int, variant: Variant) -> "Array":
+    """The weight of every judged document in one run; of a missing one as ``variant`` has it."""
+    import numpy as np
 
-
-def _sum_of_weights(
-    scores: Mapping[str, float], good: Sequence[str], bad: Sequence[str], corpus_size: int, variant: str
-) -> float:
-    """Σw over ``good`` minus Σw over ``bad`` in one ranking."""
-    missing = sum(docid not in scores for docid in [*good, *bad])
-    if len(scores) + missing > corpus_size:
+    present = ~np.isnan(scores_of(run, judged, found.qids, np.nan))
+    missing = found.sums(~present).astype(np.int64)
+    lengths = np.array([len(run[qid]) for qid in found.qids], dtype=np.int64)
+    too_long = [qid for qid, size in zip(found.qids, lengths + missing, strict=True) if size > corpus_size]
+    if too_long:
         raise HeedError(
-            f"IRS: a list of {len(scores)} documents and {missing} judged ones outside it do not fit into a corpus "
-            f"of {corpus_size}; give the number of documents that were searched"
+            f"IRS: the lists of {len(too_long)} topics ({too_long[0]} …) with the judged documents outside them do not "
+            f"fit into a corpus of {corpus_size}; give the number of documents that were searched"
         )
-    shared = _bottom_weights(missing, corpus_size) / missing if missing else 0.0
-    absent = shared if variant == "paper" else _weight(corpus_size + 1)
-
-    def total(docids: Sequence[str]) -> float:
-        places = zip(docids, ranks(scores, docids), strict=True)
-        return sum(_weight(rank) if docid in scores else absent for docid, rank in places)
-
-    return total(good) - total(bad)
+    if variant == "paper":
+        absent = _bottoms(missing.tolist(), corpus_size) / np.maximum(missing, 1)
+    else:
+        absent = np.full(len(missing), _weight(corpus_size + 1))
+    return np.where(present, 1 / np.log2(at + 1), np.repeat(absent, found.sizes))
 
 
-def _weight(rank: float) -> float:
+def _weight(rank: int) -> float:
     return 1 / math.log2(rank + 1)
 
 
-def _top_weights(size: int) -> float:
-    return sum(_weight(rank) for rank in range(1, size + 1))
+def _tops(sizes: Sequence[int]) -> "Array":
+    """Σw of as many documents on top, for each size."""
+    import numpy as np
+
+    return np.array([sum(_weight(rank) for rank in range(1, size + 1)) for size in sizes])
 
 
-def _bottom_weights(size: int, corpus_size: int) -> float:
-    return sum(_weight(rank) for rank in range(corpus_size - size + 1, corpus_size + 1))
+def _bottoms(sizes: Sequence[int], corpus_size: int) -> "Array":
+    """Σw of as many documents at the bottom of the corpus, for each size."""
+    import numpy as np
+
+    ranges = (range(corpus_size - size + 1, corpus_size + 1) for size in sizes)
+    return np.array([sum(map(_weight, places)) for places in ranges])
 
 
 def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:

@@ -124,7 +124,7 @@ def test_identical_runs_have_irs_0_unless_they_are_ideal(
 
 
 def test_irs_refuses_a_corpus_that_is_too_small() -> None:
-    with pytest.raises(HeedError, match="do not fit into a corpus of 2"):
+    with pytest.raises(HeedError, match="fit into a corpus of 2"):
         irs({"q": order("a", "b")}, {"q": order("a", "b")}, {"q": ["c"]}, {"q": ["a"]}, 2)
 
 
