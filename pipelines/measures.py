@@ -112,7 +112,7 @@ def _weights(run: Run, at: "Array", judged: Judged, found: Ranks, corpus_size: i
     import numpy as np
 
     present = ~np.isnan(scores_of(run, judged, found.qids, np.nan))
-    missing = found.sums(~present).astype(np.int64)
+    missing = found.sums((~present).astype(np.int64))
     lengths = np.array([len(run[qid]) for qid in found.qids], dtype=np.int64)
     too_long = [qid for qid, size in zip(found.qids, lengths + missing, strict=True) if size > corpus_size]
     if too_long:

@@ -101,6 +101,15 @@ def test_irs_a_missing_document_passes_1_in_the_code_only() -> None:
     assert irs(base, new, {"q": ["p1"]}, {"q": ["n1"]}, 3)["q"] == pytest.approx(1)
 
 
+def test_irs_documents_missing_together_share_the_bottom_ranks() -> None:
+    # base lacks n1 and n2: each weighs (w5 + w6) / 2 of six documents; new lacks n2 alone: w6
+    base, new = {"q": order("o1", "o2", "p1")}, {"q": order("p1", "n1")}
+    before, after = W[3] - (W[5] + W[6]), W[1] - (W[2] + W[6])
+    expected = (after - before) / (W[1] - W[5] - W[6] - before)
+    assert expected == pytest.approx(0.512, abs=1e-3)
+    assert irs(base, new, {"q": ["p1"]}, {"q": ["n1", "n2"]}, 6)["q"] == pytest.approx(expected, abs=1e-5)
+
+
 IDS = [f"d{number}" for number in range(9)]
 LISTS = st.dictionaries(st.sampled_from(IDS), st.sampled_from([0.0, 1.0, 2.0]))
 SETS = st.sets(st.sampled_from(IDS[:6]), min_size=1, max_size=4)
