@@ -131,7 +131,7 @@ def test_repeated_judgements_count_once_and_are_told(tmp_path: Path, capsys: pyt
 
 
 def test_the_official_neuclir_qrels_are_read_in_full(shared: Path) -> None:
-    # counts of facts on NeuCLIR 2022: 36,575 / 34,174 / 33,006 judgements
+    # NeuCLIR 2022's sizes in ir_datasets and the track's files: 36,575 / 34,174 / 33,006 judgements
     sizes = {}
     for short in ("zh", "fa", "ru"):
         qrels = read_qrels(shared / "neuclir22" / f"qrels.neuclir22-{short}.txt.gz")
