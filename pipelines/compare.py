@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.errors import HeedError
-from pipelines.options import run_command
+from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
     from pipelines.comparison import Figure, Inputs
@@ -49,8 +49,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
     made.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
     made.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
-    made.add_argument("--quiet", action="store_true", help="tell nothing on the way")
-    made.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    talk_options(made)
     return made
 
 

@@ -13,7 +13,7 @@ from pipelines.languages import Language
 from pipelines.made import Recipe, file_as_made
 from pipelines.manifest import write_manifest
 from pipelines.pool import pool, write_pool
-from pipelines.progress import say, timed, timings
+from pipelines.progress import brief, say, timed, timings
 from pipelines.report import write_page
 from pipelines.rerank import Reranker, rerank
 from pipelines.rerankers import reranker
@@ -98,33 +98,35 @@ class _Step:
         self._folder, self._topics, self._settings = folder, topics, settings
 
     def search(self, system: Retriever, condition: str) -> Run:
-        topics = under(self._topics, condition)
-        recipe: Recipe = {"system": system.recipe, "depth": self._settings.depth}
-        return self._made(
-            system.name, condition, recipe, lambda: system.search(topics, condition, self._settings.depth)
-        )
+        topics, depth = under(self._topics, condition), self._settings.depth
+        recipe: Recipe = {"system": system.recipe, "depth": depth}
+        return self._made(system.name, condition, topics, recipe, lambda: system.search(topics, condition, depth))
 
     def rescore(self, system: Reranker, condition: str, pooled: Mapping[str, list[str]]) -> Run:
         topics = under(self._topics, condition)
         journal = self._folder / ".made" / f"{system.name}.{condition}.partial"
         recipe: Recipe = {"system": system.recipe, "pool": digest_json(pooled)}
-        found = self._made(system.name, condition, recipe, lambda: rerank(system, topics, condition, pooled, journal))
+        found = self._made(
+            system.name, condition, topics, recipe, lambda: rerank(system, topics, condition, pooled, journal)
+        )
         journal.unlink(missing_ok=True)
         return found
 
-    def _made(self, name: str, condition: str, recipe: Recipe, make: Callable[[], Run]) -> Run:
-        path = self._folder / f"{name}.{condition}.run"
-        recipe |= {"run": VERSION, "condition": condition, "topics": digest_json(under(self._topics, condition))}
-        tag = f"{name}-{condition}".replace("+", "-").replace(".", "-")
+    def _made(
+        self, system: str, condition: str, topics: Sequence[Topic], recipe: Recipe, make: Callable[[], Run]
+    ) -> Run:
+        name = f"{system}.{condition}"
+        path = self._folder / f"{name}.run"
+        recipe |= {"run": VERSION, "condition": condition, "topics": digest_json(topics)}
 
         def build() -> None:
             found = make()
-            _tell_empty(f"{name}.{condition}", found, under(self._topics, condition))
+            _tell_empty(name, found, topics)
+            tag = name.replace("+", "-").replace(".", "-")
             write_run(path, {qid: scores for qid, scores in found.items() if scores}, tag)
 
-        with timed("run", f"{name}.{condition}"):
-            again = file_as_made(path, recipe, build)
-            if again:
+        with timed("run", name):
+            if file_as_made(path, recipe, build):
                 say(f"{path}: used again")
             return read_run(path) if path.stat().st_size else {}
 
@@ -152,22 +154,18 @@ def _tell_unknown(collection: Collection, store: Docstore) -> None:
     for condition, qrels in collection.qrels.items():
         absent = sorted(qrels.keys() - known)
         if absent:
-            say(f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {_brief(absent)}")
+            say(f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {brief(absent)}")
         judged = sorted({docid for qid in qrels.keys() & known for docid in qrels[qid]})
         missing = store.missing(judged)
         if missing:
             counted = f"{len(missing)} of {len(judged)} judged documents"
-            say(f"qrels ({condition}): {counted} are not in the collection: {_brief(missing)}")
-
-
-def _brief(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+            say(f"qrels ({condition}): {counted} are not in the collection: {brief(missing)}")
 
 
 def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
     empty = [topic.qid for topic in topics if not found.get(topic.qid)]
     if empty:
-        say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {_brief(empty)}")
+        say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {brief(empty)}")
 
 
 def _refuse_same_names(names: Sequence[str]) -> None:

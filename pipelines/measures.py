@@ -151,22 +151,21 @@ def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
 
     Topics in which nothing changed are left out.
     """
-    differences = {
-        qid: {docid for docid, grade in grades.items() if grade > 0 and changed[qid].get(docid, 0) <= 0}
-        for qid, grades in original.items()
-        if qid in changed
-    }
-    return {qid: docids for qid, docids in differences.items() if docids}
+    return _once_relevant(original, changed, still=False)
 
 
 def still_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
     """For each topic in both qrels, the documents with a positive grade in both."""
-    kept = {
-        qid: {docid for docid, grade in grades.items() if grade > 0 and changed[qid].get(docid, 0) > 0}
+    return _once_relevant(original, changed, still=True)
+
+
+def _once_relevant(original: Qrels, changed: Qrels, still: bool) -> dict[str, set[str]]:
+    found = {
+        qid: {docid for docid, grade in grades.items() if grade > 0 and (changed[qid].get(docid, 0) > 0) is still}
         for qid, grades in original.items()
         if qid in changed
     }
-    return {qid: docids for qid, docids in kept.items() if docids}
+    return {qid: docids for qid, docids in found.items() if docids}
 
 
 def mean_rank(run: Run, gold: Judged) -> PerTopic:

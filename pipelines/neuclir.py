@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.errors import HeedError
 from pipelines.options import collection_options, run_command
+from pipelines.topics import FIELDS
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--fields",
-        choices=("title", "description", "both"),
+        choices=FIELDS,
         default="title",
         help="which text of a topic is the query (default title)",
     )

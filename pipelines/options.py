@@ -7,9 +7,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pipelines.bm25 import K1, B
+from pipelines.dense import KINDS
 from pipelines.errors import HeedError
-
-CONDITIONS = ("query", "original", "changed", "reversed")
+from pipelines.topics import CONDITIONS
 
 
 def collection_options(parser: argparse.ArgumentParser) -> None:
@@ -53,11 +54,9 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         default="retrieved",
         help="rescore what the retrievers found, or the candidate lists that came with the topics",
     )
-    systems.add_argument("--k1", type=float, default=0.9, help="BM25's k1 (default 0.9)")
-    systems.add_argument("--b", type=float, default=0.4, help="BM25's b (default 0.4)")
-    systems.add_argument(
-        "--faiss", choices=("exact", "hnsw", "ivfpq"), default="exact", help="kind of FAISS index (default exact)"
-    )
+    systems.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
+    systems.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")
+    systems.add_argument("--faiss", choices=KINDS, default=KINDS[0], help="kind of FAISS index (default exact)")
     machine = parser.add_argument_group("machine")
     machine.add_argument(
         "--threads",
@@ -81,8 +80,13 @@ def output_options(parser: argparse.ArgumentParser) -> None:
         "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)"
     )
     output.add_argument("--json", type=Path, metavar="FILE", help="write the summary to this file too")
-    output.add_argument("--quiet", action="store_true", help="tell nothing on the way")
-    output.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    talk_options(output)
+
+
+def talk_options(parser: argparse._ActionsContainer) -> None:
+    """Add how much a command tells, the same for every command."""
+    parser.add_argument("--quiet", action="store_true", help="tell nothing on the way")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 def _positive(text: str) -> int:

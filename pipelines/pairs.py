@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_lines
-from pipelines.progress import say
+from pipelines.progress import brief, say
 from pipelines.trec import Qrels, Run
 
 ENDINGS = {"base": "-og", "new": "-changed", "reversed": "-reversed"}  # mteb's ids; one file may hold several
@@ -39,10 +39,10 @@ def pair(base: Collection[str], new: Collection[str], given: Path | None = None)
     lost = [qid for qid in base if qid not in set(found.values())]
     for kind, qids in (("new", alone), ("base", lost)):
         if qids and found:
-            say(f"{len(qids)} topics of the {kind} run have no partner and are left out: {', '.join(sorted(qids)[:5])}")
+            say(f"{len(qids)} topics of the {kind} run have no partner and are left out: {brief(sorted(qids))}")
     if not found:
         raise HeedError(
-            f"no topic of the new run ({_some(new)}) belongs to one of the base run ({_some(base)}); "
+            f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
             "name the pairs with --pairs, lines of new qid, tab, base qid"
         )
     return found
@@ -78,10 +78,6 @@ def _read(path: Path, base: Collection[str], new: Collection[str]) -> dict[str, 
     return found
 
 
-def _some(qids: Collection[str]) -> str:
-    return ", ".join(sorted(qids)[:3]) + (", …" if len(qids) > 3 else "")
-
-
 def renamed(values: Run, pairs: Mapping[str, str]) -> Run:
     """The partner's list under each new qid, so that both runs speak of the same topics."""
     return {qid: values[partner] for qid, partner in pairs.items() if partner in values}
@@ -96,5 +92,5 @@ def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
     stems = {stem(at) for at in pairs.values()}
     lost = sorted(qid for qid in qrels.keys() - known.values() if stem(qid) not in stems)
     if lost:
-        say(f"qrels: {len(lost)} of {len(qrels)} judged topics have no pair and are in no mean: {_some(lost)}")
+        say(f"qrels: {len(lost)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(lost)}")
     return {qid: qrels[name] for qid, name in known.items()}

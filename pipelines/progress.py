@@ -3,7 +3,7 @@
 import resource
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypedDict, TypeVar
 
@@ -34,6 +34,11 @@ def say(line: str) -> None:
     """Write one line to stderr, unless quiet."""
     if not _quiet:
         print(line, file=sys.stderr, flush=True)
+
+
+def brief(ids: Sequence[str]) -> str:
+    """The first five ids, and … where there are more."""
+    return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipelines.errors import HeedError, fail
-from pipelines.options import run_command
+from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
     from pipelines.summary import Detail, Row, Shift
@@ -56,8 +56,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--plots", type=Path, metavar="DIR", help="write every plot as a file into this folder")
     made.add_argument("--plot-format", choices=("svg", "png"), default="svg", help="of --plots (default svg)")
-    made.add_argument("--quiet", action="store_true", help="tell nothing on the way")
-    made.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    talk_options(made)
     return made
 
 
@@ -86,16 +85,20 @@ def _run(options: argparse.Namespace) -> None:
         _write_plots(found, options.plots, options.plot_format)
     if options.html:
         path = options.runs / "report.html" if options.html == Path() else options.html
-        write_page(options.runs, path)
+        _write_page(found, options.runs, path)
         say(f"{path}: open it in a browser")
 
 
 def write_page(runs: Path, path: Path) -> None:
     """Write the page of all results at and below ``runs`` to ``path``."""
+    _write_page(read_tree(runs), runs, path)
+
+
+def _write_page(found: list[Results], runs: Path, path: Path) -> None:
     from pipelines.files import write_bytes
     from pipelines.report_page import page
 
-    write_bytes(path, page(read_tree(runs), runs.resolve().name).encode())
+    write_bytes(path, page(found, runs.resolve().name).encode())
 
 
 def _write_plots(found: list[Results], folder: Path, form: str) -> None:
