@@ -8,7 +8,8 @@ from pipelines.docstore import Docstore
 from pipelines.encoders import DOCUMENT, QUERY
 from pipelines.errors import HeedError
 from pipelines.made import Recipe
-from pipelines.models import Model, fill, fingerprint, local_copy, unusable
+from pipelines.models import Model, fingerprint, local_copy, unusable
+from pipelines.templates import fill
 from pipelines.topics import Topic
 
 BATCH = 32

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pipelines.documents import Document
 from pipelines.errors import HeedError
 from pipelines.made import Recipe
-from pipelines.models import Model, fill, fingerprint, local_copy, unusable
+from pipelines.models import Model, fingerprint, local_copy, unusable
 from pipelines.progress import say
+from pipelines.templates import fill
 
 if TYPE_CHECKING:
     from pipelines.vectors import Matrix

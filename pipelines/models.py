@@ -75,11 +75,6 @@ def _parse(path: Path, entries: dict[str, dict[str, Any]]) -> dict[str, Model]:
     return models
 
 
-def fill(template: str, **parts: str) -> str:
-    """The template with its ``{names}`` replaced; braces inside the parts stay as they are."""
-    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], template).strip()
-
-
 def local_copy(model: Model) -> Path:
     """The folder of the model's files: the local path, or the hub's files fetched at most once.
 

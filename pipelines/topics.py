@@ -1,32 +1,41 @@
 """Topics: a query, and the instruction that goes with it under each condition."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_lines
+from pipelines.templates import fill
 
-INSTRUCTED = ("original", "changed", "reversed")  # conditions that carry an instruction
+ABLATIONS = ("keywords", "short")  # FollowIR's: the original instruction in fewer words
+INSTRUCTED = (*ABLATIONS, "original", "changed", "reversed")  # conditions that carry an instruction
 CONDITIONS = ("query", *INSTRUCTED)
+JOIN = "{query} {instruction}"  # MTEB's and FollowIR's order and separator
 FIELDS = ("title", "description", "both")
 
 
 class Topic(NamedTuple):
-    """A topic as a system sees it; ``instructions`` holds those of original, changed, reversed it has."""
+    """A topic as a system sees it; ``instructions`` holds one for each condition that it has.
+
+    ``type`` is what kind of instruction it is: FollowTable's constraint, InfoSearch's wanted
+    variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
+    of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
+    """
 
     qid: str
     lang: str
     query: str
     instructions: dict[str, str]
+    type: str = ""
+    base: str = ""
 
-    def text(self, condition: str) -> str:
-        """What a system without a prompt of its own is given: the query, a space, the instruction.
-
-        The order and the separator are MTEB's and FollowIR's.
-        """
-        return self.query if condition == "query" else f"{self.query} {self.instructions[condition]}"
+    def text(self, condition: str, join: str = JOIN) -> str:
+        """What a system without a prompt of its own is given: query and instruction as ``join`` puts them."""
+        if condition == "query":
+            return self.query
+        return fill(join, query=self.query, instruction=self.instructions[condition])
 
 
 def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
@@ -54,9 +63,23 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
             problems.append(f"{path}, line {line_no}: instructions must be an object with {', '.join(INSTRUCTED)}")
         else:
             told = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
-            topics[qid] = Topic(qid, lang, query, told)
+            topics[qid] = Topic(qid, lang, query, told, str(record.get("type") or ""))
     fail(problems)
-    return list(topics.values())
+    return with_bases(topics.values())
+
+
+def with_bases(topics: Collection[Topic]) -> list[Topic]:
+    """The topics, each with the qid of its bare query where one of them is that.
+
+    That is the topic whose qid is the part before the last ``_`` and which asks the same query without instructions.
+    """
+    bare = {topic.qid: topic.query for topic in topics if not topic.instructions}
+    linked = []
+    for topic in topics:
+        stem = topic.qid.rpartition("_")[0]
+        belongs = topic.instructions and bare.get(stem) == topic.query
+        linked.append(topic._replace(base=stem) if belongs else topic)
+    return linked
 
 
 def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
@@ -104,7 +127,7 @@ def missing_field(fields: str) -> str:
 
 
 def conditions_of(topics: Sequence[Topic], asked: Sequence[str]) -> list[str]:
-    """The conditions to run: those ``asked`` for, or ``query`` and every one that some topic carries.
+    """The conditions to run: those ``asked`` for, or ``query`` and every one that some topic carries but ablations.
 
     Raises :class:`HeedError` if no topic carries an instruction for a condition that was asked for.
     """
@@ -115,9 +138,9 @@ def conditions_of(topics: Sequence[Topic], asked: Sequence[str]) -> list[str]:
         for name in asked
         if name not in carried
     )
-    return [name for name in CONDITIONS if name in (asked or carried)]
+    return [name for name in CONDITIONS if name in (asked or carried.difference(ABLATIONS))]
 
 
 def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
     """The topics that can be put to a system under ``condition``."""
-    return [topic for topic in topics if condition == "query" or condition in topic.instructions]
+    return [topic for topic in topics if (condition == "query" and not topic.base) or condition in topic.instructions]

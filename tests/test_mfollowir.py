@@ -48,7 +48,7 @@ def test_the_hub_layout_is_read_from_a_local_copy(tmp_path: Path, form: str) -> 
     assert is_mfollowir(folder, "zho") and not is_mfollowir(folder, "rus")
     read = read_mfollowir(folder, "zho", "zho")
     [topic] = read.topics
-    assert topic == ("12", "zho", "内容", {"original": "要文本", "changed": "要文本，不要标题"})
+    assert topic[:4] == ("12", "zho", "内容", {"original": "要文本", "changed": "要文本，不要标题"})
     assert read.qrels == {"original": {"12": {"u0": 1, "u1": 1}}, "changed": {"12": {"u0": 0, "u1": 1}}}
     assert read.candidates == {"12": ["u0", "u1", "u2", "gone"]}
     assert [path.parent.name for path in read.corpus] == ["corpus-zho"]

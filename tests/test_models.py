@@ -13,7 +13,8 @@ from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import Document
 from pipelines.encoders import SentenceEncoder
 from pipelines.errors import HeedError
-from pipelines.models import Model, add_models, fill, model, named
+from pipelines.models import Model, add_models, model, named
+from pipelines.templates import fill
 from pipelines.topics import Topic
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it", "x", "y" * 40]

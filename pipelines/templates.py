@@ -1,0 +1,8 @@
+"""Templates with ``{names}``: how a query, an instruction and a document become one text."""
+
+import re
+
+
+def fill(template: str, **parts: str) -> str:
+    """The template with its ``{names}`` replaced; braces inside the parts stay as they are."""
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], template).strip()
