@@ -69,7 +69,13 @@ def _with_text(store: Docstore) -> Iterator[str]:
 
 
 class Searcher:
-    """An open index; thread-safe. Scores are Lucene's, rankings follow :mod:`pipelines.ranking`."""
+    """An open index; thread-safe.
+
+    What :meth:`search` gives is what Anserini's run files hold, so that figures are equal to the
+    last digit: Lucene's ties are broken by docid ascending, at the cut too, and that order is
+    written into the scores (rounded to 1e-4, ties lowered by 1e-6). What is still equal then, at
+    scores where single precision cannot tell 1e-6, follows :mod:`pipelines.ranking` as in trec_eval.
+    """
 
     def __init__(self, folder: Path, language: Language, weights: Weights) -> None:
         """Open the index that :func:`build` left in ``folder``."""
@@ -82,28 +88,32 @@ class Searcher:
         self.lucene = searchers(cast("org.apache.lucene.index.IndexReader", reader))
         self.lucene.setSimilarity(java("org.apache.lucene.search.similarities.BM25Similarity")(*weights))
         self.analyzer = _analyzer(language)
-        self._order = _score_then_docid_descending()
+        self._order = java("io.anserini.search.SearchCollection").BREAK_SCORE_TIES_BY_DOCID
+        self._ties = java("io.anserini.rerank.lib.ScoreTiesAdjusterReranker")()
 
     def search(self, queries: Mapping[str, str], depth: int, threads: int = 1) -> Run:
         """The ``depth`` best documents of each query, ``qid -> docid -> score``."""
         with ThreadPoolExecutor(threads) as pool:
-            found = pool.map(lambda text: self.hits(self.query(text), depth), queries.values())
+            found = pool.map(lambda text: self._search(text, depth), queries.values())
             return dict(zip(queries, bar(found, len(queries), "bm25", "topics"), strict=True))
+
+    def _search(self, text: str, depth: int) -> dict[str, float]:
+        with java_errors("searching"):
+            return self.untied(self.first_hits(self.query(text), depth))
 
     def query(self, text: str) -> Any:
         """The bag of words of ``text`` as Anserini builds it."""
         generator = java("io.anserini.search.query.BagOfWordsQueryGenerator")()
         return generator.buildQuery(FIELD, self.analyzer, text)
 
-    def hits(self, query: Any, depth: int) -> dict[str, float]:
-        """The ``depth`` best documents of a Lucene query, best first."""
-        with java_errors("searching"):
-            return read_hits(self.first_hits(query, depth))
-
     def first_hits(self, query: Any, depth: int) -> Any:
-        """The same as Anserini's ``ScoredDocs``, which its rerankers take."""
+        """The ``depth`` best documents of a Lucene query as Anserini's ``ScoredDocs``, which its rerankers take."""
         found = self.lucene.search(query, depth, self._order, True)
         return java("io.anserini.search.ScoredDocs").fromTopDocs(found, self.lucene)
+
+    def untied(self, found: Any) -> dict[str, float]:
+        """``ScoredDocs`` as docid -> score, best first, with Anserini's own scores for ties."""
+        return _read_hits(self._ties.rerank(found, None)) if found.docids else {}
 
     def terms(self, text: str) -> list[str]:
         """The terms of ``text`` as the index holds them, repeats included."""
@@ -124,7 +134,8 @@ class Searcher:
         boost = java("org.apache.lucene.search.BoostQuery")
         for text, weight in weighted.items():
             builder.add(boost(term_query(term(FIELD, text)), weight), occur.SHOULD)
-        scores.update(self.hits(builder.build(), len(scores)))
+        with java_errors("scoring"):
+            scores.update(_read_hits(self.first_hits(builder.build(), len(scores))))
         return scores
 
 
@@ -140,7 +151,7 @@ class Among:
         self.filter = java("org.apache.lucene.search.TermInSetQuery")("id", ids)
 
 
-def read_hits(found: Any) -> dict[str, float]:
+def _read_hits(found: Any) -> dict[str, float]:
     """Anserini's ``ScoredDocs`` as docid -> score, handed over as two whole arrays."""
     return dict(zip(found.docids, found.scores, strict=True))
 
@@ -149,9 +160,3 @@ def _analyzer(language: Language) -> Any:
     if language.short == "en":
         return java("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
     return java("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(language.short)
-
-
-def _score_then_docid_descending() -> Any:
-    """Heed's one order as a Lucene sort, so that even the cut at depth obeys it."""
-    field, types = java("org.apache.lucene.search.SortField"), java("org.apache.lucene.search.SortField$Type")
-    return java("org.apache.lucene.search.Sort")(field.FIELD_SCORE, field("id", types.STRING_VAL, True))

@@ -3,27 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.bm25 import FIELD, Searcher, read_hits
+from pipelines.bm25 import FIELD, Searcher
 from pipelines.jvm import java, java_errors
 from pipelines.progress import bar
-from pipelines.ranking import top
 from pipelines.trec import Run
 
 FEEDBACK = ("rm3", "rocchio")
-SPARE = 100  # further hits, so that Anserini's own tie order at the cut does not decide who is in
 
 
 def search_with_feedback(searcher: Searcher, queries: Mapping[str, str], depth: int, method: str) -> Run:
     """Search each query, expand it from its first hits, search again; needs an index with vectors.
 
-    ``method`` is ``rm3`` or ``rocchio``. Scores are those of Anserini's reranker before it rounds
-    them to break ties.
+    ``method`` is ``rm3`` or ``rocchio``; scores as in :class:`pipelines.bm25.Searcher`.
     """
     defaults = java("io.anserini.search.SearchCollection$Args")()
-    defaults.hits = depth + SPARE
+    defaults.hits = depth
     reranker = _rm3(searcher, defaults) if method == "rm3" else _rocchio(searcher, defaults)
     steps = bar(queries.items(), len(queries), f"bm25+{method}", "topics")
-    return {qid: top(_expand(searcher, reranker, defaults, text), depth) for qid, text in steps}
+    return {qid: _expand(searcher, reranker, defaults, text) for qid, text in steps}
 
 
 def _expand(searcher: Searcher, reranker: Any, settings: Any, text: str) -> dict[str, float]:
@@ -34,7 +31,7 @@ def _expand(searcher: Searcher, reranker: Any, settings: Any, text: str) -> dict
             searcher.lucene, "topic", query, None, text, tokens, None, settings
         )
         first = searcher.first_hits(query, settings.rerankcutoff)
-        return read_hits(reranker.rerank(first, context)) if first.docids else {}
+        return searcher.untied(reranker.rerank(first, context)) if first.docids else {}
 
 
 def _rm3(searcher: Searcher, settings: Any) -> Any:

@@ -10,6 +10,7 @@ from pipelines.docstore import Docstore, open_docstore
 from pipelines.errors import HeedError
 from pipelines.feedback import search_with_feedback
 from pipelines.languages import LANGUAGES, language
+from pipelines.ranking import ranked
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 QUERIES = {
@@ -28,7 +29,7 @@ def indexed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def anserini(folder: Path, lang: str, query: str, depth: int, feedback: str = "") -> dict[str, float]:
-    """The hits of Anserini's own SimpleSearcher, which rounds to 1e-4 and lowers ties by 1e-6."""
+    """The hits of Anserini's own SimpleSearcher, best first."""
     searcher = jvm.java("io.anserini.search.SimpleSearcher")(str(folder / "lucene"))
     if lang != "eng":
         searcher.set_language(language(lang).short)
@@ -50,10 +51,7 @@ def test_scores_and_rankings_are_anserinis(indexed: tuple[str, Docstore, Path], 
     )
     theirs = anserini(folder, lang, QUERIES[lang], 1000, feedback)
     assert len(ours) > 5
-    assert ours.keys() == theirs.keys()
-    assert [ours[docid] for docid in ours] == pytest.approx([theirs[docid] for docid in ours], abs=2e-4)
-    clear = [docid for docid in theirs if sum(abs(theirs[docid] - other) < 3e-4 for other in theirs.values()) == 1]
-    assert [docid for docid in ours if docid in clear] == clear
+    assert list(ours.items()) == list(theirs.items())
 
 
 def test_the_language_is_not_silently_english(indexed: tuple[str, Docstore, Path]) -> None:
@@ -83,9 +81,20 @@ def ties(tmp_path_factory: pytest.TempPathFactory) -> tuple[Docstore, Path]:
     return store, build(folder / "bm25", store, language("eng"), threads=1)
 
 
-def test_the_cut_among_ties_obeys_the_one_order(ties: tuple[Docstore, Path]) -> None:
+def test_ties_are_cut_and_told_apart_as_anserini_does(ties: tuple[Docstore, Path]) -> None:
     found = Searcher(ties[1], language("eng"), Weights()).search({"q": "same words"}, 4)["q"]
-    assert list(found) == ["d29", "d28", "d27", "d26"]
+    assert ranked(found) == ["d00", "d01", "d02", "d03"]
+    assert found == anserini(ties[1], "eng", "same words", 4)
+
+
+def test_insertion_order_never_matters(tmp_path: Path) -> None:
+    records = [{"id": f"d{number:02}", "text": f"same words {'more ' * (number % 3)}"} for number in range(20)]
+    found = []
+    for name, order in (("a", records), ("b", records[::-1])):
+        store = open_docstore(tmp_path / name, [write_jsonl(tmp_path / f"{name}.jsonl", order)])
+        searcher = Searcher(build(tmp_path / f"i{name}", store, language("eng"), 1), language("eng"), Weights())
+        found.append(list(searcher.search({"q": "same more"}, 9)["q"].items()))
+    assert found[0] == found[1]
 
 
 def test_threads_change_nothing(ties: tuple[Docstore, Path]) -> None:
@@ -109,7 +118,8 @@ def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, 
     whole = searcher.search({"q": QUERIES[lang]}, store.count)["q"]
     docids = [*list(whole)[2:8], next(one.docid for one in store if one.docid not in whole)]
     scores = searcher.score(dict.fromkeys(searcher.terms(QUERIES[lang]), 1.0), Among(docids))
-    assert scores == pytest.approx({docid: whole.get(docid, 0.0) for docid in docids}, rel=1e-6)
+    rounded = {docid: whole.get(docid, 0.0) for docid in docids}  # to 1e-4, by Anserini
+    assert scores == pytest.approx(rounded, abs=1.1e-4)
 
 
 def test_bm25_worked_by_hand(tmp_path: Path) -> None:
@@ -118,7 +128,7 @@ def test_bm25_worked_by_hand(tmp_path: Path) -> None:
     store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
     searcher = Searcher(build(tmp_path / "i", store, language("eng"), 1), language("eng"), Weights(1.2, 0.75))
     expected = 0.6931471805599453 * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * 1 / 2))
-    assert searcher.search({"q": "apple"}, 10)["q"] == {"a": pytest.approx(expected, rel=1e-6)}
+    assert searcher.search({"q": "apple"}, 10)["q"] == {"a": pytest.approx(expected, abs=0.5e-4)}
 
 
 def test_an_index_is_used_again_and_rebuilt_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
