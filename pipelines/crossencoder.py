@@ -37,6 +37,10 @@ class CrossEncoderReranker:
             raise HeedError(f"{self._model.source}: gives {encoder.num_labels} labels a pair, expected 1 score")
         return encoder
 
+    def prepare(self) -> None:
+        """Load the model."""
+        _ = self._encoder
+
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
         """The model's logit for each document.
 

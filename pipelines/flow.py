@@ -1,13 +1,14 @@
 """The path that every collection command takes: index, search, pool, rerank, measure, write."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.bm25 import Weights
 from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import corpus_files
 from pipelines.errors import fail
+from pipelines.evaluate import Judging, evaluate, shifts
 from pipelines.files import digest_json, locked, write_json
 from pipelines.languages import Language
 from pipelines.made import Recipe, file_as_made
@@ -18,16 +19,16 @@ from pipelines.report import write_page
 from pipelines.rerank import Reranker, rerank
 from pipelines.rerankers import reranker
 from pipelines.retrievers import Retriever, Shelf, retriever
-from pipelines.summary import Row, rows_of, shifts, summarise
-from pipelines.topics import Topic, conditions_of, under
-from pipelines.trec import Qrels, Run, read_run, write_run
+from pipelines.summary import Row, rows_of
+from pipelines.topics import JOIN, Topic, conditions_of, under
+from pipelines.trec import Run, read_run, write_run
 
 VERSION = 2  # raise when runs are made in another way
 
 
 @dataclass(frozen=True)
 class Collection:
-    """What is searched and judged; ``qrels`` by condition, ``candidates`` the published lists by qid."""
+    """What is searched and judged; ``candidates`` are published lists by qid, ``join`` is as in Topic.text."""
 
     name: str
     subset: str
@@ -35,8 +36,9 @@ class Collection:
     language: Language
     documents: list[Path]
     topics: list[Topic]
-    qrels: dict[str, Qrels]
-    candidates: dict[str, list[str]]
+    judging: Judging
+    candidates: dict[str, list[str]] = field(default_factory=dict)
+    join: str = JOIN
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,14 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             store = open_docstore(indexes / "documents", corpus_files(collection.documents))
         _tell_unknown(collection, store)
         shelf = Shelf(
-            indexes, store, collection.language, settings.weights, settings.faiss, settings.device, settings.threads
+            indexes,
+            store,
+            collection.language,
+            collection.join,
+            settings.weights,
+            settings.faiss,
+            settings.device,
+            settings.threads,
         )
         retrievers = [retriever(name, shelf) for name in settings.retrievers]
         rerankers = [reranker(name, shelf) for name in settings.rerankers]
@@ -82,10 +91,10 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         pooled = _pool(collection, settings, store, list(runs.values()))
         write_pool(folder / "pool.jsonl", pooled)
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
-        qids = {name: {topic.qid for topic in under(collection.topics, name)} for name in conditions}
         with timed("measures"):
-            details = summarise(runs, collection.qrels, qids)
-            write_json(folder / "per_topic.json", {"rows": details, "shifts": shifts(runs, collection.qrels)})
+            details = evaluate(runs, collection.judging, collection.topics, store.count)
+            moved = shifts(runs, collection.judging, collection.topics)
+            write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
             rows = rows_of(details)
         _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in systems})
     return rows
@@ -100,41 +109,51 @@ class _Step:
     def search(self, system: Retriever, condition: str) -> Run:
         topics, depth = under(self._topics, condition), self._settings.depth
         recipe: Recipe = {"system": system.recipe, "depth": depth}
-        return self._made(system.name, condition, topics, recipe, lambda: system.search(topics, condition, depth))
+        return self._made(system, condition, topics, recipe, lambda: system.search(topics, condition, depth))
 
     def rescore(self, system: Reranker, condition: str, pooled: Mapping[str, list[str]]) -> Run:
         topics = under(self._topics, condition)
         journal = self._folder / ".made" / f"{system.name}.{condition}.partial"
         recipe: Recipe = {"system": system.recipe, "pool": digest_json(pooled)}
         found = self._made(
-            system.name, condition, topics, recipe, lambda: rerank(system, topics, condition, pooled, journal)
+            system, condition, topics, recipe, lambda: rerank(system, topics, condition, pooled, journal)
         )
         journal.unlink(missing_ok=True)
         return found
 
     def _made(
-        self, system: str, condition: str, topics: Sequence[Topic], recipe: Recipe, make: Callable[[], Run]
+        self,
+        system: Retriever | Reranker,
+        condition: str,
+        topics: Sequence[Topic],
+        recipe: Recipe,
+        make: Callable[[], Run],
     ) -> Run:
-        name = f"{system}.{condition}"
+        name = f"{system.name}.{condition}"
         path = self._folder / f"{name}.run"
         recipe |= {"run": VERSION, "condition": condition, "topics": digest_json(topics)}
 
         def build() -> None:
-            found = make()
+            with timed("prepare", system.name):
+                system.prepare()
+            with timed("run", name):
+                found = make()
             _tell_empty(name, found, topics)
             tag = name.replace("+", "-").replace(".", "-")
             write_run(path, {qid: scores for qid, scores in found.items() if scores}, tag)
 
-        with timed("run", name):
-            if file_as_made(path, recipe, build):
-                say(f"{path}: used again")
-            return read_run(path) if path.stat().st_size else {}
+        if file_as_made(path, recipe, build):
+            say(f"{path}: used again")
+        return read_run(path) if path.stat().st_size else {}
 
 
 def _pool(collection: Collection, settings: Settings, store: Docstore, runs: list[Run]) -> dict[str, list[str]]:
     if not settings.published_pool:
-        pooled = pool(runs, settings.depth, settings.depth)
-        return {topic.qid: pooled.get(topic.qid, []) for topic in collection.topics}
+        # one pool a query, so that a reranker orders the same documents with and without an instruction
+        queries = {topic.qid: topic.base or topic.qid for topic in collection.topics}
+        lists = ({queries[qid]: scores} for run in runs for qid, scores in run.items())
+        pooled = pool(lists, settings.depth, settings.depth)
+        return {topic.qid: pooled.get(queries[topic.qid], []) for topic in collection.topics}
     fail([] if collection.candidates else ["--pool published: these topics come without candidate lists"])
     pooled = {}
     for topic in collection.topics:
@@ -149,9 +168,9 @@ def _pool(collection: Collection, settings: Settings, store: Docstore, runs: lis
 def _tell_unknown(collection: Collection, store: Docstore) -> None:
     """Count and list judgements of topics or documents that are not here; they are not fatal."""
     known = {topic.qid for topic in collection.topics}
-    if not any(qrels.keys() & known for qrels in collection.qrels.values()):
+    if not any(qrels.keys() & known for qrels in collection.judging.qrels.values()):
         say(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
-    for condition, qrels in collection.qrels.items():
+    for condition, qrels in collection.judging.qrels.items():
         absent = sorted(qrels.keys() - known)
         if absent:
             say(f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {brief(absent)}")
@@ -181,7 +200,7 @@ def _write_results(
     data: Recipe = {
         "name": f"{collection.name}/{collection.subset}",
         "topics": digest_json(collection.topics),
-        "qrels": {condition: digest_json(qrels) for condition, qrels in collection.qrels.items()},
+        "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
     }
     kept = ("retrievers", "rerankers", "conditions", "depth", "faiss", "published_pool")
     write_manifest(folder / "manifest.yml", data, methods, {name: getattr(settings, name) for name in kept})

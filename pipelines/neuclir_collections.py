@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pipelines import irds
 from pipelines.documents import SUFFIXES, corpus_files
 from pipelines.errors import HeedError, fail
+from pipelines.evaluate import Judging
 from pipelines.flow import Collection
 from pipelines.languages import language
 from pipelines.mfollowir import download, is_mfollowir, read_mfollowir
@@ -49,7 +50,7 @@ def find_collection(options: argparse.Namespace) -> Collection:
         language=language("eng" if translated else options.lang),
         documents=documents,
         topics=judged.topics,
-        qrels=judged.qrels,
+        judging=Judging(judged.qrels),
         candidates=judged.candidates,
     )
 

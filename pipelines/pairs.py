@@ -2,11 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_lines
 from pipelines.progress import brief, say
 from pipelines.trec import Qrels, Run
+
+Item = TypeVar("Item")
 
 ENDINGS = {"base": "-og", "new": "-changed", "reversed": "-reversed"}  # mteb's ids; one file may hold several
 
@@ -78,8 +81,8 @@ def _read(path: Path, base: Collection[str], new: Collection[str]) -> dict[str, 
     return found
 
 
-def renamed(values: Run, pairs: Mapping[str, str]) -> Run:
-    """The partner's list under each new qid, so that both runs speak of the same topics."""
+def renamed(values: Mapping[str, Item], pairs: Mapping[str, str]) -> dict[str, Item]:
+    """The partner's list, or judgements, under each new qid, so that both sides speak of the same topics."""
     return {qid: values[partner] for qid, partner in pairs.items() if partner in values}
 
 

@@ -42,6 +42,10 @@ class Polarity:
         cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
         self.recipe: Recipe = {"polarity": [VERSION, ALPHA, BETA], "cues": cue_digest, "bm25": bm25.recipe}
 
+    def prepare(self) -> None:
+        """Open the index."""
+        self._bm25.prepare()
+
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
         """``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
         instruction = "" if condition == "query" else topic.instructions[condition]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from pipelines.report_text import ABSENT, layout, shown
+from pipelines.summary import ABSENT, layout, shown
 
 if TYPE_CHECKING:
     from pipelines.plots import Plot
@@ -123,8 +123,9 @@ def _table(results: "Results") -> Iterator[str]:
 
 
 def _cell(results: "Results", at: int) -> str:
-    value, source = results.rows[at]["value"], _source(results, at)
-    return f'<td data-source="{source}" title="{source}: {value!r}">{shown(value)}</td>'
+    row, source = results.rows[at], _source(results, at)
+    text = shown(row["measure"], row["value"])
+    return f'<td data-source="{source}" title="{source}: {row["value"]!r}">{text}</td>'
 
 
 def _source(results: "Results", at: int) -> str:

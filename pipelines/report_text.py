@@ -4,17 +4,13 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pipelines.standard import STANDARD
-from pipelines.summary import aligned
+from pipelines.summary import ABSENT, LABELS, strings, table
 
 if TYPE_CHECKING:
     from pipelines.report import Results
-    from pipelines.summary import Row
 
-ABSENT = "-"
-LABELS = 2  # columns before the figures: system and condition
 MARKDOWN = str.maketrans({one: f"\\{one}" for one in "\\`*_[]<|~&$#"})
 LATEX = str.maketrans(
     {
@@ -30,56 +26,12 @@ LATEX = str.maketrans(
 )
 
 
-class Line(NamedTuple):
-    """One line of a table: ``cells`` holds the place in the summary of each measure's row, if there is one."""
-
-    system: str
-    condition: str
-    cells: list[int | None]
-    n: int
-
-
-class Grid(NamedTuple):
-    """A summary laid out: a line for each system, condition and number of topics, a column for each measure."""
-
-    measures: list[str]
-    lines: list[Line]
-
-
-def layout(rows: "Sequence[Row]") -> Grid:
-    """Lay out ``rows`` as :func:`pipelines.summary.table` does; rows over other numbers of topics stay apart."""
-    present = dict.fromkeys(row["measure"] for row in rows)
-    usual = [*STANDARD, "p-MRR"]
-    measures = [name for name in usual if name in present] + [name for name in present if name not in usual]
-    cells: dict[tuple[str, str, int], dict[str, int]] = {}
-    for at, row in enumerate(rows):
-        cells.setdefault((row["system"], row["condition"], row["n"]), {})[row["measure"]] = at
-    order = {system: place for place, system in enumerate(dict.fromkeys(row["system"] for row in rows))}
-    ordered = sorted(cells.items(), key=lambda cell: order[cell[0][0]])
-    return Grid(measures, [Line(s, c, [found.get(name) for name in measures], n) for (s, c, n), found in ordered])
-
-
-def shown(value: float) -> str:
-    """A value as the tables print it: ×100, one decimal, no negative zero."""
-    return f"{100 * value:z.1f}"
-
-
 def tables(found: "Sequence[Results]", form: str) -> str:
     """The tables of all folders in one ``form``; CSV is a single one with the values in full."""
     if form == "csv":
         return _csv(found)
     write = {"text": _text, "markdown": _markdown, "latex": _latex}[form]
     return "\n".join(write(results) for results in found)
-
-
-def _strings(results: "Results") -> list[list[str]]:
-    """Header and lines of one folder's table."""
-    grid = layout(results.rows)
-    lines = [["system", "condition", *grid.measures, "n"]]
-    for line in grid.lines:
-        values = [ABSENT if at is None else shown(results.rows[at]["value"]) for at in line.cells]
-        lines.append([line.system, line.condition, *values, str(line.n)])
-    return lines
 
 
 def _heading(results: "Results") -> str:
@@ -89,18 +41,18 @@ def _heading(results: "Results") -> str:
 
 
 def _text(results: "Results") -> str:
-    return f"{_heading(results)}\n{aligned(_strings(results), left=LABELS)}\n"
+    return f"{table(results.rows, _heading(results))}\n"
 
 
 def _markdown(results: "Results") -> str:
-    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in _strings(results)]
+    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in strings(results.rows)]
     rule = ["---" if at < LABELS else "---:" for at in range(len(header))]
     body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
     return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
 
 
 def _latex(results: "Results") -> str:
-    header, *lines = [[latex(cell, at) for at, cell in enumerate(line)] for line in _strings(results)]
+    header, *lines = [[latex(cell, at) for at, cell in enumerate(line)] for line in strings(results.rows)]
     body = [f"{' & '.join(line)} \\\\" for line in lines]
     parts = [
         r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",

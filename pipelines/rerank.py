@@ -25,6 +25,9 @@ class Reranker(Protocol):
     def recipe(self) -> Recipe:
         """Everything that decides its scores."""
 
+    def prepare(self) -> None:
+        """Load and open what scoring needs, so that it can be timed alone."""
+
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
         """One finite score for each of ``docids``, in their order."""
 

@@ -30,6 +30,7 @@ class Shelf(NamedTuple):
     folder: Path
     store: Docstore
     language: Language
+    join: str
     weights: Weights
     faiss: str
     device: str
@@ -46,6 +47,9 @@ class Retriever(Protocol):
     @property
     def recipe(self) -> Recipe:
         """Everything that decides its runs."""
+
+    def prepare(self) -> None:
+        """Build and open what searching needs, so that it can be timed alone."""
 
     def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
         """The ``depth`` best documents of each topic."""
@@ -70,8 +74,13 @@ class Bm25:
             "anserini": anserini_version(),
             "language": shelf.language.short,
             "documents": shelf.store.digest,
+            "join": shelf.join,
             **shelf.weights._asdict(),
         }
+
+    def prepare(self) -> None:
+        """Build the index if need be, and open it."""
+        _ = self.searcher
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -83,7 +92,7 @@ class Bm25:
 
     def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
         """The ``depth`` best documents of each topic."""
-        texts = {topic.qid: topic.text(condition) for topic in topics}
+        texts = {topic.qid: topic.text(condition, self._shelf.join) for topic in topics}
         if self._feedback:
             return search_with_feedback(self.searcher, texts, depth, self._feedback)
         return self.searcher.search(texts, depth, self._shelf.threads)
@@ -101,6 +110,10 @@ class Dense:
             "documents": shelf.store.digest,
             "faiss": shelf.faiss,
         }
+
+    def prepare(self) -> None:
+        """Embed the documents if need be, and open the index."""
+        _ = self._index
 
     @cached_property
     def _encoder(self) -> Encoder:

@@ -1,13 +1,14 @@
 """What a collection command found: rows of measures, as JSON and as the printed table."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Sequence
+from typing import NamedTuple, TypedDict
 
 from pipelines.judged import PerTopic
-from pipelines.measures import STANDARD, mean, no_longer_relevant, p_mrr, standard, still_relevant
-from pipelines.progress import say
-from pipelines.ranking import ranks
-from pipelines.trec import Qrels, Run
+from pipelines.standard import STANDARD
+
+ABSENT = "-"
+LABELS = 2  # columns before the figures: system and condition
+GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
 
 
 class Row(TypedDict):
@@ -26,46 +27,15 @@ class Detail(Row):
     per_topic: PerTopic
 
 
-Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
+class Shift(TypedDict):
+    """Where a judged document stood under the base condition and stands under the new one."""
 
-
-def summarise(runs: Runs, qrels: Mapping[str, Qrels], qids: Mapping[str, set[str]]) -> list[Detail]:
-    """The measures of each run over the judged topics that have its condition, and p-MRR of each pair.
-
-    ``qids`` holds the topics of each condition. Conditions without qrels of their own
-    (``query``) are measured with the original ones.
-    """
-    found: list[Detail] = []
-    for (system, condition), run in runs.items():
-        judged = qrels.get("original" if condition == "query" else condition, {})
-        mine = {qid: grades for qid, grades in judged.items() if qid in qids[condition]}
-        for measure, values in standard(run, mine).items() if mine else ():
-            found.append(_detail(system, condition, measure, values))
-    return found + _pairwise(runs, qrels)
-
-
-def _pairwise(runs: Runs, qrels: Mapping[str, Qrels]) -> list[Detail]:
-    if "original" not in qrels or "changed" not in qrels:
-        return []
-    changed = no_longer_relevant(qrels["original"], qrels["changed"])
-    found = []
-    for system in dict.fromkeys(system for system, _ in runs):
-        base, new = runs.get((system, "original")), runs.get((system, "changed"))
-        if base is None or new is None:
-            continue
-        values = p_mrr(base, new, changed)
-        if len(values) < len(changed):
-            absent = ", ".join(sorted(changed.keys() - values.keys()))
-            say(f"{system}: p-MRR is over {len(values)} of {len(changed)} topics; not in both runs: {absent}")
-        if values:
-            found.append(_detail(system, "original>changed", "p-MRR", values))
-    return found
-
-
-def _detail(system: str, condition: str, measure: str, values: PerTopic) -> Detail:
-    return Detail(
-        system=system, condition=condition, measure=measure, value=mean(values), n=len(values), per_topic=values
-    )
+    system: str
+    qid: str
+    docid: str
+    group: str
+    base: int
+    new: int
 
 
 def rows_of(details: Sequence[Detail]) -> list[Row]:
@@ -76,48 +46,53 @@ def rows_of(details: Sequence[Detail]) -> list[Row]:
     ]
 
 
-class Shift(TypedDict):
-    """Where a judged document stood under the original and stands under the changed instruction."""
+class Line(NamedTuple):
+    """One line of a table: ``cells`` holds the place in the summary of each measure's row, if there is one."""
 
     system: str
-    qid: str
-    docid: str
-    group: str
-    base: int
-    new: int
+    condition: str
+    cells: list[int | None]
+    n: int
 
 
-def shifts(runs: Runs, qrels: Mapping[str, Qrels]) -> list[Shift]:
-    """The rank shift of every document that stays relevant (``compliant``) or no longer is (``violating``)."""
-    if "original" not in qrels or "changed" not in qrels:
-        return []
-    groups = {
-        "compliant": still_relevant(qrels["original"], qrels["changed"]),
-        "violating": no_longer_relevant(qrels["original"], qrels["changed"]),
-    }
-    found = []
-    for system in dict.fromkeys(system for system, _ in runs):
-        base, new = runs.get((system, "original"), {}), runs.get((system, "changed"), {})
-        for group, judged in groups.items():
-            for qid in sorted(judged.keys() & base.keys() & new.keys()):
-                docids = sorted(judged[qid])
-                places = zip(docids, ranks(base[qid], docids), ranks(new[qid], docids), strict=True)
-                found += [Shift(system=system, qid=qid, docid=d, group=group, base=o, new=s) for d, o, s in places]
-    return found
+class Grid(NamedTuple):
+    """A summary laid out: a line for each system, condition and number of topics, a column for each measure."""
+
+    measures: list[str]
+    lines: list[Line]
+
+
+def layout(rows: Sequence[Row]) -> Grid:
+    """Lay out ``rows``, systems in their order, measures in the usual one; other numbers of topics stay apart."""
+    present = dict.fromkeys(row["measure"] for row in rows)
+    usual = [*STANDARD, "p-MRR"]
+    measures = [name for name in usual if name in present] + [name for name in present if name not in usual]
+    cells: dict[tuple[str, str, int], dict[str, int]] = {}
+    for at, row in enumerate(rows):
+        cells.setdefault((row["system"], row["condition"], row["n"]), {})[row["measure"]] = at
+    order = {system: place for place, system in enumerate(dict.fromkeys(row["system"] for row in rows))}
+    ordered = sorted(cells.items(), key=lambda cell: order[cell[0][0]])
+    return Grid(measures, [Line(s, c, [found.get(name) for name in measures], n) for (s, c, n), found in ordered])
+
+
+def strings(rows: Sequence[Row]) -> list[list[str]]:
+    """Header and lines of the table of ``rows``; ``-`` where there is no figure."""
+    grid = layout(rows)
+    lines = [["system", "condition", *grid.measures, "n"]]
+    for line in grid.lines:
+        values = [ABSENT if at is None else shown(rows[at]["measure"], rows[at]["value"]) for at in line.cells]
+        lines.append([line.system, line.condition, *values, str(line.n)])
+    return lines
+
+
+def shown(measure: str, value: float) -> str:
+    """A value as the tables print it: ×100 (a mean rank as it is), one decimal, no negative zero."""
+    return f"{(1 if measure.startswith(GOLD_RANK) else 100) * value:z.1f}"
 
 
 def table(rows: Sequence[Row], title: str) -> str:
-    """The rows as text, one line a system and condition, values ×100; ``-`` where there is none."""
-    measures = [*STANDARD, "p-MRR"]
-    cells: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in rows:
-        cells.setdefault((row["system"], row["condition"]), {})[row["measure"]] = row
-    order = {system: place for place, system in enumerate(dict.fromkeys(row["system"] for row in rows))}
-    lines = [["system", "condition", *measures, "n"]]
-    for (system, condition), found in sorted(cells.items(), key=lambda cell: order[cell[0][0]]):
-        values = [f"{100 * found[name]['value']:.1f}" if name in found else "-" for name in measures]
-        lines.append([system, condition, *values, str(next(iter(found.values()))["n"])])
-    return f"{title}\n{aligned(lines, left=2)}"
+    """The rows as text, one line a system and condition."""
+    return f"{title}\n{aligned(strings(rows), left=LABELS)}"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int) -> str:

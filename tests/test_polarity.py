@@ -12,7 +12,7 @@ from pipelines.docstore import open_docstore
 from pipelines.languages import LANGUAGES, language
 from pipelines.polarity import ALPHA, BETA, Polarity, parts
 from pipelines.retrievers import Bm25, Shelf
-from pipelines.topics import Topic
+from pipelines.topics import JOIN, Topic
 
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how
 
@@ -96,7 +96,7 @@ def polarity(tmp_path: Path) -> Polarity:
     texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
-    shelf = Shelf(tmp_path, store, language("eng"), Weights(), "exact", "cpu", 1)
+    shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1)
     return Polarity(Bm25("bm25", shelf))
 
 

@@ -18,8 +18,8 @@ from pipelines.errors import HeedError
 from pipelines.plots import plots, render
 from pipelines.report import read_tree
 from pipelines.report_page import page
-from pipelines.report_text import layout, shown, tables
-from pipelines.summary import table
+from pipelines.report_text import tables
+from pipelines.summary import layout, shown, table
 
 COMMAND = "pipelines.report"
 CHROMIUM = Path("/usr/bin/chromium")
@@ -150,7 +150,7 @@ def test_markdown_and_latex_hold_the_values_of_the_summary(sample: Path, heed: H
     found = {(line[0], line[1], name): text for line in body for name, text in zip(header[2:], line[2:], strict=True)}
     rows = json.loads((sample / "fas/summary.json").read_text())["rows"]
     for one in rows:
-        assert found[one["system"], one["condition"], one["measure"]] == shown(one["value"])
+        assert found[one["system"], one["condition"], one["measure"]] == shown(one["measure"], one["value"])
         assert found[one["system"], one["condition"], "n"] == str(one["n"])
     assert sum(text != "-" for (_, _, name), text in found.items() if name != "n") == len(rows)
 
@@ -188,7 +188,7 @@ def test_every_number_of_the_page_leads_to_its_row(sample: Path, sample_page: st
         place = re.fullmatch(r"(fas)/summary\.json#rows\[(\d+)\](\.n)?", source)
         assert place and title.startswith(source)
         one = rows[int(place[2])]
-        assert text == (str(one["n"]) if place[3] else shown(one["value"]))
+        assert text == (str(one["n"]) if place[3] else shown(one["measure"], one["value"]))
         if not place[3]:
             assert float(title.rsplit(": ", 1)[1]) == one["value"]
             seen.add(int(place[2]))
@@ -214,7 +214,7 @@ def test_the_bars_tell_the_mean_of_the_summary_and_its_interval(sample: Path, sa
     for one in json.loads((sample / "fas/per_topic.json").read_text())["rows"]:
         if one["measure"] == "p-MRR":
             low, high = interval(list(one["per_topic"].values()))
-            said = f"mean {shown(one['value'])}, 95% interval [{shown(low)}, {shown(high)}]"
+            said = f"mean {shown('p-MRR', one['value'])}, 95% interval [{shown('p-MRR', low)}, {shown('p-MRR', high)}]"
             assert f">{said}</text>" in sample_page
 
 
