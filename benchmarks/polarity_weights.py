@@ -15,6 +15,7 @@ import numpy as np
 from pipelines import polarity
 from pipelines.bm25 import Among, Searcher, Weights, build
 from pipelines.docstore import open_docstore
+from pipelines.documents import Files
 from pipelines.languages import language
 from pipelines.measures import irs, mean, standard
 from pipelines.pool import pool
@@ -60,7 +61,7 @@ def _scored(folder: Path, place: Path, topics: dict[str, dict[str, str]]) -> tup
             table = json.loads(line)
             texts.write(json.dumps({"id": table["_id"], "text": table["text"]}) + "\n")
     english = language("eng")
-    store = open_docstore(place / "store", [place / "docs.jsonl"])
+    store = open_docstore(place / "store", Files([place / "docs.jsonl"]))
     searcher = Searcher(build(place / "bm25", store, english, 2), english, Weights())
     alone = searcher.search({qid: one["origin_query"] for qid, one in topics.items()}, 1000, 2)
     told = {qid: f"{one['instruction']} [SEP] {one['origin_query']}" for qid, one in topics.items()}

@@ -13,10 +13,11 @@ def heed(folder: Path, queries: dict[str, str]) -> dict[str, float]:
     start = time.perf_counter()
     from pipelines.bm25 import Searcher, Weights, build
     from pipelines.docstore import open_docstore
+    from pipelines.documents import Files
     from pipelines.languages import language
 
     english = language("eng")
-    store = open_docstore(folder / "heed-store", [folder / "docs" / "docs.jsonl"])
+    store = open_docstore(folder / "heed-store", Files([folder / "docs" / "docs.jsonl"]))
     build(folder / "heed", store, english, threads=2)
     indexed = time.perf_counter()
     searcher = Searcher(folder / "heed", english, Weights())

@@ -145,16 +145,11 @@ def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Documents by new qid from a ``qrel_diff`` file, whose ids are the new ones, the base ones, or their stems."""
     from pipelines.pairs import stem
-    from pipelines.topics import read_objects
+    from pipelines.topic_files import read_listed
 
     if path is None:
         return {}
-    listed: dict[str, set[str]] = {}
-    for line_no, record in read_objects(path):
-        qid, docids = record.get("query-id"), record.get("corpus-ids")
-        if not isinstance(qid, str) or not isinstance(docids, list) or not all(isinstance(one, str) for one in docids):
-            raise HeedError(f"{path}, line {line_no}: expected query-id and corpus-ids, a list of docids in quotes")
-        listed.setdefault(qid, set()).update(docids)
+    listed = read_listed(path)
     found = {qid: listed.get(qid) or listed.get(base) or listed.get(stem(qid)) for qid, base in pairs.items()}
     return {qid: docids for qid, docids in found.items() if docids}
 

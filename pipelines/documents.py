@@ -1,12 +1,12 @@
 """Documents from JSONL files, whatever their schema: NeuCLIR1, HC4, Patapsco, BEIR, Anserini."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pipelines.errors import HeedError
-from pipelines.files import read_lines
+from pipelines.files import digest, read_lines
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")
 TEXT_FIELDS = ("text", "contents", "body")
@@ -14,11 +14,14 @@ SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 
 
 class Document(NamedTuple):
-    """A document; ``title`` may be empty."""
+    """A document; ``title`` may be empty. The last three are a table's, as text for an index of fields."""
 
     docid: str
     title: str
     text: str
+    caption: str = ""
+    header: str = ""
+    cells: str = ""
 
     def contents(self) -> str:
         """Title, newline, text: what Anserini's ``NeuClirCollection`` indexes; without a title the text."""
@@ -34,24 +37,54 @@ class Line(NamedTuple):
     problem: str = ""
 
 
-def corpus_files(paths: list[Path]) -> list[Path]:
-    """The ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files that ``paths`` name, folders searched, sorted by name.
+class Source(Protocol):
+    """Where a collection's documents come from."""
+
+    @property
+    def recipe(self) -> Any:
+        """Plain data that is the same only where the documents are the same."""
+
+    def lines(self) -> Iterator[Line]:
+        """Every document, or the problem that was found instead."""
+
+
+class Files:
+    """Documents in ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files, or folders of them."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Find the files; :class:`HeedError` for a path that is missing or a folder without such a file."""
+        self.paths = corpus_files(paths)
+
+    def __str__(self) -> str:
+        """The paths, to be told to the user."""
+        return ", ".join(map(str, self.paths))
+
+    @property
+    def recipe(self) -> list[str]:
+        """The files' digests, whatever their names and order."""
+        return sorted(digest(path) for path in self.paths)
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that is not blank, file after file."""
+        return read_corpus(self.paths)
+
+
+def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
+    """The files that ``paths`` name, folders searched for ``suffixes``, sorted by name.
 
     Raises :class:`HeedError` for a path that is missing or a folder that holds no such file.
     """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(one for one in path.rglob("*") if one.name.endswith(SUFFIXES) and one.is_file())
+            inside = sorted(one for one in path.rglob("*") if one.name.endswith(suffixes) and one.is_file())
             if not inside:
-                raise HeedError(
-                    f"{path}: no .jsonl, .jsonl.gz or .parquet file in this folder; --docs takes such files"
-                )
+                raise HeedError(f"{path}: no {', '.join(suffixes)} file in this folder; documents are in such files")
             found += inside
         elif path.is_file():
             found.append(path)
         else:
-            raise HeedError(f"{path}: no such file or folder; --docs takes .jsonl[.gz] files, folders of them")
+            raise HeedError(f"{path}: no such file or folder; documents are {', '.join(suffixes)} files or folders")
     return found
 
 
@@ -64,7 +97,7 @@ def read_corpus(files: list[Path]) -> Iterator[Line]:
             continue
         for line_no, text in read_lines(path):
             if text.strip():
-                yield _parse(path, line_no, text)
+                yield parse_line(path, line_no, text)
 
 
 def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -79,7 +112,8 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         raise HeedError(f"{path}: not a Parquet file ({error}); fetch it again") from error
 
 
-def _parse(path: Path, line_no: int, text: str) -> Line:
+def parse_line(path: Path, line_no: int, text: str) -> Line:
+    """One line of JSON as a document, or the problem with it."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:

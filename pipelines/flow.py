@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipelines.bm25 import Weights
 from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import corpus_files
+from pipelines.documents import Source
 from pipelines.errors import fail
 from pipelines.evaluate import Judging, evaluate, shifts
 from pipelines.files import digest_json, locked, write_json
@@ -34,7 +34,7 @@ class Collection:
     subset: str
     shelf: str
     language: Language
-    documents: list[Path]
+    source: Source
     topics: list[Topic]
     judging: Judging
     candidates: dict[str, list[str]] = field(default_factory=dict)
@@ -65,12 +65,13 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
     ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
     is used again.
     """
+    timings.clear()
     conditions = conditions_of(collection.topics, settings.conditions)
     folder = settings.out / collection.name / collection.subset
     indexes = settings.indexes / collection.name / collection.shelf
     with locked(folder), locked(indexes):
         with timed("documents"):
-            store = open_docstore(indexes / "documents", corpus_files(collection.documents))
+            store = open_docstore(indexes / "documents", collection.source)
         _tell_unknown(collection, store)
         shelf = Shelf(
             indexes,

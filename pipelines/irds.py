@@ -5,12 +5,16 @@ and its document iterator first writes a second copy of the corpus.
 """
 
 import io
+import json
 import os
 import tarfile
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pipelines.downloads import File
 from pipelines.errors import HeedError
 from pipelines.languages import LANGUAGES
 from pipelines.neuclir_topics import Wanted, read_neuclir_topics
@@ -19,6 +23,7 @@ from pipelines.topics import Topic
 from pipelines.trec import Qrels, parse_qrels, read_qrels
 
 CODES = {one.short: one.code for one in LANGUAGES.values()}
+HUB, MIRROR = "https://huggingface.co", "https://mirror.ir-datasets.com"
 NIST_2023 = "qrels.final.gains.{}"  # the gains 0, 1, 3; qrels.final has the four raw levels
 
 
@@ -31,7 +36,7 @@ class Part(NamedTuple):
 
 def documents_file(source: str, lang: str) -> Path:
     """Where ir_datasets keeps, or expects, the documents of ``neuclir`` or ``hc4`` in ``lang``."""
-    return _home() / ("neuclir/1" if source == "neuclir" else "hc4") / lang / DOCUMENTS[source]
+    return home() / ("neuclir/1" if source == "neuclir" else "hc4") / lang / DOCUMENTS[source]
 
 
 DOCUMENTS = {"neuclir": "docs.jsonl.gz", "hc4": "hc4_docs.jsonl"}
@@ -89,7 +94,7 @@ def _fetched(source: str, key: str) -> Path:
     """The local file of an ir_datasets download, fetched and checked by ir_datasets if it is not here."""
     from ir_datasets.util import DownloadConfig
 
-    place = _home() / source
+    place = home() / source
     try:
         return Path(DownloadConfig.context(source, place)[key].path())
     except KeyError as error:
@@ -102,5 +107,26 @@ def _fetched(source: str, key: str) -> Path:
         ) from error
 
 
-def _home() -> Path:
+def known_file(source: str, key: str) -> File:
+    """What ir_datasets says of one of its downloads: place, size, digest, and addresses unless it is licensed."""
+    said = _downloads()[source][key]
+    path = home() / source / said["cache_path"]
+    url, md5 = said.get("url", ""), said.get("expected_md5", "")
+    addresses = [url.replace(HUB, os.environ.get("HF_ENDPOINT", HUB))] if url else []
+    addresses += [f"{MIRROR}/{md5}"] if said.get("irds_mirror") and md5 and url else []
+    digest = f"md5:{md5}" if md5 else ""
+    return File(str(path.relative_to(home())), path, said.get("size_hint"), digest, tuple(addresses))
+
+
+@cache
+def _downloads() -> dict[str, Any]:
+    """ir_datasets' table of downloads; read without importing it, which makes its folders."""
+    found = find_spec("ir_datasets")
+    [folder] = (found and found.submodule_search_locations) or [""]
+    table: dict[str, Any] = json.loads((Path(folder) / "etc/downloads.json").read_text(encoding="utf-8"))
+    return table
+
+
+def home() -> Path:
+    """Where ir_datasets keeps its files: ``IR_DATASETS_HOME``, or ``~/.ir_datasets``."""
     return Path(os.environ.get("IR_DATASETS_HOME", Path.home() / ".ir_datasets"))

@@ -58,42 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.bm25 import Weights
-    from pipelines.files import write_json
-    from pipelines.flow import Settings, run
-    from pipelines.jvm import set_heap
-    from pipelines.models import add_models
+    from pipelines.launch import begin, finish, launch
     from pipelines.neuclir_collections import find_collection
-    from pipelines.progress import say, set_quiet
-    from pipelines.summary import table
 
-    set_quiet(options.quiet)
-    set_heap(options.heap)
+    begin(options)
     if options.lang not in ("zho", "fas", "rus"):
         raise HeedError(f"--lang: found {options.lang!r}, expected zho, fas or rus{_hint(options.lang)}")
-    if options.models:
-        add_models(options.models)
     collection = find_collection(options)
-    documents = ", ".join(map(str, collection.documents))
-    say(f"collection {collection.name}, {collection.subset}: {len(collection.topics)} topics; documents {documents}")
-    settings = Settings(
-        retrievers=options.retriever or ["bm25", "lsa"],
-        rerankers=options.reranker or ["polarity"],
-        conditions=options.condition or [],
-        depth=options.depth,
-        weights=Weights(options.k1, options.b),
-        faiss=options.faiss,
-        device=options.device,
-        threads=options.threads,
-        published_pool=options.pool == "published",
-        indexes=options.indexes,
-        out=options.out,
-    )
-    rows = run(collection, settings)
-    print(table(rows, f"{collection.name} {collection.subset}: {len(collection.topics)} topics, values ×100"))
-    say(f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more")
-    if options.json:
-        write_json(options.json, {"collection": collection.name, "subset": collection.subset, "rows": rows})
+    finish(options, collection.name, {collection.subset: launch(options, collection)})
 
 
 def _hint(found: str) -> str:

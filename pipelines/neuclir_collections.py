@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines import irds
-from pipelines.documents import SUFFIXES, corpus_files
+from pipelines.documents import SUFFIXES, Files, corpus_files
 from pipelines.errors import HeedError, fail
 from pipelines.evaluate import Judging
 from pipelines.flow import Collection
@@ -13,7 +13,9 @@ from pipelines.languages import language
 from pipelines.mfollowir import download, is_mfollowir, read_mfollowir
 from pipelines.neuclir_topics import Wanted, read_neuclir_topics
 from pipelines.progress import say
-from pipelines.topics import Topic, read_jsonl_topics, read_objects, read_tsv_topics
+from pipelines.sample import sample_root
+from pipelines.topic_files import given_qrels, read_topics, recognised
+from pipelines.topics import Topic, read_jsonl_topics
 from pipelines.trec import Qrels, read_qrels
 
 SAMPLE = "neuclir-sample"
@@ -37,7 +39,7 @@ def find_collection(options: argparse.Namespace) -> Collection:
     if mfollowir:
         read = read_mfollowir(mfollowir, options.lang, _wanted(options).lang)
         documents, name = _given_documents(options) or read.corpus, "mfollowir"
-        judged = Judged(read.topics, {**read.qrels, **_given_qrels(options)}, read.candidates)
+        judged = Judged(read.topics, {**read.qrels, **given_qrels(options, options.lang)}, read.candidates)
     else:
         documents, name = _documents(options)
         judged = _judged(options, name)
@@ -48,7 +50,7 @@ def find_collection(options: argparse.Namespace) -> Collection:
         subset=shelf if options.query_lang == "native" else f"eng-{shelf}",
         shelf=shelf,
         language=language("eng" if translated else options.lang),
-        documents=documents,
+        source=Files(documents),
         topics=judged.topics,
         judging=Judging(judged.qrels),
         candidates=judged.candidates,
@@ -133,7 +135,7 @@ def _how_to_get(name: str, options: argparse.Namespace) -> str:
 def _judged(options: argparse.Namespace, name: str) -> Judged:
     if name == SAMPLE:
         return _sample(options)
-    wanted, given = _wanted(options), _given_qrels(options)
+    wanted, given = _wanted(options), given_qrels(options, options.lang)
     if options.topics and Path(options.topics).exists():
         return Judged(_read_topics(options), given, {})
     topics, qrels = irds.judged(_parts(options, name), wanted)
@@ -159,18 +161,7 @@ def _sample(options: argparse.Namespace) -> Judged:
     own = root / "topics" / SAMPLE / f"{lang}.jsonl"
     topics = _read_topics(options) if options.topics else read_jsonl_topics(own, lang, options.fields)
     qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
-    return Judged(topics, {**qrels, **_given_qrels(options)}, {})
-
-
-def sample_root() -> Path:
-    """The folder with documents/, topics/ and qrels/ of the sample: the installed package's, or the checkout."""
-    installed = Path(__file__).parent / "sample"
-    return installed if installed.is_dir() else Path(__file__).parent.parent
-
-
-def _given_qrels(options: argparse.Namespace) -> dict[str, Qrels]:
-    given = {"original": options.qrels, "changed": options.changed_qrels, "reversed": options.reversed_qrels}
-    return {name: read_qrels(path, only_language=options.lang) for name, path in given.items() if path}
+    return Judged(topics, {**qrels, **given_qrels(options, options.lang)}, {})
 
 
 def _wanted(options: argparse.Namespace) -> Wanted:
@@ -180,22 +171,9 @@ def _wanted(options: argparse.Namespace) -> Wanted:
 
 def _read_topics(options: argparse.Namespace) -> list[Topic]:
     path, wanted = Path(options.topics), _wanted(options)
-    form = options.topics_format or _recognised(path)
-    if form == "tsv":
-        topics = read_tsv_topics(path, wanted.lang)
-    elif form == "neuclir":
-        topics = read_neuclir_topics(path, wanted)
-    else:
-        topics = read_jsonl_topics(path, wanted.lang, wanted.fields)
+    form = options.topics_format or recognised(path)
+    if form != "neuclir":
+        return read_topics(path, wanted.lang, wanted.fields, form)
+    topics = read_neuclir_topics(path, wanted)
     fail([] if topics else [f"{path}: no topic in {wanted.lang}; expected at least one line with a topic"])
     return topics
-
-
-def _recognised(path: Path) -> str:
-    """The form of a topics file: by its suffix, else by the fields of its first line."""
-    if path.suffix in (".tsv", ".txt"):
-        return "tsv"
-    first = next(iter(read_objects(path)), None)
-    if first is None:
-        raise HeedError(f"{path}: empty; expected one topic a line")
-    return "neuclir" if "topic_id" in first[1] else "heed"

@@ -15,13 +15,14 @@ from pipelines.topics import CONDITIONS
 
 def collection_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that the four collection commands share."""
+    parser.set_defaults(field_weights=(1.0, 1.0, 1.0))
     data = parser.add_argument_group("data")
     data.add_argument(
         "--docs", nargs="+", metavar="PATH", help="documents: .jsonl[.gz], folders of them, or an ir_datasets id"
     )
     data.add_argument("--topics", metavar="PATH", help="topics; the format is recognised")
     data.add_argument(
-        "--topics-format", choices=("heed", "neuclir", "tsv", "mfollowir"), help="read the topics as this format"
+        "--topics-format", choices=("heed", "neuclir", "tsv", "trec", "mfollowir"), help="read the topics as this form"
     )
     data.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for query and original")
     data.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for changed")
@@ -31,7 +32,8 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--retriever",
         action="append",
         metavar="NAME",
-        help="bm25, bm25+rm3, bm25+rocchio, lsa, or an encoder by path or hub id; repeatable (default: bm25, lsa)",
+        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, or an encoder by path or hub id; "
+        "repeatable (default: bm25, lsa)",
     )
     systems.add_argument(
         "--reranker",

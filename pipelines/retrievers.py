@@ -1,4 +1,4 @@
-"""First-stage systems by name: ``bm25``, ``bm25+rm3``, ``bm25+rocchio``, ``lsa``, or an encoder."""
+"""First-stage systems by name: ``bm25``, with feedback or over a table's fields, ``lsa``, or an encoder."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,6 +10,7 @@ from pipelines.bm25 import Searcher, Weights
 from pipelines.dense import DenseIndex, open_index
 from pipelines.docstore import Docstore
 from pipelines.encoders import SentenceEncoder
+from pipelines.errors import HeedError
 from pipelines.feedback import FEEDBACK, search_with_feedback
 from pipelines.jvm import anserini_version
 from pipelines.languages import Language
@@ -21,7 +22,8 @@ from pipelines.topics import Topic
 from pipelines.trec import Run
 from pipelines.vectors import Encoder, embed
 
-BUILT_IN = ("bm25", *(f"bm25+{method}" for method in FEEDBACK), "lsa")
+FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
+BUILT_IN = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK), "lsa")
 
 
 class Shelf(NamedTuple):
@@ -63,19 +65,24 @@ def retriever(name: str, shelf: Shelf) -> Retriever:
 
 
 class Bm25:
-    """BM25, with feedback where the name says so."""
+    """BM25, with feedback or over fields where the name says so."""
 
     def __init__(self, name: str, shelf: Shelf) -> None:
         """Nothing is built or started before the first search."""
         self.name, self._shelf = name, shelf
-        self._feedback = name.partition("+")[2]
+        self._feedback = name.partition("+")[2].removeprefix("fields")
+        self._fields = shelf.weights.fields() if name == FIELDS else None
+        if self._fields and not shelf.store.tabular:
+            raise HeedError(f"{name}: these documents are no tables with caption, header and cells; use bm25")
         self.recipe: Recipe = {
             "system": name,
             "anserini": anserini_version(),
             "language": shelf.language.short,
             "documents": shelf.store.digest,
             "join": shelf.join,
-            **shelf.weights._asdict(),
+            "k1": shelf.weights.k1,
+            "b": shelf.weights.b,
+            "fields": self._fields,
         }
 
     def prepare(self) -> None:
@@ -95,7 +102,7 @@ class Bm25:
         texts = {topic.qid: topic.text(condition, self._shelf.join) for topic in topics}
         if self._feedback:
             return search_with_feedback(self.searcher, texts, depth, self._feedback)
-        return self.searcher.search(texts, depth, self._shelf.threads)
+        return self.searcher.search(texts, depth, self._shelf.threads, self._fields)
 
 
 class Dense:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
 
 from pipelines.judged import PerTopic
-from pipelines.standard import STANDARD
 
 ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
@@ -46,6 +45,18 @@ def rows_of(details: Sequence[Detail]) -> list[Row]:
     ]
 
 
+def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:
+    """The unweighted mean over subsets of every figure that all of them have; ``n`` counts all their topics."""
+    keyed = [{(row["system"], row["condition"], row["measure"]): row for row in rows} for rows in subsets]
+    common = [key for key in keyed[0] if all(key in one for one in keyed)]
+    found = []
+    for system, condition, measure in common:
+        mine = [one[system, condition, measure] for one in keyed]
+        value, n = sum(row["value"] for row in mine) / len(mine), sum(row["n"] for row in mine)
+        found.append(Row(system=system, condition=condition, measure=measure, value=value, n=n))
+    return found
+
+
 class Line(NamedTuple):
     """One line of a table: ``cells`` holds the place in the summary of each measure's row, if there is one."""
 
@@ -63,10 +74,8 @@ class Grid(NamedTuple):
 
 
 def layout(rows: Sequence[Row]) -> Grid:
-    """Lay out ``rows``, systems in their order, measures in the usual one; other numbers of topics stay apart."""
-    present = dict.fromkeys(row["measure"] for row in rows)
-    usual = [*STANDARD, "p-MRR"]
-    measures = [name for name in usual if name in present] + [name for name in present if name not in usual]
+    """Lay out ``rows``, systems and measures as they come; rows over other numbers of topics stay apart."""
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
     cells: dict[tuple[str, str, int], dict[str, int]] = {}
     for at, row in enumerate(rows):
         cells.setdefault((row["system"], row["condition"], row["n"]), {})[row["measure"]] = at

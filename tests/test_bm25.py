@@ -7,6 +7,7 @@ from conftest import ROOT, Heed, write_jsonl
 from pipelines import bm25, jvm
 from pipelines.bm25 import Among, Searcher, Weights, build
 from pipelines.docstore import Docstore, open_docstore
+from pipelines.documents import Files
 from pipelines.errors import HeedError
 from pipelines.feedback import search_with_feedback
 from pipelines.languages import LANGUAGES, language
@@ -24,7 +25,7 @@ QUERIES = {
 @pytest.fixture(scope="module", params=list(LANGUAGES))
 def indexed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Docstore, Path]:
     folder = tmp_path_factory.mktemp(request.param)
-    store = open_docstore(folder / "store", [SAMPLE / f"{request.param}.jsonl"])
+    store = open_docstore(folder / "store", Files([SAMPLE / f"{request.param}.jsonl"]))
     return request.param, store, build(folder / "bm25", store, language(request.param), threads=2, vectors=True)
 
 
@@ -77,7 +78,7 @@ def ties(tmp_path_factory: pytest.TempPathFactory) -> tuple[Docstore, Path]:
     folder = tmp_path_factory.mktemp("ties")
     records = [{"id": f"d{number:02}", "text": "same words here"} for number in range(30)]
     records += [{"id": "other", "text": "nothing in common"}, {"id": "empty", "text": " "}]
-    store = open_docstore(folder / "store", [write_jsonl(folder / "docs.jsonl", records)])
+    store = open_docstore(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
     return store, build(folder / "bm25", store, language("eng"), threads=1)
 
 
@@ -91,7 +92,7 @@ def test_insertion_order_never_matters(tmp_path: Path) -> None:
     records = [{"id": f"d{number:02}", "text": f"same words {'more ' * (number % 3)}"} for number in range(20)]
     found = []
     for name, order in (("a", records), ("b", records[::-1])):
-        store = open_docstore(tmp_path / name, [write_jsonl(tmp_path / f"{name}.jsonl", order)])
+        store = open_docstore(tmp_path / name, Files([write_jsonl(tmp_path / f"{name}.jsonl", order)]))
         searcher = Searcher(build(tmp_path / f"i{name}", store, language("eng"), 1), language("eng"), Weights())
         found.append(list(searcher.search({"q": "same more"}, 9)["q"].items()))
     assert found[0] == found[1]
@@ -125,14 +126,14 @@ def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, 
 def test_bm25_worked_by_hand(tmp_path: Path) -> None:
     # 2 documents of 1 and 3 terms, average 2; "apple" is in one of them: idf = ln(1 + (2 - 1 + .5) / (1 + .5)) = ln 2
     records = [{"id": "a", "text": "apple"}, {"id": "b", "text": "pear plum fig"}]
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     searcher = Searcher(build(tmp_path / "i", store, language("eng"), 1), language("eng"), Weights(1.2, 0.75))
     expected = 0.6931471805599453 * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * 1 / 2))
     assert searcher.search({"q": "apple"}, 10)["q"] == {"a": pytest.approx(expected, abs=0.5e-4)}
 
 
 def test_an_index_is_used_again_and_rebuilt_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}])])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}])]))
     build(tmp_path / "bm25", store, language("zho"), threads=1)
     capsys.readouterr()
     build(tmp_path / "bm25", store, language("zho"), threads=2)
@@ -143,7 +144,7 @@ def test_an_index_is_used_again_and_rebuilt_with_the_reason(tmp_path: Path, caps
 
 def test_documents_without_text_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [{"id": "a", "text": "x"}, {"id": "b", "text": " "}]
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     build(tmp_path / "bm25", store, language("eng"), threads=1)
     assert "bm25: 1 of 2 documents have no text" in capsys.readouterr().err
 

@@ -8,7 +8,7 @@ from conftest import ROOT, write_jsonl
 from pipelines import vectors as vectors_module
 from pipelines.dense import KINDS, DenseIndex, open_index
 from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document
+from pipelines.documents import Document, Files
 from pipelines.errors import HeedError
 from pipelines.lsa import build_lsa
 from pipelines.vectors import embed
@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Docstore:
     chooser = np.random.default_rng(0)
     texts = ["".join(chooser.choice(list("abcdefgh"), size=40)) for _ in range(500)]
     records = [{"id": f"d{number:03}", "text": text} for number, text in enumerate(texts)]
-    return open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_vectors_are_computed_once(tmp_path: Path, store: Docstore) -> None:
 
 @pytest.mark.parametrize("lang", ["zho", "fas", "rus", "eng"])
 def test_lsa_finds_a_document_by_its_own_words_in_every_language(tmp_path: Path, lang: str) -> None:
-    store = open_docstore(tmp_path / "store", [SAMPLE / f"{lang}.jsonl"])
+    store = open_docstore(tmp_path / "store", Files([SAMPLE / f"{lang}.jsonl"]))
     lsa = build_lsa(tmp_path / "model", store)
     documents = list(store)
     own = lsa.queries([(one.title, one.text) for one in documents])
@@ -140,7 +140,7 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
 
     texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
     records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     ours = build_lsa(tmp_path / "model", store).documents(list(store))
     counts = _counts(texts)
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -153,25 +153,25 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
 @pytest.mark.parametrize("count", [1, 2])
 def test_lsa_of_a_very_small_collection_works(tmp_path: Path, count: int) -> None:
     records = [{"id": str(number), "text": f"word{number} and more"} for number in range(count)]
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     assert np.isfinite(build_lsa(tmp_path / "model", store).documents(list(store))).all()
 
 
 def test_lsa_of_equal_documents_is_finite_and_keeps_them_equal(tmp_path: Path) -> None:
     records = [{"id": str(number), "text": "the same text"} for number in range(30)] + [{"id": "x", "text": "zinc"}]
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     vectors = build_lsa(tmp_path / "model", store).documents(list(store))
     np.testing.assert_allclose(vectors[:30] @ vectors[:30].T, 1, atol=1e-5)
     assert abs(vectors[0] @ vectors[30]) < 1e-5
 
 
 def test_lsa_without_any_text_is_an_error(tmp_path: Path) -> None:
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": " "}])])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": " "}])]))
     with pytest.raises(HeedError, match="no document has any text"):
         build_lsa(tmp_path / "model", store)
 
 
 def test_the_instruction_reaches_lsa(tmp_path: Path) -> None:
-    store = open_docstore(tmp_path / "store", [SAMPLE / "rus.jsonl"])
+    store = open_docstore(tmp_path / "store", Files([SAMPLE / "rus.jsonl"]))
     plain, told = build_lsa(tmp_path / "model", store).queries([("аэропорт", ""), ("аэропорт", "только пилоты")])
     assert not np.allclose(plain, told)

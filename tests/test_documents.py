@@ -7,12 +7,12 @@ import pytest
 from conftest import write_jsonl
 
 from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document, corpus_files, read_corpus
+from pipelines.documents import Document, Files, corpus_files, read_corpus
 from pipelines.errors import HeedError
 
 
 def store_of(tmp_path: Path, records: list[object]) -> Docstore:
-    return open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_every_bad_line_is_told_with_its_file_and_number(tmp_path: Path) -> None
     lines += ['{"id": "e", "text": "\\ud800"}', '{"id": "f", "title": 3, "text": "x"}', ""]
     path.write_text("\n".join(lines))
     with pytest.raises(HeedError) as caught:
-        open_docstore(tmp_path / "store", [path])
+        open_docstore(tmp_path / "store", Files([path]))
     told = str(caught.value).splitlines()
     assert [line.split(": ")[0] for line in told] == [f"{path}, line {number}" for number in range(2, 9)]
     assert "found id" in told[1]
@@ -53,7 +53,7 @@ def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> 
     one = write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "x"}])
     two = write_jsonl(tmp_path / "two.jsonl", [{"id": "b", "text": "x"}, {"id": "b", "text": "y"}])
     with pytest.raises(HeedError) as caught:
-        open_docstore(tmp_path / "store", [one, two])
+        open_docstore(tmp_path / "store", Files([one, two]))
     assert str(caught.value).splitlines() == [
         f"{two}, line 1: document b was already at {one}, line 2; keep one of them",
         f"{two}, line 2: document b was already at {one}, line 2; keep one of them",
@@ -63,7 +63,7 @@ def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> 
 def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text("\n")
     with pytest.raises(HeedError, match="no document in it"):
-        open_docstore(tmp_path / "store", [tmp_path / "docs.jsonl"])
+        open_docstore(tmp_path / "store", Files([tmp_path / "docs.jsonl"]))
 
 
 def test_the_order_of_the_input_never_matters(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path) -> None:
 
 
 def test_missing_paths_and_folders_without_files_say_what_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match=r"--docs takes .jsonl\[.gz\] files"):
+    with pytest.raises(HeedError, match="documents are .jsonl, .jsonl.gz, .parquet files or folders"):
         corpus_files([tmp_path / "absent.jsonl"])
-    with pytest.raises(HeedError, match="no .jsonl, .jsonl.gz or .parquet file in this folder"):
+    with pytest.raises(HeedError, match="no .jsonl, .jsonl.gz, .parquet file in this folder"):
         corpus_files([tmp_path])
 
 
@@ -114,7 +114,7 @@ def test_a_store_is_rebuilt_when_its_input_changes(tmp_path: Path) -> None:
 
 
 def test_the_real_chinese_news_are_read_in_full(shared: Path, tmp_path: Path) -> None:
-    store = open_docstore(tmp_path / "store", [shared / "hc4" / "cc-news-zho-1000.jsonl.gz"])
+    store = open_docstore(tmp_path / "store", Files([shared / "hc4" / "cc-news-zho-1000.jsonl.gz"]))
     assert store.count == 998
     [first] = store.get(["60ff77e1-5395-4812-87b8-66280f26136a"])
     assert first.title == "北投图书馆栈道损坏 北市图：因宝可夢"

@@ -10,7 +10,7 @@ from conftest import write_jsonl
 from pipelines import models
 from pipelines.crossencoder import CrossEncoderReranker
 from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document
+from pipelines.documents import Document, Files
 from pipelines.encoders import SentenceEncoder
 from pipelines.errors import HeedError
 from pipelines.models import Model, add_models, model, named
@@ -80,7 +80,7 @@ def test_queries_that_the_model_must_cut_are_told(tiny_encoder: Path, capsys: py
 def store(tmp_path: Path) -> Docstore:
     texts = [*TEXTS, "z" * 500]
     records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(texts)]
-    return open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path, store: Docstore) -> None:

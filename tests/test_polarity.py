@@ -9,6 +9,7 @@ from pipelines.bm25 import Weights
 from pipelines.clauses import split
 from pipelines.cues import cues, script_language
 from pipelines.docstore import open_docstore
+from pipelines.documents import Files
 from pipelines.languages import LANGUAGES, language
 from pipelines.polarity import ALPHA, BETA, Polarity, parts
 from pipelines.retrievers import Bm25, Shelf
@@ -95,7 +96,7 @@ def test_every_languages_cues_compile(lang: str) -> None:
 def polarity(tmp_path: Path) -> Polarity:
     texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
-    store = open_docstore(tmp_path / "store", [write_jsonl(tmp_path / "docs.jsonl", records)])
+    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1)
     return Polarity(Bm25("bm25", shelf))
 

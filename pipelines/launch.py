@@ -1,0 +1,78 @@
+"""What the four collection commands have in common: from options to runs, tables and averages."""
+
+import argparse
+from collections.abc import Sequence
+
+from pipelines.bm25 import Weights
+from pipelines.files import write_json
+from pipelines.flow import Collection, Settings, run
+from pipelines.jvm import set_heap
+from pipelines.models import add_models
+from pipelines.progress import Timing, say, set_quiet, timings
+from pipelines.summary import Row, average, table
+
+
+def begin(options: argparse.Namespace) -> None:
+    """Set what holds for the whole process: how much is told, Java's heap, further models."""
+    set_quiet(options.quiet)
+    set_heap(options.heap)
+    if options.models:
+        add_models(options.models)
+
+
+def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
+    """Run one collection and print its table; gives back the summary's rows."""
+    topics = f"{len(collection.topics)} topics"
+    say(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
+    rows = run(collection, _settings(options))
+    print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
+    said = relative_times(timings, list(dict.fromkeys(row["system"] for row in rows)))
+    if said:
+        print(said)
+    say(f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more")
+    return rows
+
+
+def finish(options: argparse.Namespace, name: str, found: dict[str, list[Row]]) -> None:
+    """Write --json, and with several subsets their average, printed and in ``<name>/average/summary.json``."""
+    subset, rows = next(iter(found.items()))
+    if len(found) > 1:
+        subset, rows = "average", average(list(found.values()))
+        write_json(options.out / name / subset / "summary.json", {"collection": name, "subset": subset, "rows": rows})
+        print(table(rows, f"{name}: average of {', '.join(found)}, values ×100"))
+    if options.json:
+        write_json(options.json, {"collection": name, "subset": subset, "rows": rows})
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    return Settings(
+        retrievers=options.retriever or ["bm25", "lsa"],
+        rerankers=options.reranker or ["polarity"],
+        conditions=options.condition or [],
+        depth=options.depth,
+        weights=Weights(options.k1, options.b, *options.field_weights),
+        faiss=options.faiss,
+        device=options.device,
+        threads=options.threads,
+        published_pool=options.pool == "published",
+        indexes=options.indexes,
+        out=options.out,
+    )
+
+
+def relative_times(measured: Sequence[Timing], systems: Sequence[str]) -> str:
+    """A line with each system's wall time for all its conditions, the first system being 1.0×.
+
+    FollowTable's tables call it so. Indexes and models are built and opened before. Systems whose
+    runs were used again have no time; empty where the first has none.
+    """
+    seconds: dict[str, float] = {}
+    for one in measured:
+        system = one["system"].rpartition(".")[0]
+        if one["stage"] == "run":
+            seconds[system] = seconds.get(system, 0.0) + one["seconds"]
+    first = seconds.get(systems[0], 0.0) if systems else 0.0
+    if not first:
+        return ""
+    told = (f"{name} {seconds[name] / first:.1f}× ({seconds[name]:.1f} s)" for name in systems if name in seconds)
+    return f"wall time: {', '.join(told)}"

@@ -1,0 +1,82 @@
+"""FollowTable and any corpus of tables: queries alone, and with instructions on content or schema."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.options import collection_options, run_command
+from pipelines.table_text import FORMS
+
+if TYPE_CHECKING:
+    from pipelines.summary import Row
+
+SUBSETS = ("WQT", "WTR", "TArX", "IndusTR", "sample")
+# FollowTable's paper, BM25's row: nDCG@10 of query and of original, IRS, p-MRR, all ×100
+PAPER = {"WTR": (52.5, 12.2, 2.5, 3.8), "IndusTR": (62.7, 36.9, 8.3, 0.8)}
+BESIDE = (("query", "nDCG@10"), ("original", "nDCG@10"), ("query>original", "IRS"), ("query>original", "p-MRR"))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of ``python -m pipelines.tables``."""
+    made = argparse.ArgumentParser(prog="python -m pipelines.tables", description=__doc__)
+    source = made.add_mutually_exclusive_group()
+    source.add_argument(
+        "--subset", choices=SUBSETS, help="a subset of FollowTable fetched before, or the embedded sample (default)"
+    )
+    source.add_argument(
+        "--data", type=Path, metavar="DIR", help="a folder in FollowTable's layout: BEIR form or raw release"
+    )
+    made.add_argument("--lang", default="eng", metavar="LANG", help="language of --docs: eng (default), zho, fas, rus")
+    made.add_argument(
+        "--serialise",
+        choices=FORMS,
+        default="raw",
+        help="how a table is written for systems (default raw: as it came); all but raw put one row on a line",
+    )
+    made.add_argument(
+        "--field-weights",
+        nargs=3,
+        type=float,
+        default=(1.0, 1.0, 1.0),
+        metavar=("CAPTION", "HEADER", "CELLS"),
+        help="of the retriever bm25+fields (default 1 1 1)",
+    )
+    made.add_argument("--traps", type=Path, metavar="PATH", help="trap tables for NFR: query-id, corpus-ids a line")
+    collection_options(made)
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives back the exit status."""
+    return run_command(parser(), _run, argv)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from pipelines.launch import begin, finish, launch
+    from pipelines.tables_collections import find_tables
+
+    begin(options)
+    collection = find_tables(options)
+    rows = launch(options, collection)
+    if collection.name == "followtable":
+        _beside_the_paper(collection.subset, rows)
+    finish(options, collection.name, {collection.subset: rows})
+
+
+def _beside_the_paper(subset: str, rows: "list[Row]") -> None:
+    """Print the paper's BM25 row beside ours; the README says what can explain the difference."""
+    found = {(row["condition"], row["measure"]): row["value"] for row in rows if row["system"] == "bm25"}
+    if subset not in PAPER or not all(key in found for key in BESIDE):
+        return
+    from pipelines.summary import aligned
+
+    ours = [f"{100 * found[key]:z.1f}" for key in BESIDE]
+    lines = [["bm25", *(f"{measure} {condition}" for condition, measure in BESIDE)]]
+    lines += [["here", *ours], ["FollowTable's paper", *(f"{value:.1f}" for value in PAPER[subset])]]
+    print(f"\n{aligned(lines, left=1)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

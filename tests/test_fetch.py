@@ -1,0 +1,515 @@
+"""The command against a real server that speaks the hub's protocol, and on files laid out as ir_datasets does."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from conftest import ROOT, Heed
+from test_mfollowir import hub_copy
+
+from pipelines.downloads import File, Store, check, fetch, file_digest, told
+from pipelines.errors import HeedError
+from pipelines.holdings import every_holding, holdings
+from pipelines.irds import known_file
+
+FETCH = "pipelines.fetch"
+CORE17, MAIN = "mteb/Core17InstructionRetrieval", "f" * 40
+CLOSED = "http://127.0.0.1:9"  # the discard port: nothing listens there
+
+
+class Hub(ThreadingHTTPServer):
+    """As much of the hub as its client needs; ``asked`` holds (method, file, Range) of what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.data: dict[str, dict[str, bytes]] = {}
+        self.asked: list[tuple[str, str, str]] = []
+        self.wrong: dict[str, bytes] = {}
+        self.sizes: dict[str, int] = {}
+        self.cut: set[str] = set()
+        self.ranges = True
+        self.open = threading.Event()
+        self.open.set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def got(self) -> list[str]:
+        """The files of which bytes were asked for."""
+        return [name for method, name, _ in self.asked if method == "GET"]
+
+    def handle_error(self, request: object, address: object) -> None:
+        """A cut connection is meant."""
+
+
+class Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Hub
+
+    def do_HEAD(self) -> None:
+        self.answer()
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def log_message(self, *_: object) -> None:
+        """Tests read ``asked``."""
+
+    def answer(self) -> None:
+        parts = unquote(urlsplit(self.path).path).strip("/").split("/")
+        if parts[:2] == ["api", "datasets"]:
+            self.describe("/".join(parts[2:4]), parts[4], parts[5])
+        elif parts[0] == "datasets":
+            self.send_file("/".join(parts[1:3]), parts[4], "/".join(parts[5:]))
+        else:
+            self.send_file(parts[0], MAIN, "/".join(parts[1:]))
+
+    def describe(self, repository: str, what: str, revision: str) -> None:
+        if repository not in self.server.data:
+            return self.send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
+        files = self.server.data[repository].items()
+        told: Any = [self.described(name, content, what == "tree") for name, content in files]
+        if what == "revision":
+            told = {"id": repository, "sha": commit(revision), "siblings": told}
+        return self.send(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
+
+    def described(self, name: str, content: bytes, in_tree: bool) -> dict[str, Any]:
+        size, sha = self.server.sizes.get(name, len(content)), hashlib.sha256(content).hexdigest()
+        lfs = {"oid" if in_tree else "sha256": sha, "size": size, "pointerSize": 130}
+        known = {"path": name, "type": "file"} if in_tree else {"rfilename": name}
+        blob = {"size": size, "oid" if in_tree else "blobId": git_id(content)}
+        return {**known, **blob, **({"lfs": lfs} if name.endswith(".parquet") else {})}
+
+    def send_file(self, repository: str, revision: str, name: str) -> None:
+        content = self.server.data.get(repository, {}).get(name)
+        if content is None:
+            return self.send(404, b"", {"X-Error-Code": "EntryNotFound"})
+        wanted = self.headers.get("Range", "")
+        self.server.asked.append((self.command, name, wanted))
+        tag = hashlib.sha256(content).hexdigest() if name.endswith(".parquet") else git_id(content)
+        headers = {"ETag": f'"{tag}"', "X-Repo-Commit": commit(revision), "Accept-Ranges": "bytes"}
+        if self.command == "GET":
+            assert self.server.open.wait(60)
+        sent = self.server.wrong.get(name, content)
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.server.ranges else 0
+        if self.command == "GET" and name in self.server.cut and (start or wanted):
+            return self.hang_up()
+        if start >= len(content) > 0:
+            return self.send(416, b"", headers)
+        return self.send(206 if start else 200, sent[start:], headers, cut=name in self.server.cut)
+
+    def send(self, status: int, body: bytes, headers: dict[str, str], cut: bool = False) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+            if cut:
+                self.hang_up()
+
+    def hang_up(self) -> None:
+        self.wfile.flush()
+        self.close_connection = True
+
+
+def commit(revision: str) -> str:
+    return revision if len(revision) == 40 else MAIN
+
+
+def git_id(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    server = Hub()
+    server.data[CORE17] = {
+        "README.md": b"# Core17\n",
+        "corpus/test.parquet": bytes(range(256)) * 2000,
+        "queries/test.parquet": b"queries" * 100,
+    }
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def online(hub: Hub, tmp_path: Path) -> dict[str, str]:
+    return {
+        "HF_HUB_OFFLINE": "0",
+        "HF_ENDPOINT": hub.url,
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HOME": str(tmp_path / "hf"),
+    }
+
+
+def fetched(tmp_path: Path) -> dict[str, bytes]:
+    """What lies in the hub's cache, by name inside the snapshot."""
+    found = (tmp_path / "hf").glob("hub/datasets--*/snapshots/*/**/*")
+    return {"/".join(path.parts[-2:]): path.read_bytes() for path in found if path.is_file()}
+
+
+def test_all_files_come_with_digests_checked_and_a_second_run_fetches_nothing(
+    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path
+) -> None:
+    first = heed(FETCH, "followir/core17", **online)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[-1] == "python -m pipelines.trec --benchmark followir/core17"
+    assert f"{CORE17}, hub data set at 67d8733dd0691f08f34ed9dda5941578cba8d91c" in first.stdout
+    assert "512,000 bytes (500.0 KiB)  to fetch" in first.stdout
+    assert "to fetch: 3 of 3 files, 512,709 bytes (500.7 KiB)" in first.stdout
+    assert "3 files are here, their digests are right" in first.stderr
+    assert set(fetched(tmp_path).values()) == set(hub.data[CORE17].values())
+    assert sorted(hub.got()) == sorted(hub.data[CORE17])
+    hub.asked.clear()
+    second = heed(FETCH, "followir/core17", **online)
+    assert second.returncode == 0, second.stderr
+    assert "to fetch: 0 of 3 files, 0 bytes" in second.stdout
+    assert hub.asked == []
+    assert "followir/core17         hub                         3 files here" in heed(FETCH, **online).stdout
+
+
+def test_a_dry_run_fetches_nothing(hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path) -> None:
+    result = heed(FETCH, "followir/core17", "--dry-run", **online)
+    assert result.returncode == 0, result.stderr
+    assert "to fetch: 3 of 3 files" in result.stdout and "python -m" not in result.stdout
+    assert hub.asked == [] and fetched(tmp_path) == {}
+    quiet = heed(FETCH, "followir/core17", "--dry-run", "--quiet", **online)
+    assert quiet.stdout.split(";")[0] == result.stdout.split(";")[0] and quiet.stderr == ""
+
+
+def test_sizes_are_told_before_anything_is_fetched(
+    hub: Hub, online: dict[str, str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    hub.open.clear()
+    command = [sys.executable, "-m", FETCH, "followir/core17"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment | online, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout
+        told = [next(process.stdout) for _ in range(6)]
+        assert "to fetch: 3 of 3 files" in told[-1] and fetched(tmp_path) == {}
+        hub.open.set()
+        assert process.stdout.read().startswith("python -m pipelines.trec")
+    assert process.returncode == 0
+
+
+def test_a_cut_connection_is_an_error_and_the_next_run_fetches_only_the_rest(
+    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path
+) -> None:
+    hub.cut = {"corpus/test.parquet"}
+    result = heed(FETCH, "followir/core17", **online)
+    assert result.returncode == 1
+    assert "cannot be fetched from" in result.stderr and "run again to go on" in result.stderr
+    assert "internal error" not in result.stderr
+    assert "2 of its files are here, not checked" in result.stderr
+    assert len(fetched(tmp_path)) == 2 and not list((tmp_path / "hf").rglob("*.incomplete"))
+    hub.cut.clear()
+    hub.asked.clear()
+    again = heed(FETCH, "followir/core17", **online)
+    assert again.returncode == 0, again.stderr
+    assert hub.got() == ["corpus/test.parquet"]
+    assert set(fetched(tmp_path).values()) == set(hub.data[CORE17].values())
+
+
+@pytest.mark.parametrize("name", ["corpus/test.parquet", "README.md"])
+def test_wrong_bytes_are_found_and_deleted(
+    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path, name: str
+) -> None:
+    hub.wrong = {name: b"x" * len(hub.data[CORE17][name])}
+    result = heed(FETCH, "followir/core17", "--quiet", **online)
+    assert result.returncode == 1 and result.stdout == ""
+    [line] = result.stderr.splitlines()
+    assert name in line and "so it was deleted; run again" in line
+    assert len(fetched(tmp_path)) == 2
+    assert not [path for path in (tmp_path / "hf").rglob("*") if path.is_file() and path.read_bytes()[:3] == b"xxx"]
+    hub.wrong.clear()
+    assert heed(FETCH, "followir/core17", **online).returncode == 0
+    assert set(fetched(tmp_path).values()) == set(hub.data[CORE17].values())
+
+
+def test_a_file_that_was_damaged_later_is_found(hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path) -> None:
+    assert heed(FETCH, "followir/core17", **online).returncode == 0
+    [path] = (tmp_path / "hf").glob("hub/datasets--*/snapshots/*/queries/test.parquet")
+    path.write_bytes(b"damaged")
+    assert "its digest is not sha256:" in heed(FETCH, "followir/core17", **online).stderr
+    assert not path.exists()
+
+
+def test_what_no_disk_has_room_for_is_refused(hub: Hub, online: dict[str, str], heed: Heed) -> None:
+    hub.sizes = {"corpus/test.parquet": 10**18}
+    result = heed(FETCH, "followir/core17", **online)
+    assert result.returncode == 1
+    assert "1,000,000,000,000,000,709 bytes (909,494.7 TiB) are to come" in result.stderr
+    assert hub.got() == []
+
+
+def test_a_language_of_mfollowir_comes_alone_and_the_command_that_is_told_runs_on_it(
+    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path
+) -> None:
+    source = hub_copy(tmp_path / "source", "parquet")
+    files = {path.relative_to(source).as_posix(): path.read_bytes() for path in source.rglob("*.parquet")}
+    other = {name.replace("-zho", "-rus"): content for name, content in files.items()}
+    hub.data["jhu-clsp/mFollowIR-parquet-mteb"] = files | other | {"README.md": b"# mFollowIR\n"}
+    result = heed(FETCH, "mfollowir", "--lang", "zho", **online)
+    assert result.returncode == 0, result.stderr
+    assert set(hub.got()) == set(files)
+    words = result.stdout.splitlines()[-1].split()
+    assert words[:3] == ["python", "-m", "pipelines.neuclir"]
+    used = heed("pipelines.neuclir", *words[3:], "--retriever", "bm25", HF_HOME=online["HF_HOME"])
+    assert used.returncode == 0, used.stderr
+    assert (tmp_path / "runs/mfollowir/zho/summary.json").exists()
+
+
+def test_without_a_pinned_revision_main_is_taken_and_told(hub: Hub, online: dict[str, str], heed: Heed) -> None:
+    hub.data["jianqunZ/Length-v1"] = {"corpus/test.parquet": b"corpus"}
+    result = heed(FETCH, "infosearch/length", **online)
+    assert result.returncode == 0, result.stderr
+    assert f"jianqunZ/Length-v1, hub data set at {MAIN}" in result.stdout
+    assert "pins for Length the revision of Language" in result.stdout and "main is taken" in result.stdout
+    assert "infosearch/length       hub                         1 files here" in heed(FETCH, **online).stdout
+
+
+def test_a_group_is_all_its_members(hub: Hub, online: dict[str, str], heed: Heed) -> None:
+    for name in ("Robust04", "News21"):
+        hub.data[f"mteb/{name}InstructionRetrieval"] = {"corpus/test.parquet": name.encode()}
+    result = heed(FETCH, "followir", "--quiet", **online)
+    assert result.returncode == 0, result.stderr
+    told = [f"python -m pipelines.trec --benchmark followir/{name}" for name in ("robust04", "news21", "core17")]
+    assert result.stdout.splitlines() == told and result.stderr == ""
+
+
+@pytest.mark.parametrize("variables", [{"HF_ENDPOINT": CLOSED}, {"HF_HUB_OFFLINE": "1"}])
+def test_the_hub_out_of_reach_says_how_to_do_it_by_hand(
+    online: dict[str, str], heed: Heed, tmp_path: Path, variables: dict[str, str]
+) -> None:
+    result = heed(FETCH, "mfollowir", "--lang", "rus", "--quiet", **online | variables)
+    assert result.returncode == 1
+    tried, by_hand = result.stderr.splitlines()
+    assert f"cannot be fetched from {variables.get('HF_ENDPOINT', online['HF_ENDPOINT'])}" in tried
+    assert "hf download --repo-type dataset jhu-clsp/mFollowIR-parquet-mteb --revision 09eecbe4" in by_hand
+    assert "--include '*-rus/*' --include '*-rus.*'" in by_hand
+    assert f"copy datasets--jhu-clsp--mFollowIR-parquet-mteb from its ~/.cache/huggingface/hub to {tmp_path}" in by_hand
+
+
+def test_a_data_set_that_is_gone_is_told(hub: Hub, online: dict[str, str], heed: Heed) -> None:
+    result = heed(FETCH, "infosearch/format", "--quiet", **online)
+    assert result.returncode == 1
+    assert "jianqunZ/Format-v1 at 63b53c9e" in result.stderr and "404" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("neuclir1", "--lang", "zh"), "--lang: found 'zh', expected one of zho, fas, rus; did you mean zho?"),
+        (("neuclir1", "--lang", "deu"), "--lang: found 'deu', expected one of zho, fas, rus"),
+        (("neuclir1",), "neuclir1: comes by language; give --lang zho, --lang fas, --lang rus"),
+        (("core18", "--lang", "zho"), "--lang: found 'zho', but core18 does not come by language; leave --lang out"),
+        (("folowir",), "folowir: no collection of this name; did you mean followir"),
+        (("followir/robust",), "did you mean followir/robust04"),
+        (("zzz",), "zzz: no collection of this name; without a name, all are listed"),
+        (("--dry-run",), "--lang and --dry-run need a collection"),
+    ],
+)
+def test_wrong_words_are_errors(heed: Heed, arguments: tuple[str, ...], said: str) -> None:
+    result = heed(FETCH, *arguments)
+    assert result.returncode == 1
+    assert said in result.stderr and result.stdout == ""
+
+
+def test_the_list_has_a_line_for_every_collection(heed: Heed, tmp_path: Path) -> None:
+    result = heed(FETCH)
+    assert result.returncode == 0 and result.stderr == ""
+    names = [line.split()[0] for line in result.stdout.splitlines()]
+    assert names == list(dict.fromkeys(one.name for one in every_holding()))
+    assert all(" not here " in line for line in result.stdout.splitlines())
+    assert not (tmp_path / "home").exists()
+
+
+def test_every_holding_is_known_to_its_source() -> None:
+    for one in every_holding():
+        by_hand = one.by_hand()
+        for file in one.files():
+            assert file.urls and file.size and len(file.digest) == len("md5:") + 32
+        assert by_hand is None or (by_hand.how and not by_hand.file.urls)
+        repository = one.repository()
+        assert repository is None or repository.revision == "main" or len(repository.revision) == 40
+        assert one.text("holds") and one.text("use").startswith("python -m pipelines.")
+        assert "{" not in one.text("use") + "".join(by_hand.how if by_hand else [])
+
+
+def test_what_ir_datasets_says_is_told_with_sizes_and_nothing_is_made(heed: Heed, tmp_path: Path) -> None:
+    result = heed(
+        FETCH, "neuclir1", "--lang", "zho", "--lang", "rus", "--dry-run", IR_DATASETS_HOME=str(tmp_path / "i")
+    )
+    assert result.returncode == 0 or "make room" in result.stderr
+    assert "neuclir/1/zho/docs.jsonl.gz          3,188,072,408 bytes (3.0 GiB)  to fetch" in result.stdout
+    assert "neuclir/1/rus/docs.jsonl.gz          4,504,119,267 bytes (4.2 GiB)  to fetch" in result.stdout
+    assert not (tmp_path / "i").exists()
+
+
+def test_what_was_begun_is_told_and_not_counted_again(heed: Heed, tmp_path: Path) -> None:
+    part = tmp_path / "irds/trec-robust04/.qrels.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"x" * 543_541)
+    plan = heed(FETCH, "robust04", "--dry-run", IR_DATASETS_HOME=str(tmp_path / "irds")).stdout
+    assert "6,543,541 bytes (6.2 MiB)  to fetch, from byte 543,541 on" in plan
+    assert "to fetch: 2 of 2 files, 6,034,293 bytes" in plan
+
+
+def test_ir_datasets_names_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_ENDPOINT", "http://mirror")
+    from ir_datasets.util import DownloadConfig
+
+    docs = known_file("neuclir", "1/fa/docs")
+    assert docs.urls[0].startswith("http://mirror/datasets/neuclir/neuclir1/resolve/main/data/fas-00000")
+    for source, key in (("neuclir", "1/fa/docs"), ("wapo", "v4"), ("trec-robust04", "qrels")):
+        theirs = DownloadConfig.context(source, tmp_path / source)[key]
+        ours = known_file(source, key)
+        assert Path(theirs.path(force=False)) == ours.path
+        assert (f"md5:{theirs.expected_md5}", theirs._size_hint) == (ours.digest, ours.size)
+
+
+def test_nist_out_of_reach_lists_what_to_bring_over(heed: Heed, tmp_path: Path) -> None:
+    home = tmp_path / "irds"
+    result = heed(FETCH, "robust04", IR_DATASETS_HOME=str(home), HTTPS_PROXY=CLOSED)
+    assert result.returncode == 1
+    assert "licence: " in result.stdout and "sign NIST's agreement" in result.stdout
+    tried, way, *files = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert "https://trec.nist.gov/data/robust/04.testset.gz: " in tried and "mirror.ir-datasets.com" in tried
+    assert "on a machine with a network, copy them here, and run again" in way
+    assert [line.split(" to ")[1].split(" ")[0] for line in files] == [
+        str(home / "trec-robust04" / name) for name in ("queries.gz", "qrels")
+    ]
+
+
+def test_what_needs_a_licence_is_told_precisely_and_looked_at_when_it_is_there(heed: Heed, tmp_path: Path) -> None:
+    home = tmp_path / "irds"
+    place = home / "wapo/WashingtonPost.v4.tar.gz"
+    absent = heed(FETCH, "news21", IR_DATASETS_HOME=str(home))
+    assert absent.returncode == 1
+    assert f"{place}: not here (licence); do this, then run again" in absent.stderr
+    assert "ask NIST for the Washington Post collection, version 4: https://trec.nist.gov" in absent.stderr
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"another version")
+    wrong = heed(FETCH, "news21", IR_DATASETS_HOME=str(home))
+    assert wrong.returncode == 1
+    assert f"{place}: its digest is not md5:b45b8d34393b4df72737c11aa7fb2b3d" in wrong.stderr
+    assert place.exists()  # what the user brought is the user's
+
+
+def test_robust04_in_folders_of_other_names_is_found_out(heed: Heed, tmp_path: Path) -> None:
+    home = tmp_path / "irds"
+    for name in ("FBIS/FB396001", "fr94/01/FR940104.0"):
+        (home / "trec-robust04/trec45" / name).parent.mkdir(parents=True)
+        (home / "trec-robust04/trec45" / name).write_text("<DOC></DOC>")
+    by_hand = heed(FETCH, "robust04", "--dry-run", IR_DATASETS_HOME=str(home))
+    assert f"licence: {home}/trec-robust04/trec45, here" in by_hand.stdout
+    line = heed(FETCH, IR_DATASETS_HOME=str(home)).stdout.split("\nrobust04 ")[1].splitlines()[0]
+    assert "1 of 3 here" in line
+
+
+def test_a_collection_that_is_wholly_here_says_the_command(heed: Heed, tmp_path: Path) -> None:
+    folder = tmp_path / "FollowTable/data"
+    folder.mkdir(parents=True)
+    result = heed(FETCH, "followtable")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == "python -m pipelines.tables --data FollowTable/data/WTR"
+
+
+def test_real_files_pass_their_digests_and_a_damaged_one_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: Path
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    shutil.copytree(shared / "hc4", tmp_path / "hc4", ignore=shutil.ignore_patterns("*.gz"))
+    known = {one.path: one for lang in ("zho", "fas", "rus") for one in holdings("hc4", [lang])[0].files()}
+    store = Store("", tmp_path, [one for one in known.values() if one.path.exists()], fetch)
+    assert len(store.files) == 11 and check(store) == []  # all but the test topics
+    topics = tmp_path / "hc4/dev.topics.v1-0.jsonl"
+    topics.write_bytes(topics.read_bytes().replace(b"a", b"b", 1))
+    [problem] = check(store)
+    assert problem.startswith(f"{topics}: its digest is not md5:4c34c546c3e90de4733c3c9411ce9c6d, so it was deleted")
+    assert not topics.exists()
+
+
+def a_file(hub: Hub, tmp_path: Path, *names: str) -> File:
+    content = bytes(range(256)) * 20_000
+    hub.data["plain"] = {"file.gz": content}
+    digest = f"md5:{hashlib.md5(content, usedforsecurity=False).hexdigest()}"
+    urls = tuple(f"{hub.url}/plain/{name}" for name in names)
+    return File("plain", tmp_path / "kept" / "file.gz", len(content), digest, urls)
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_download_goes_on_where_it_was_cut(hub: Hub, tmp_path: Path, ranges: bool) -> None:
+    one = a_file(hub, tmp_path, "file.gz")
+    hub.cut, hub.ranges = {"file.gz"}, ranges
+    with pytest.raises(HeedError, match="cannot be fetched") as caught:
+        fetch([one])
+    assert f"{one.urls[0]} to {one.path} (5,120,000 bytes (4.9 MiB), md5:" in str(caught.value)
+    assert 0 < one.started < 5_120_000 and not one.path.exists()
+    started = one.started
+    hub.cut.clear()
+    fetch([one])
+    assert hub.asked[-1] == ("GET", "file.gz", f"bytes={started}-")
+    assert check(Store("", tmp_path, [one], fetch)) == []
+    assert one.path.read_bytes() == hub.data["plain"]["file.gz"] and not one.part.exists()
+
+
+def test_a_download_that_was_whole_but_not_yet_named_is_not_fetched_again(hub: Hub, tmp_path: Path) -> None:
+    one = a_file(hub, tmp_path, "file.gz")
+    one.path.parent.mkdir()
+    one.part.write_bytes(hub.data["plain"]["file.gz"])
+    fetch([one])
+    assert one.path.stat().st_size == one.size
+
+
+def test_the_mirror_is_asked_next_and_wrong_bytes_are_not_kept(hub: Hub, tmp_path: Path) -> None:
+    fetch([a_file(hub, tmp_path, "gone", "file.gz")])
+    one = a_file(hub, tmp_path / "second", "file.gz")
+    hub.wrong = {"file.gz": b"x" * 5_120_000}
+    with pytest.raises(HeedError, match="the digest is not md5:.* so what came was deleted"):
+        fetch([one])
+    assert not one.part.exists() and not one.path.exists()
+
+
+def test_a_wrong_file_that_is_linked_from_elsewhere_loses_only_its_link(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("my own")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/link").symlink_to(tmp_path / "mine")
+    one = File("link", tmp_path / "kept/link", 6, f"md5:{'0' * 32}")
+    assert "so it was deleted" in check(Store("", tmp_path / "kept", [one], fetch))[0]
+    assert not one.path.is_symlink() and (tmp_path / "mine").read_text() == "my own"
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(None, "size unknown"), (0, "0 bytes"), (1023, "1,023 bytes"), (1 << 20, "1,048,576 bytes (1.0 MiB)")],
+)
+def test_sizes_are_told_in_bytes_and_units(size: int | None, said: str) -> None:
+    assert told(size) == said
+
+
+def test_a_blob_is_digested_as_git_does(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"hello\n")
+    git = subprocess.run(
+        ["git", "hash-object", str(tmp_path / "f")], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert file_digest(tmp_path / "f", "git") == git.stdout.strip()
