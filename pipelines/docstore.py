@@ -37,6 +37,10 @@ class Docstore:
         for row in self._db.execute(f"SELECT {COLUMNS} FROM documents ORDER BY docid"):  # noqa: S608 (our own names)
             yield Document(*row)
 
+    def docids(self) -> Iterator[str]:
+        """All docids, in their order."""
+        return (row[0] for row in self._db.execute("SELECT docid FROM documents ORDER BY docid"))
+
     def get(self, docids: Sequence[str]) -> list[Document]:
         """The documents of ``docids``, in that order; a :class:`HeedError` for one that is not here."""
         found: dict[str, Document] = {}

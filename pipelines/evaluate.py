@@ -11,7 +11,7 @@ from pipelines.progress import brief, say
 from pipelines.ranking import ranks
 from pipelines.standard import STANDARD
 from pipelines.summary import GOLD_RANK, Detail, Shift
-from pipelines.topics import Topic, under
+from pipelines.topics import ABLATIONS, Topic, under
 from pipelines.trec import Qrels, Run
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
@@ -32,7 +32,7 @@ CHANGED = Pair("original", "changed", ("p-MRR",))  # FollowIR and mFollowIR
 class Judging(NamedTuple):
     """What the runs of a collection are judged by.
 
-    ``qrels`` by condition, where ``query`` takes those of ``original`` if it has none of its own;
+    ``qrels`` by condition, where ``query`` and the ablations take those of ``original`` if they have none;
     ``measures`` of every condition; ``pairs`` that are compared; ``traps`` for NFR by qid;
     ``robust`` asks for Robustness@10 over the topics of the same query and for the mean rank of gold
     documents; ``types`` are the kinds of instruction that get rows of their own.
@@ -47,7 +47,8 @@ class Judging(NamedTuple):
 
     def of(self, condition: str) -> Qrels:
         """The judgements for ``condition``."""
-        return self.qrels.get(condition) or self.qrels.get("original" if condition == "query" else condition, {})
+        own = self.qrels.get(condition, {})
+        return own or (self.qrels.get("original", {}) if condition in ("query", *ABLATIONS) else {})
 
 
 def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size: int) -> list[Detail]:

@@ -13,6 +13,7 @@ from pipelines.files import digest_json, locked, write_json
 from pipelines.languages import Language
 from pipelines.made import Recipe, file_as_made
 from pipelines.manifest import write_manifest
+from pipelines.passages import Cut, MaxP, Passages
 from pipelines.pool import pool, write_pool
 from pipelines.progress import brief, say, timed, timings
 from pipelines.report import write_page
@@ -49,6 +50,8 @@ class Settings:
     rerankers: list[str]
     conditions: list[str]
     depth: int
+    rerank_depth: int
+    maxp: Cut | None
     weights: Weights
     faiss: str
     device: str
@@ -91,6 +94,9 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         runs = {(one.name, name): step.search(one, name) for one in retrievers for name in conditions}
         pooled = _pool(collection, settings, store, list(runs.values()))
         write_pool(folder / "pool.jsonl", pooled)
+        if settings.maxp:
+            rerankers = _over_passages(settings, shelf, pooled)
+            systems = [*retrievers, *rerankers]
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
         with timed("measures"):
             details = evaluate(runs, collection.judging, collection.topics, store.count)
@@ -99,6 +105,16 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             rows = rows_of(details)
         _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in systems})
     return rows
+
+
+def _over_passages(settings: Settings, shelf: Shelf, pooled: Mapping[str, list[str]]) -> list[Reranker]:
+    """The rerankers with MaxP, over the passages of all pooled documents."""
+    docids = {docid for found in pooled.values() for docid in found}
+    folder = shelf.folder / "passages"
+    with timed("passages"):
+        store = open_docstore(folder / "documents", Passages(shelf.store, list(docids), settings.maxp or Cut()))
+    over = shelf._replace(folder=folder, store=store)
+    return [MaxP(reranker(name, over), store) for name in settings.rerankers]
 
 
 class _Step:
@@ -153,7 +169,7 @@ def _pool(collection: Collection, settings: Settings, store: Docstore, runs: lis
         # one pool a query, so that a reranker orders the same documents with and without an instruction
         queries = {topic.qid: topic.base or topic.qid for topic in collection.topics}
         lists = ({queries[qid]: scores} for run in runs for qid, scores in run.items())
-        pooled = pool(lists, settings.depth, settings.depth)
+        pooled = pool(lists, settings.rerank_depth, settings.rerank_depth)
         return {topic.qid: pooled.get(queries[topic.qid], []) for topic in collection.topics}
     fail([] if collection.candidates else ["--pool published: these topics come without candidate lists"])
     pooled = {}
@@ -203,8 +219,9 @@ def _write_results(
         "topics": digest_json(collection.topics),
         "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
     }
-    kept = ("retrievers", "rerankers", "conditions", "depth", "faiss", "published_pool")
-    write_manifest(folder / "manifest.yml", data, methods, {name: getattr(settings, name) for name in kept})
+    kept = ("retrievers", "rerankers", "conditions", "depth", "rerank_depth", "faiss", "published_pool")
+    told = {name: getattr(settings, name) for name in kept} | {"maxp": list(settings.maxp or ())}
+    write_manifest(folder / "manifest.yml", data, methods, told)
     if rows:
         with timed("report"):
             write_page(folder, folder / "report.html")

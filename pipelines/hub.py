@@ -175,6 +175,17 @@ def tell_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str])
             say(f"{folder}: {len(blank)} of {len(topics)} topics have no {condition} instruction: {brief(blank)}")
 
 
+def cached(repository: str, revision: str | None) -> Path | None:
+    """The local copy of a hub data set that was fetched before; None if there is none."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(repository, repo_type="dataset", revision=revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+
+
 def snapshot(repository: str, revision: str | None, patterns: Sequence[str]) -> Path:
     """A local copy of a hub data set's files that match ``patterns``, fetched at most once.
 

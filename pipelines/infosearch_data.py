@@ -68,13 +68,22 @@ def _has_query_instruction(row: Row) -> bool:
     return "instruction_og" in row.fields and bool(row.string("instruction_og"))
 
 
+def dimensions_in(folder: Path) -> list[str]:
+    """The dimensions that have a sub-folder with queries in ``folder``."""
+    return [name for name in DIMENSIONS if any(config_files(one, "queries") for one in _below(folder, name))]
+
+
+def _below(folder: Path, dimension: str) -> list[Path]:
+    hub_name = DIMENSIONS[dimension].repository.rpartition("/")[2]
+    return [folder / dimension, folder / dimension.capitalize(), folder / hub_name]
+
+
 def _place(folder: Path, dimension: str) -> Path:
     if dimension not in DIMENSIONS:
         raise HeedError(f"{dimension}: no dimension of InfoSearch; expected one of {', '.join(DIMENSIONS)}")
-    hub_name = DIMENSIONS[dimension].repository.rpartition("/")[2]
-    places = [folder, folder / dimension, folder / dimension.capitalize(), folder / hub_name]
-    place = next((one for one in places if config_files(one, "queries")), None)
+    place = next((one for one in (folder, *_below(folder, dimension)) if config_files(one, "queries")), None)
     if place is None:
+        hub_name = DIMENSIONS[dimension].repository.rpartition("/")[2]
         raise HeedError(
             f"{folder}: no queries of InfoSearch; give the folder of {hub_name}, or one with it in "
             f"{dimension}/ or {hub_name}/"

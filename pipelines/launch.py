@@ -4,12 +4,16 @@ import argparse
 from collections.abc import Sequence
 
 from pipelines.bm25 import Weights
+from pipelines.errors import fail
 from pipelines.files import write_json
 from pipelines.flow import Collection, Settings, run
 from pipelines.jvm import set_heap
 from pipelines.models import add_models
+from pipelines.passages import parse_cut
 from pipelines.progress import Timing, say, set_quiet, timings
 from pipelines.summary import Row, average, table
+
+OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
 
 
 def begin(options: argparse.Namespace) -> None:
@@ -18,6 +22,12 @@ def begin(options: argparse.Namespace) -> None:
     set_heap(options.heap)
     if options.models:
         add_models(options.models)
+
+
+def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
+    """Raise :class:`HeedError` for options that do not go together with the others, instead of ignoring them."""
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    fail([f"{', '.join(given)}: not used here; {instead}"] if given else [])
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
@@ -47,9 +57,11 @@ def finish(options: argparse.Namespace, name: str, found: dict[str, list[Row]]) 
 def _settings(options: argparse.Namespace) -> Settings:
     return Settings(
         retrievers=options.retriever or ["bm25", "lsa"],
-        rerankers=options.reranker or ["polarity"],
+        rerankers=[name for name in options.reranker or ["polarity"] if name != "none"],
         conditions=options.condition or [],
         depth=options.depth,
+        rerank_depth=options.rerank_depth or options.depth,
+        maxp=parse_cut(options.maxp) if options.maxp else None,
         weights=Weights(options.k1, options.b, *options.field_weights),
         faiss=options.faiss,
         device=options.device,

@@ -39,7 +39,14 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--reranker",
         action="append",
         metavar="NAME",
-        help="polarity, or a CrossEncoder by path or hub id; repeatable (default: polarity)",
+        help="polarity, a CrossEncoder by path or hub id, or none; repeatable (default: polarity)",
+    )
+    systems.add_argument(
+        "--maxp",
+        nargs="?",
+        const="400/200",
+        metavar="WORDS/OVERLAP",
+        help="rerankers score a document by its best passage of so many words (400/200 if not told)",
     )
     systems.add_argument(
         "--models", type=Path, metavar="FILE", help="JSON with templates, pooling and lengths of further models"
@@ -48,7 +55,10 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
     )
     systems.add_argument(
-        "--depth", type=_positive, default=1000, metavar="N", help="documents a topic in runs and pool (default 1000)"
+        "--depth", type=_positive, default=1000, metavar="N", help="documents a topic in a run (default 1000)"
+    )
+    systems.add_argument(
+        "--rerank-depth", type=_positive, metavar="N", help="documents a topic in the pool (default: --depth)"
     )
     systems.add_argument(
         "--pool",

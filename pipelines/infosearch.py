@@ -1,0 +1,46 @@
+"""InfoSearch: six dimensions of documents, each query alone, with an instruction, and with its reverse."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipelines.options import collection_options, run_command
+
+NAMES = ("audience", "keyword", "format", "language", "length", "source")
+RERANK_DEPTH = 100  # InfoSearch, section 3: rerankers take a retriever's first 100
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of ``python -m pipelines.infosearch``."""
+    made = argparse.ArgumentParser(prog="python -m pipelines.infosearch", description=__doc__)
+    made.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
+    made.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or one's own")
+    made.add_argument(
+        "--collection",
+        choices=("auto", "sample"),
+        default="auto",
+        help="auto: what was fetched before, where all of it is on this machine, else the sample",
+    )
+    collection_options(made)
+    made.set_defaults(rerank_depth=RERANK_DEPTH)
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives back the exit status."""
+    return run_command(parser(), _run, argv)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from pipelines.infosearch_collections import find_dimensions
+    from pipelines.launch import OWN_FILES, begin, finish, launch, refuse
+
+    begin(options)
+    refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")
+    collections = find_dimensions(options)
+    finish(options, collections[0].name, {one.subset: launch(options, one) for one in collections})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
