@@ -19,7 +19,7 @@ from pipelines.documents import Files
 from pipelines.languages import language
 from pipelines.measures import irs, mean, standard
 from pipelines.pool import pool
-from pipelines.trec import Run, read_qrels
+from pipelines.trec_files import Run, read_qrels
 
 ALPHAS, BETAS = (0.6, 0.8, 1.0, 1.25), (1.0, 1.5, 2.0, 3.0)
 

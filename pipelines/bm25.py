@@ -13,7 +13,7 @@ from pipelines.jvm import anserini_version, cast, java, java_errors
 from pipelines.languages import Language
 from pipelines.made import Recipe, folder_as_made
 from pipelines.progress import bar, say
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 
 VERSION = 2  # raise when the index is built in another way
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure

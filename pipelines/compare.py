@@ -12,7 +12,7 @@ from pipelines.options import run_command, talk_options
 if TYPE_CHECKING:
     from pipelines.comparison import Figure, Inputs
     from pipelines.judged import PerTopic
-    from pipelines.trec import Qrels, Run
+    from pipelines.trec_files import Qrels, Run
 
 
 def parser() -> argparse.ArgumentParser:
@@ -101,7 +101,7 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
     from pipelines.comparison import Inputs
     from pipelines.pairs import pair, qrels_for, renamed, select
     from pipelines.run_formats import read_any_run
-    from pipelines.trec import read_qrels
+    from pipelines.trec_files import read_qrels
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]

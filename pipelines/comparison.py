@@ -19,7 +19,7 @@ from pipelines.measures import (
     wise,
 )
 from pipelines.significance import interval
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 ROBUST = "nDCG@10"  # the papers' Robustness@10
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.made import Recipe, folder_as_made
 from pipelines.ranking import top
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 from pipelines.vectors import SHARD, Vectors
 
 if TYPE_CHECKING:

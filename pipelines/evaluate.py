@@ -12,7 +12,7 @@ from pipelines.ranking import ranks
 from pipelines.standard import STANDARD
 from pipelines.summary import GOLD_RANK, Detail, Shift
 from pipelines.topics import ABLATIONS, Topic, under
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
 

@@ -6,7 +6,7 @@ from typing import Any
 from pipelines.bm25 import FIELD, Searcher
 from pipelines.jvm import java, java_errors
 from pipelines.progress import bar
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 
 FEEDBACK = ("rm3", "rocchio")
 

@@ -22,7 +22,7 @@ from pipelines.rerankers import reranker
 from pipelines.retrievers import Retriever, Shelf, retriever
 from pipelines.summary import Row, rows_of
 from pipelines.topics import JOIN, Topic, conditions_of, under
-from pipelines.trec import Run, read_run, write_run
+from pipelines.trec_files import Run, read_run, write_run
 
 VERSION = 2  # raise when runs are made in another way
 

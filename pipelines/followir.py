@@ -17,7 +17,7 @@ from pipelines.measures import no_longer_relevant
 from pipelines.mteb_results import TASKS
 from pipelines.progress import brief, say
 from pipelines.topics import Topic
-from pipelines.trec import Qrels
+from pipelines.trec_files import Qrels
 
 Naming = Callable[[str], str]  # what a folder calls a config: queries → queries-zho
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_bytes
 from pipelines.topics import Topic, read_objects, with_bases
-from pipelines.trec import Qrels, read_qrels
+from pipelines.trec_files import Qrels, read_qrels
 
 SUBSETS = ("WQT", "WTR", "TArX", "IndusTR")
 JOIN = "{instruction} [SEP] {query}"  # of the published queries.jsonl

@@ -10,7 +10,7 @@ from pipelines.files import read_lines
 from pipelines.models import quiet_hub
 from pipelines.progress import brief, say
 from pipelines.topics import ABLATIONS, Topic, read_objects
-from pipelines.trec import Qrels, parse_score
+from pipelines.trec_files import Qrels, parse_score
 
 # FollowIR and InfoSearch publish the same qrels as test.jsonl and test.tsv side by side: one form is read
 FORMS = ((".parquet",), (".jsonl", ".jsonl.gz"), (".tsv",))

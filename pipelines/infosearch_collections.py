@@ -13,7 +13,7 @@ from pipelines.languages import language
 from pipelines.progress import say
 from pipelines.sample import sample_root
 from pipelines.topics import read_jsonl_topics
-from pipelines.trec import read_qrels
+from pipelines.trec_files import read_qrels
 
 NAME, SAMPLE = "infosearch", "infosearch-sample"
 PAIR = Pair("query", "original", ("p-MRR", "WISE", "SICR"), reverse="reversed")

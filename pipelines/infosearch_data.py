@@ -11,7 +11,7 @@ from pipelines.errors import HeedError, fail
 from pipelines.hub import Row, config_files, judgements, parsed, read_topics, rows, tell_blank
 from pipelines.progress import say
 from pipelines.topics import Topic
-from pipelines.trec import Qrels
+from pipelines.trec_files import Qrels
 
 COLUMNS = {"original": "instruction_changed", "reversed": "instruction_reversed"}
 QRELS = {"query": "qrels_og", "original": "qrels_changed", "reversed": "qrels_reversed"}

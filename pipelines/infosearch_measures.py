@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pipelines.judged import PerTopic, ranks_of, scores_of
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 
 K = 20  # InfoSearch, section 2.3: beyond rank K a right move earns next to nothing
 BEYOND_K = 0.01

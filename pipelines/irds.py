@@ -20,7 +20,7 @@ from pipelines.languages import LANGUAGES
 from pipelines.neuclir_topics import Wanted, read_neuclir_topics
 from pipelines.progress import say
 from pipelines.topics import Topic
-from pipelines.trec import Qrels, parse_qrels, read_qrels
+from pipelines.trec_files import Qrels, parse_qrels, read_qrels
 
 CODES = {one.short: one.code for one in LANGUAGES.values()}
 HUB, MIRROR = "https://huggingface.co", "https://mirror.ir-datasets.com"

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.ranking import ranks
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ from pipelines.errors import HeedError
 from pipelines.infosearch_measures import Variant, sicr, wise
 from pipelines.judged import Judged, PerTopic, Ranks, ranks_of, scores_of
 from pipelines.standard import STANDARD, standard
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 __all__ = (
     "STANDARD",

@@ -17,7 +17,7 @@ from pipelines.judged import PerTopic
 from pipelines.measures import mean, no_longer_relevant, p_mrr, standard
 from pipelines.progress import say
 from pipelines.ranking import ranks
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 if TYPE_CHECKING:
     from pipelines.judged import Array

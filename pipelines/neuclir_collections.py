@@ -16,7 +16,7 @@ from pipelines.progress import say
 from pipelines.sample import sample_root
 from pipelines.topic_files import given_qrels, read_topics, recognised
 from pipelines.topics import Topic, read_jsonl_topics
-from pipelines.trec import Qrels, read_qrels
+from pipelines.trec_files import Qrels, read_qrels
 
 SAMPLE = "neuclir-sample"
 SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # --collection: what ir_datasets calls it

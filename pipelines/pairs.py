@@ -7,7 +7,7 @@ from typing import TypeVar
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_lines
 from pipelines.progress import brief, say
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 Item = TypeVar("Item")
 

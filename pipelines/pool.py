@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipelines.files import write_bytes
 from pipelines.ranking import ranked, top
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 
 RRF_K = 60  # Cormack, Clarke and Büttcher, SIGIR 2009, section 2
 

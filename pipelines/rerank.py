@@ -11,7 +11,7 @@ from pipelines.files import digest_json
 from pipelines.made import Recipe
 from pipelines.progress import bar, say
 from pipelines.topics import Topic
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 
 
 class Reranker(Protocol):

@@ -19,7 +19,7 @@ from pipelines.lsa import build_lsa
 from pipelines.made import Recipe
 from pipelines.models import named
 from pipelines.topics import Topic
-from pipelines.trec import Run
+from pipelines.trec_files import Run
 from pipelines.vectors import Encoder, embed
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_bytes, read_lines
-from pipelines.trec import Run, parse_score, read_run
+from pipelines.trec_files import Run, parse_score, read_run
 
 
 def read_any_run(path: Path, subset: str | None = None) -> Run:

@@ -6,7 +6,7 @@ from typing import Any
 from pipelines.errors import HeedError
 from pipelines.judged import PerTopic
 from pipelines.ranking import ranked
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 STANDARD = ("nDCG@20", "AP", "R@100", "R@1000")  # NeuCLIR's official measures (guidelines 2022, 2023)
 

@@ -21,7 +21,7 @@ def compare_systems(options: argparse.Namespace) -> None:
     from pipelines.comparison import Inputs, compare, figure
     from pipelines.files import write_json
     from pipelines.pairs import qrels_for
-    from pipelines.trec import read_qrels, read_run
+    from pipelines.trec_files import read_qrels, read_run
 
     if not options.qrels or not options.new_qrels:
         raise HeedError("--runs needs --qrels and --new-qrels, the judgements for original and for changed")

@@ -14,7 +14,7 @@ from pipelines.sample import sample_root
 from pipelines.table_documents import Tables
 from pipelines.topic_files import given_qrels, read_listed, read_topics
 from pipelines.topics import Topic
-from pipelines.trec import Qrels, read_qrels
+from pipelines.trec_files import Qrels, read_qrels
 
 SAMPLE = "tables-sample"
 CLONE = Path("FollowTable/data")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipelines.errors import HeedError, fail
 from pipelines.topics import Topic, read_jsonl_topics, read_objects, read_tsv_topics
-from pipelines.trec import Qrels, read_qrels
+from pipelines.trec_files import Qrels, read_qrels
 from pipelines.trec_topics import read_trec_topics
 
 HEAD = 1 << 16

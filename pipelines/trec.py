@@ -1,137 +1,70 @@
-"""TREC run and qrels files: the one reader and the one writer of each."""
+"""Any TREC-style collection, and FollowIR's Robust04, News21 and Core17."""
 
-import gzip
-import math
-from collections.abc import Iterable, Mapping
+import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipelines.errors import HeedError, fail
-from pipelines.files import read_lines, write_bytes
-from pipelines.progress import say
-from pipelines.ranking import ranked
+from pipelines.options import collection_options, run_command
+from pipelines.topics import FIELDS
 
-Run = dict[str, dict[str, float]]  # qid -> docid -> score
-Qrels = dict[str, dict[str, int]]  # qid -> docid -> grade
+if TYPE_CHECKING:
+    from pipelines.summary import Row
 
 
-def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> None:
-    """Write a run: topics in the order of ``run``, each best first, rank from 1, ``.gz`` by suffix.
+def parser() -> argparse.ArgumentParser:
+    """The command line of ``python -m pipelines.trec``."""
+    made = argparse.ArgumentParser(prog="python -m pipelines.trec", description=__doc__)
+    source = made.add_mutually_exclusive_group()
+    source.add_argument("--dataset", metavar="ID", help="documents, topics and judgements of an ir_datasets id")
+    source.add_argument(
+        "--benchmark",
+        metavar="NAME",
+        help="followir (all three), followir/robust04, followir/news21 or followir/core17; "
+        "with --docs the whole collection is searched",
+    )
+    made.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the benchmark, instead of the hub's")
+    made.add_argument("--lang", metavar="LANG", help="language: eng, zho, fas, rus (default: the data set's, else eng)")
+    made.add_argument("--fields", choices=FIELDS, default="title", help="what of a topic is the query (default title)")
+    collection_options(made)
+    return made
 
-    A score is written as the shortest decimal that reads back as the same double, so that no
-    tie is made by rounding. Raises :class:`HeedError` for a score that is not finite and for an
-    id that a six-column file cannot hold.
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives back the exit status."""
+    return run_command(parser(), _run, argv)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from pipelines.launch import begin, finish, launch, refuse
+    from pipelines.trec_collections import find_trec
+
+    begin(options)
+    if options.benchmark:
+        refuse(options, ["topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels"], "--benchmark has them")
+    else:
+        refuse(options, ["data"], "it is a copy of a --benchmark")
+    collections = find_trec(options)
+    found = {one.subset: launch(options, one) for one in collections}
+    if len(found) > 1:
+        found = {subset: _with_score(subset, rows) for subset, rows in found.items()}
+    finish(options, collections[0].name, found)
+
+
+def _with_score(subset: str, rows: "list[Row]") -> "list[Row]":
+    """The rows, and the benchmark's main measure on original once more as ``score``.
+
+    FollowIR's tables average MAP of two collections and nDCG@5 of the third under that name.
     """
-    fail(_unwritable(path, run, tag))
-    lines = []
-    for qid, scores in run.items():
-        for rank, docid in enumerate(ranked(scores), 1):
-            lines.append(f"{qid} Q0 {docid} {rank} {float(scores[docid])!r} {tag}\n")
-    content = "".join(lines).encode()
-    # mtime=0: the same run gives the same bytes whenever it is written
-    write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    from pipelines.followir import BENCHMARKS
+
+    measure = BENCHMARKS[subset.removesuffix("-full")].measure
+    scores = [row.copy() for row in rows if (row["condition"], row["measure"]) == ("original", measure)]
+    for row in scores:
+        row["measure"] = "score"
+    return [*rows, *scores]
 
 
-def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> list[str]:
-    problems = [] if _is_field(tag) else [f"{path}: tag {tag!r} holds white space or is empty; use one word"]
-    for qid, scores in run.items():
-        if not _is_field(qid):
-            problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
-        for docid, score in scores.items():
-            if not _is_field(docid):
-                problems.append(f"{path}: docid {docid!r} holds white space or is empty; a run file cannot carry it")
-            if not math.isfinite(score):
-                problems.append(f"{path}: topic {qid}, document {docid}: score {score}, expected a finite number")
-    return problems
-
-
-def _is_field(text: str) -> bool:
-    return bool(text) and text.split() == [text]
-
-
-def read_run(path: Path) -> Run:
-    """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
-
-    Raises :class:`HeedError` naming every bad line: not six columns, a score that is not a
-    finite number, a document listed twice for a topic; and for an empty file.
-    """
-    run: Run = {}
-    problems = []
-    for line_no, line in read_lines(path):
-        fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != 6:
-            problems.append(
-                f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"
-            )
-            continue
-        score = parse_score(fields[4])
-        if score is None:
-            problems.append(f"{path}, line {line_no}: score {fields[4]!r}, expected a finite number")
-            continue
-        scores = run.setdefault(fields[0], {})
-        if fields[2] in scores:
-            problems.append(f"{path}, line {line_no}: document {fields[2]} is listed again for topic {fields[0]}")
-        scores[fields[2]] = score
-    fail(problems)
-    if not run:
-        raise HeedError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
-    return run
-
-
-def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
-    """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
-
-    Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
-    whose second column names another of NeuCLIR's languages are passed over (the official files
-    hold all three). A judgement that is repeated counts once and is told. Raises
-    :class:`HeedError` naming every bad line and contradiction, and for an empty file.
-    """
-    return parse_qrels(read_lines(path), path, only_language)
-
-
-def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:
-    """The same for numbered lines that came out of ``path``."""
-    qrels: Qrels = {}
-    problems = []
-    lines_read = 0
-    passed_over = {"zho", "fas", "rus"} - {only_language} if only_language else set()
-    beir = False
-    for line_no, line in lines:
-        if line_no == 1 and line.split("\t")[0] == "query-id":
-            beir = True
-            continue
-        fields = line.split("\t") if beir else line.split()
-        if not line.strip():
-            continue
-        if len(fields) != (3 if beir else 4):
-            form = "3 (query-id corpus-id score)" if beir else "4 (topic 0 docid grade)"
-            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected {form}")
-            continue
-        if fields[1] in passed_over and not beir:
-            continue
-        qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
-        if grade is None or not grade.is_integer():
-            problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
-            continue
-        before = qrels.setdefault(qid, {}).setdefault(docid, int(grade))
-        if before != grade:
-            again = f"document {docid} of topic {qid} has grade {grade:g}, and {before} further up"
-            problems.append(f"{path}, line {line_no}: {again}; keep one")
-        lines_read += 1
-    fail(problems)
-    repeated = lines_read - sum(map(len, qrels.values()))
-    if repeated:
-        say(f"{path}: {repeated} judgements are repeated with the same grade and count once")
-    if not qrels:
-        raise HeedError(f"{path}: holds no judgements; expected topic 0 docid grade")
-    return qrels
-
-
-def parse_score(text: str) -> float | None:
-    """The finite number that ``text`` writes, None if it writes none."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in text else None
+if __name__ == "__main__":
+    sys.exit(main())

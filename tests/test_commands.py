@@ -150,7 +150,7 @@ def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Hee
 def test_the_sample_holds_what_it_promises() -> None:
     import json
 
-    from pipelines.trec import read_qrels
+    from pipelines.trec_files import read_qrels
 
     original = read_qrels(ROOT / "qrels/neuclir-sample/original.qrels")
     changed = read_qrels(ROOT / "qrels/neuclir-sample/changed.qrels")

@@ -15,7 +15,7 @@ from pipelines.pairs import pair, qrels_for, select, stem
 from pipelines.run_formats import read_any_run
 from pipelines.significance import fisher, holm, interval, wilcoxon
 from pipelines.systems import similar_to_best
-from pipelines.trec import write_run
+from pipelines.trec_files import write_run
 
 COMMAND = "pipelines.compare"
 RUN = {"1-og": {"a": 2.0, "b": 1.0}, "1-changed": {"b": 2.0, "a": 1.0}}

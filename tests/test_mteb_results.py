@@ -21,7 +21,7 @@ from pipelines.mteb_results import (
 )
 from pipelines.pairs import pair, qrels_for, renamed, select
 from pipelines.run_formats import read_any_run
-from pipelines.trec import Qrels, Run
+from pipelines.trec_files import Qrels, Run
 
 K_VALUES = [1, 3, 5, 10, 20, 100, 1000]
 Case = tuple[Run, Qrels, dict[str, list[str]]]

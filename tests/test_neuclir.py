@@ -13,7 +13,7 @@ import yaml
 from conftest import ROOT, Heed, write_jsonl
 
 from pipelines.measures import no_longer_relevant
-from pipelines.trec import read_qrels, read_run
+from pipelines.trec_files import read_qrels, read_run
 
 LANGS = ("zho", "fas", "rus")
 COMMAND = "pipelines.neuclir"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.errors import HeedError
-from pipelines.trec import read_qrels, read_run, write_run
+from pipelines.trec_files import read_qrels, read_run, write_run
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
     lambda one: one.split() == [one]
