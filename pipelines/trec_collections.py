@@ -45,12 +45,11 @@ def benchmarks(name: str) -> list[str]:
 def _benchmark(options: argparse.Namespace, member: str) -> Collection:
     read = read_followir(_folder(options, member))
     measures = tuple(dict.fromkeys((BENCHMARKS[member].measure, "AP", "nDCG@5", "R@1000")))
-    qrels, candidates, source, subset = read.qrels, read.candidates, Files(read.corpus), member
+    source: Source = Files(read.corpus)
+    qrels, candidates, subset = read.qrels, read.candidates, member
     if options.docs:  # the whole collection, as in FollowIR's table of full retrieval
         source, subset = _source(options), f"{member}-full"
-        qrels = {
-            condition: {qid: _whole(grades) for qid, grades in found.items()} for condition, found in qrels.items()
-        }
+        qrels = {name: {qid: _whole(grades) for qid, grades in found.items()} for name, found in read.qrels.items()}
         candidates = {qid: list(dict.fromkeys(map(docno, docids))) for qid, docids in candidates.items()}
     return Collection(
         name=FOLLOWIR,
