@@ -22,6 +22,9 @@ TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole te
 BATCH = 2_000  # documents handed to Java at once
 
 
+Term = tuple[str, str]  # field, term as the index holds it
+
+
 class Weights(NamedTuple):
     """BM25's two parameters, term saturation and length normalisation, and the weights of a table's fields."""
 
@@ -140,7 +143,7 @@ class Searcher:
         """The terms of ``text`` as the index holds them, repeats included."""
         return list(java("io.anserini.analysis.AnalyzerUtils").analyze(self.analyzer, text))
 
-    def score(self, weighted: Mapping[str, float], among: "Among", field: str = FIELD) -> dict[str, float]:
+    def score(self, weighted: Mapping[Term, float], among: "Among") -> dict[str, float]:
         """BM25 of weighted terms for the documents of ``among`` only, with the whole collection's statistics.
 
         Documents without any of the terms get 0.
@@ -153,7 +156,7 @@ class Searcher:
         builder.add(among.filter, occur.FILTER)
         term, term_query = java("org.apache.lucene.index.Term"), java("org.apache.lucene.search.TermQuery")
         boost = java("org.apache.lucene.search.BoostQuery")
-        for text, weight in weighted.items():
+        for (field, text), weight in weighted.items():
             builder.add(boost(term_query(term(field, text)), weight), occur.SHOULD)
         with java_errors("scoring"):
             scores.update(_read_hits(self.first_hits(builder.build(), len(scores))))

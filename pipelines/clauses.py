@@ -48,11 +48,21 @@ def split(instruction: str) -> Split:
     """The asked and the excluded part of ``instruction``; each sentence is read in its own language."""
     asked: list[str] = []
     excluded: list[str] = []
-    text = unicodedata.normalize("NFKC", instruction).replace("’", "'")
-    for sentence in SENTENCE.split(text):
+    for sentence in sentences(instruction):
         for piece, sign in _stretches(sentence, _signs(_read(sentence))):
             (asked if sign > 0 else excluded).append(piece)
     return Split(" ".join(asked), " ".join(excluded))
+
+
+def of_schema(instruction: str) -> str:
+    """The sentences of ``instruction`` that speak of a table's columns, rows, units or granularity."""
+    found = (one for one in sentences(instruction) if cues(script_language(one)).schema.search(one.lower()))
+    return " ".join(found)
+
+
+def sentences(instruction: str) -> list[str]:
+    """The sentences of ``instruction``, its characters normalised."""
+    return SENTENCE.split(unicodedata.normalize("NFKC", instruction).replace("’", "'"))
 
 
 def _read(sentence: str) -> Sentence:

@@ -25,6 +25,7 @@ class Cues(NamedTuple):
     turn: re.Pattern[str]
     aside: re.Pattern[str]
     opening: re.Pattern[str]
+    schema: re.Pattern[str]
     task: frozenset[str]
 
     def by_kind(self) -> list[tuple[str, re.Pattern[str]]]:
@@ -62,6 +63,7 @@ def cues(lang: str) -> Cues:
         compiled("turn"),
         compiled("aside"),
         compiled("opening"),
+        compiled("schema"),
         frozenset(data["task"]),
     )
 

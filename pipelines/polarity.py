@@ -3,32 +3,53 @@
 A document's score is ``q + α·a − β·x``: BM25 of the query's terms, plus that of the terms the
 instruction asks for, minus that of the terms it excludes and that neither the query nor the asked
 part contains. Statistics are the whole collection's, each part normalised per topic.
+
+Of a table the caption counts once more beside the whole text, for what is asked the header too; what
+is asked in sentences about columns, rows, units or granularity is looked for in the header above all.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipelines.bm25 import Among, Searcher
-from pipelines.clauses import split
+from pipelines.bm25 import FIELD, Among, Searcher, Term
+from pipelines.clauses import of_schema, split
 from pipelines.cues import DATA, cues, script_language
 from pipelines.files import digest_json
 from pipelines.made import Recipe
 from pipelines.retrievers import Bm25
 from pipelines.topics import Topic
 
-VERSION = 1  # raise when scores change
-# Chosen on FollowTable's WTR and IndusTR alone: IRS 20.4 and 30.2, nDCG@10 on the instructed queries
-# 47.6 and 55.1, both flat around this point (python -m benchmarks.polarity_weights)
+VERSION = 2  # raise when scores change
+# Chosen on FollowTable's WTR and IndusTR alone, and flat around this point: python -m benchmarks.polarity_weights
 ALPHA, BETA = 1.0, 2.0
+SCHEMA = 2.0  # of a header term that a sentence about the schema asks for
+
+
+class Fields(NamedTuple):
+    """In which fields of the index each part's terms are looked for, with weights."""
+
+    query: dict[str, float]
+    asked: dict[str, float]
+    excluded: dict[str, float]
+    schema: dict[str, float]
+
+
+TEXT = Fields({FIELD: 1.0}, {FIELD: 1.0}, {FIELD: 1.0}, {})
+TABLE = Fields(
+    query={FIELD: 1.0, "caption": 1.0},
+    asked={FIELD: 1.0, "caption": 1.0, "header": 1.0},
+    excluded={FIELD: 1.0, "caption": 1.0},
+    schema={"header": SCHEMA},
+)
 
 
 class Parts(NamedTuple):
     """Weighted index terms of a query and of the two sides of its instruction."""
 
-    query: dict[str, float]
-    asked: dict[str, float]
-    excluded: dict[str, float]
+    query: dict[Term, float]
+    asked: dict[Term, float]
+    excluded: dict[Term, float]
 
 
 class Polarity:
@@ -39,8 +60,14 @@ class Polarity:
     def __init__(self, bm25: Bm25) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25 = bm25
+        self._fields = TABLE if bm25.tabular else TEXT
         cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
-        self.recipe: Recipe = {"polarity": [VERSION, ALPHA, BETA], "cues": cue_digest, "bm25": bm25.recipe}
+        self.recipe: Recipe = {
+            "polarity": [VERSION, ALPHA, BETA],
+            "fields": self._fields._asdict(),
+            "cues": cue_digest,
+            "bm25": bm25.recipe,
+        }
 
     def prepare(self) -> None:
         """Open the index."""
@@ -50,24 +77,31 @@ class Polarity:
         """``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
         instruction = "" if condition == "query" else topic.instructions[condition]
         searcher, among = self._bm25.searcher, Among(docids)
-        scored = [_of_best(searcher.score(terms, among)) for terms in parts(searcher, topic.query, instruction)]
+        found = parts(searcher, topic.query, instruction, self._fields)
+        scored = [_of_best(searcher.score(terms, among)) for terms in found]
         return [
             query + ALPHA * asked - BETA * excluded
             for query, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
         ]
 
 
-def parts(searcher: Searcher, query: str, instruction: str) -> Parts:
+def parts(searcher: Searcher, query: str, instruction: str, fields: Fields = TEXT) -> Parts:
     """The terms of a topic; words about the task itself ("document", "relevant") are left out."""
     sides = split(instruction)
     task = set(searcher.terms("\n".join(sorted(cues(script_language(instruction)).task))))
-    wanted = _weights(searcher.terms(query), set())
-    asked = _weights(searcher.terms(sides.asked), task | wanted.keys())
-    return Parts(wanted, asked, _weights(searcher.terms(sides.excluded), task | wanted.keys() | asked.keys()))
+    wanted = set(searcher.terms(query))
+    asked = set(searcher.terms(sides.asked)) - task - wanted
+    excluded = set(searcher.terms(sides.excluded)) - task - wanted - asked
+    schema = asked & set(searcher.terms(split(of_schema(instruction)).asked)) if fields.schema else set()
+    weighted = _weighted(asked, fields.asked)
+    for term, weight in _weighted(schema, fields.schema).items():
+        weighted[term] = weighted.get(term, 0.0) + weight
+    return Parts(_weighted(wanted, fields.query), weighted, _weighted(excluded, fields.excluded))
 
 
-def _weights(terms: Iterable[str], without: set[str]) -> dict[str, float]:
-    return {term: 1.0 for term in terms if term not in without}
+def _weighted(terms: Iterable[str], fields: Mapping[str, float]) -> dict[Term, float]:
+    # sorted: Lucene sums in the order of the clauses, and the last bit must not depend on a set's order
+    return {(field, term): weight for field, weight in fields.items() for term in sorted(terms)}
 
 
 def _of_best(scores: Mapping[str, float]) -> dict[str, float]:

@@ -70,9 +70,10 @@ class Bm25:
     def __init__(self, name: str, shelf: Shelf) -> None:
         """Nothing is built or started before the first search."""
         self.name, self._shelf = name, shelf
+        self.tabular = shelf.store.tabular
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = shelf.weights.fields() if name == FIELDS else None
-        if self._fields and not shelf.store.tabular:
+        if self._fields and not self.tabular:
             raise HeedError(f"{name}: these documents are no tables with caption, header and cells; use bm25")
         self.recipe: Recipe = {
             "system": name,

@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT, Heed, write_jsonl
 
 from pipelines import bm25, jvm
-from pipelines.bm25 import Among, Searcher, Weights, build
+from pipelines.bm25 import FIELD, Among, Searcher, Weights, build
 from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import Files
 from pipelines.errors import HeedError
@@ -118,7 +118,8 @@ def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, 
     searcher = Searcher(folder, language(lang), Weights())
     whole = searcher.search({"q": QUERIES[lang]}, store.count)["q"]
     docids = [*list(whole)[2:8], next(one.docid for one in store if one.docid not in whole)]
-    scores = searcher.score(dict.fromkeys(searcher.terms(QUERIES[lang]), 1.0), Among(docids))
+    terms = {(FIELD, term): 1.0 for term in searcher.terms(QUERIES[lang])}
+    scores = searcher.score(terms, Among(docids))
     rounded = {docid: whole.get(docid, 0.0) for docid in docids}  # to 1e-4, by Anserini
     assert scores == pytest.approx(rounded, abs=1.1e-4)
 

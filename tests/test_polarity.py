@@ -111,15 +111,16 @@ def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> Non
         share["car"][docid] + ALPHA * share["engine"][docid] - BETA * share["price"][docid]  # "cars" is in the query
         for docid in docids
     ]
-    assert polarity.score(topic, "original", docids) == pytest.approx(expected, rel=1e-6)
-    assert polarity.score(topic, "query", docids) == pytest.approx([share["car"][docid] for docid in docids], rel=1e-6)
+    # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
+    assert polarity.score(topic, "original", docids) == pytest.approx(expected, abs=1e-3)
+    assert polarity.score(topic, "query", docids) == pytest.approx([share["car"][docid] for docid in docids], abs=3e-4)
 
 
 def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
     found = parts(
         polarity._bm25.searcher, "car", "Relevant documents must mention engines; leave out any document about trees."
     )
-    assert (set(found.query), set(found.asked), set(found.excluded)) == ({"car"}, {"engin"}, {"ani", "tree"})
+    assert [{term for _, term in part} for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
 
 
 def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
