@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo demo-all test check bench clean
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 .venv/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
@@ -19,6 +19,12 @@ help: ## what can be made
 
 demo: .venv/.made ## set up .venv and run the main job on the embedded sample
 	$(BIN)/python -m pipelines.neuclir --lang zho
+
+demo-all: .venv/.made ## the four collection commands, each on its embedded sample
+	$(BIN)/python -m pipelines.neuclir --lang zho --collection sample
+	$(BIN)/python -m pipelines.trec
+	$(BIN)/python -m pipelines.tables
+	$(BIN)/python -m pipelines.infosearch --collection sample
 
 test: .venv/.tools ## set up .venv and pass the tests
 	$(BIN)/python -m pytest --numprocesses 2

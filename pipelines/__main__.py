@@ -7,8 +7,12 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "neuclir": "NeuCLIR, HC4 and mFollowIR: Chinese, Persian or Russian news, with instructions",
+    "trec": "any TREC-style collection: ir_datasets ids, your own files, FollowIR's Robust04, News21, Core17",
+    "tables": "FollowTable, or any tables: HTML, Markdown, CSV; results by constraint type",
+    "infosearch": "InfoSearch's six dimensions: query, instruction, reversed instruction",
     "compare": "two or three runs pairwise, or all systems of a folder: p-MRR, IRS, NFR, WISE, SICR",
     "report": "tables and plots of results folders: text, Markdown, LaTeX, CSV, one HTML page",
+    "fetch": "collections: what can be downloaded is, with sizes told first; how to get the rest",
 }
 
 

@@ -5,10 +5,12 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.docstore import Docstore
+from pipelines.documents import Document
 from pipelines.encoders import DOCUMENT, QUERY
 from pipelines.errors import HeedError
 from pipelines.made import Recipe
 from pipelines.models import Model, fingerprint, local_copy, unusable
+from pipelines.table_text import fit
 from pipelines.templates import fill
 from pipelines.topics import Topic
 
@@ -45,16 +47,16 @@ class CrossEncoderReranker:
         """The model's logit for each document.
 
         The logit, not its sigmoid: a saturated sigmoid makes ties that the model did not mean.
-        Where a pair is too long the document is cut, never the query or the instruction; raises
-        :class:`HeedError` where these alone leave no room for the document.
+        Where a pair is too long the document is cut, a table between rows, never the query or the
+        instruction; raises :class:`HeedError` where these alone leave no room for the document.
         """
         if not docids:
             return []
         instruction = topic.instructions[condition] if condition != "query" else ""
         query = fill(self._model.query or QUERY, query=topic.query, instruction=instruction)
-        self._check_room(topic.qid, query)
+        room = self._room(topic.qid, query)
         template = self._model.document or DOCUMENT
-        texts = [fill(template, title=one.title, text=one.text) for one in self._store.get(docids)]
+        texts = [fill(template, title=one.title, text=self._cut(one, room)) for one in self._store.get(docids)]
         logits = self._encoder.predict(
             [(query, text) for text in texts],
             batch_size=BATCH,
@@ -64,7 +66,8 @@ class CrossEncoderReranker:
         )
         return [float(logit) for logit in logits]
 
-    def _check_room(self, qid: str, query: str) -> None:
+    def _room(self, qid: str, query: str) -> int | None:
+        """How many tokens of a document fit beside the query; None for a model without a limit."""
         limit = self._encoder.max_seq_length
         length = len(self._encoder.tokenizer(query, "")["input_ids"])
         if limit and length >= limit:
@@ -72,6 +75,13 @@ class CrossEncoderReranker:
                 f"{self.name}: topic {qid}: query and instruction take {length} of the model's {limit} tokens "
                 "and leave no room for a document; choose a model with a longer limit"
             )
+        return limit - length if limit else None
+
+    def _cut(self, document: Document, room: int | None) -> str:
+        if room is None or not document.is_table:
+            return document.text
+        tokenizer = self._encoder.tokenizer
+        return fit(document.text, room, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
 
 
 def _identity(logits: Any) -> Any:

@@ -100,7 +100,7 @@ def _stage(db: sqlite3.Connection, source: Source) -> list[Path]:
             if len(problems) > SHOWN:
                 break
             continue
-        tabular = tabular or any(line.document[3:])
+        tabular = tabular or line.document.is_table
         rows.append((*line.document, number.setdefault(line.path, len(number)), line.line_no))
         if len(rows) == BATCH:
             db.executemany(insert, rows)

@@ -23,6 +23,11 @@ class Document(NamedTuple):
     header: str = ""
     cells: str = ""
 
+    @property
+    def is_table(self) -> bool:
+        """Whether this is a table, one row a line; it is cut between rows."""
+        return bool(self.caption or self.header or self.cells)
+
     def contents(self) -> str:
         """Title, newline, text: what Anserini's ``NeuClirCollection`` indexes; without a title the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text

@@ -9,6 +9,7 @@ from pipelines.errors import HeedError
 from pipelines.made import Recipe
 from pipelines.models import Model, fingerprint, local_copy, unusable
 from pipelines.progress import say
+from pipelines.table_text import fit
 from pipelines.templates import fill
 
 if TYPE_CHECKING:
@@ -49,12 +50,23 @@ class SentenceEncoder:
         return encoder.eval()
 
     def documents(self, documents: Sequence[Document]) -> "Matrix":
-        """Vectors of documents; what is longer than the model's limit is cut at its end."""
+        """Vectors of documents; what is longer than the model's limit is cut at its end, a table between rows."""
         template = self._model.document or DOCUMENT
-        texts = [fill(template, title=document.title, text=document.text) for document in documents]
+        texts = [fill(template, title=document.title, text=self._cut(document)) for document in documents]
         if self._model.document is None:
             return self._checked(self._encoder.encode_document(texts, batch_size=BATCH, show_progress_bar=False))
         return self._checked(self._encoder.encode(texts, prompt="", batch_size=BATCH, show_progress_bar=False))
+
+    def _cut(self, document: Document) -> str:
+        limit = self._encoder.max_seq_length
+        if not document.is_table or not limit:
+            return document.text
+        around = fill(self._model.document or DOCUMENT, title=document.title, text="")
+        room = limit - self._tokens(around)
+        return fit(document.text, room, lambda text: self._tokens(text))
+
+    def _tokens(self, text: str) -> int:
+        return len(self._encoder.tokenizer(text)["input_ids"])
 
     def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
         """Vectors of queries with their instructions; those that the model must cut are told on stderr."""
@@ -67,7 +79,7 @@ class SentenceEncoder:
 
     def _tell_cut(self, texts: list[str]) -> None:
         limit = self._encoder.max_seq_length
-        cut = sum(len(self._encoder.tokenizer(text)["input_ids"]) > limit for text in texts) if limit else 0
+        cut = sum(self._tokens(text) > limit for text in texts) if limit else 0
         if cut:
             say(f"{self.name}: {cut} of {len(texts)} queries are longer than {limit} tokens: their instruction is cut")
 

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from pipelines.downloads import File, Store, fetch
 from pipelines.errors import HeedError
+from pipelines.followir import BENCHMARKS
 from pipelines.hub_store import Repository, hub_store
+from pipelines.infosearch_data import DIMENSIONS
 from pipelines.irds import home, known_file
 from pipelines.languages import LANGUAGES
 from pipelines.mteb_results import TASKS
@@ -53,10 +55,16 @@ class Holding(NamedTuple):
 
     def repository(self) -> Repository | None:
         """The hub data set, if it is one."""
+        if "benchmark" in self.entry:
+            benchmark = BENCHMARKS[self.entry["benchmark"]]
+            return Repository(benchmark.repository, benchmark.revision)
+        if "dimension" in self.entry:
+            name, revision = DIMENSIONS[self.entry["dimension"]]
+            return Repository(name, revision or "main")
         if "hub" not in self.entry:
             return None
-        revision = TASKS[self.entry["task"]].revision if "task" in self.entry else self.entry["revision"]
-        return Repository(self.entry["hub"], revision, tuple(map(self._filled, self.entry.get("patterns", ()))))
+        patterns = tuple(map(self._filled, self.entry["patterns"]))
+        return Repository(self.entry["hub"], TASKS[self.entry["task"]].revision, patterns)
 
     def files(self) -> list[File]:
         """What ir_datasets has addresses for."""

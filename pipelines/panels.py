@@ -22,7 +22,7 @@ Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint ty
 
 
 class Point(NamedTuple):
-    """A system's nDCG@20 and p-MRR, ×100."""
+    """A system's main measure and p-MRR, ×100."""
 
     system: str
     x: float
@@ -93,14 +93,14 @@ def topics(one: "Detail", highest: float) -> "Figure":
     return figure
 
 
-def plane(points: Sequence[Point], condition: str) -> "Figure":
+def plane(points: Sequence[Point], condition: str, measure: str) -> "Figure":
     """Effectiveness to the right, following the instruction upwards, a named point for each system."""
     figure, axes = _panel(4.6, 4.0)
     axes.axhline(0, color=GREY, linewidth=1)
     for at, point in enumerate(points):
         marker = MARKERS[at // len(PALETTE) % len(MARKERS)]
         axes.scatter(point.x, point.y, s=46, color=PALETTE[at % len(PALETTE)], marker=marker)
-    axes.set(xlabel="nDCG@20 of original, ×100", ylabel=f"p-MRR of {condition}, ×100")
+    axes.set(xlabel=f"{measure} of original, ×100", ylabel=f"p-MRR of {condition}, ×100")
     axes.set_title("Effectiveness and instruction following")
     axes.margins(0.15)
     figure.draw_without_rendering()

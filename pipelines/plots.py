@@ -77,27 +77,29 @@ def _of_folder(results: "Results") -> Iterator[Plot]:
             title = f"{one['system']}: {measure} by topic, {one['condition']}"
             name = f"topics.{measure}.{one['system']}.{one['condition']}"
             yield Plot(name, "topics", results.folder, title, partial(panels.topics, one, highest))
-    condition, points = _points(results.rows)
+    condition, measure, points = _points(results.rows)
     if points:
-        draw = partial(panels.plane, points, condition)
-        yield Plot("plane", "plane", results.folder, f"{results.title}: nDCG@20 against p-MRR", draw)
+        draw = partial(panels.plane, points, condition, measure)
+        yield Plot("plane", "plane", results.folder, f"{results.title}: {measure} against p-MRR", draw)
 
 
-def _points(rows: "Sequence[Row]") -> tuple[str, list[Point]]:
-    """Each system's nDCG@20 of ``original`` and its p-MRR of the first pair of conditions that has one."""
+def _points(rows: "Sequence[Row]") -> tuple[str, str, list[Point]]:
+    """Each system's main measure of ``original``, the first one, and its p-MRR of the first pair that has one."""
     paired = [row for row in rows if row["measure"] == "p-MRR" and row["condition"] not in TYPES]
     condition = paired[0]["condition"] if paired else ""
     rises = {row["system"]: 100 * row["value"] for row in paired if row["condition"] == condition}
-    effective = (row for row in rows if (row["measure"], row["condition"]) == ("nDCG@20", "original"))
+    alone = [row for row in rows if row["condition"] == "original"]
+    measure = alone[0]["measure"] if alone else ""
+    effective = (row for row in alone if row["measure"] == measure)
     points = [
         Point(row["system"], 100 * row["value"], rises[row["system"]]) for row in effective if row["system"] in rises
     ]
-    return condition, points
+    return condition, measure, points
 
 
 def _dimensions(group: "Sequence[Results]") -> dict[tuple[str, str], Series]:
     """InfoSearch's measures that at least three dimensions have; fewer make no shape."""
-    mine = [results for results in group if results.collection == "infosearch"]
+    mine = [one for one in group if one.collection.startswith("infosearch") and one.subset != "average"]
     found = _series((row, row["condition"], results.subset) for results in mine for row in results.rows)
     return {key: series for key, series in found.items() if len(set().union(*series.values())) >= 3}
 
