@@ -1,11 +1,10 @@
-"""How polarity's α and β were chosen: ``python -m benchmarks.polarity_weights FOLDER…``.
+"""How polarity's weights were chosen: ``python -m benchmarks.polarity_weights FOLDER…``.
 
-Each folder is a FollowTable subset in BEIR form (corpus.jsonl.gz, queries.jsonl, qrels/). For every
-α and β of the grid it prints, of each subset, nDCG@10 on the instructed queries and IRS (×100).
+Each folder is a FollowTable subset in one of its layouts. For every choice of fields, then for every
+α and β of the grid, it prints nDCG@10 on the instructed queries and IRS (×100) of each subset. Pools
+and base ranking are those of ``python -m pipelines.tables --retriever bm25 --reranker polarity``.
 """
 
-import gzip
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -13,67 +12,94 @@ from pathlib import Path
 import numpy as np
 
 from pipelines import polarity
-from pipelines.bm25 import Among, Searcher, Weights, build
+from pipelines.bm25 import FIELD, Among, Searcher, Weights, build
 from pipelines.docstore import open_docstore
-from pipelines.documents import Files
+from pipelines.followtable import JOIN, read_followtable
 from pipelines.languages import language
-from pipelines.measures import irs, mean, standard
+from pipelines.measures import irs, mean, no_longer_relevant, standard
+from pipelines.pairs import renamed
+from pipelines.polarity import TABLE, TEXT, Fields
 from pipelines.pool import pool
-from pipelines.trec_files import Run, read_qrels
+from pipelines.table_documents import Tables
+from pipelines.topics import Topic, under
 
-ALPHAS, BETAS = (0.6, 0.8, 1.0, 1.25), (1.0, 1.5, 2.0, 3.0)
+FIELDS = {
+    "whole text": TEXT,
+    "query in caption": TEXT._replace(query=TABLE.query),
+    "asked in caption": TABLE._replace(asked={FIELD: 1.0, "caption": 1.0}, schema={}),
+    "asked in header": TABLE._replace(schema={}),
+    "schema in header": TABLE,
+    "schema weight 1": TABLE._replace(schema={"header": 1.0}),
+    "schema weight 3": TABLE._replace(schema={"header": 3.0}),
+    "excluded in header": TABLE._replace(excluded=TABLE.asked),
+}
+ALPHAS, BETAS = (0.75, 1.0, 1.5), (1.5, 2.0, 3.0)
 
 
 def main(folders: list[Path]) -> None:
-    """Score all pools once, then try every pair of weights."""
-    subsets = {folder.name: _Subset(folder) for folder in folders}
-    print("alpha  beta  " + "  ".join(f"{name}: nDCG@10, IRS" for name in subsets))
-    for alpha in ALPHAS:
-        for beta in BETAS:
-            figures = [subset.figures(alpha, beta) for subset in subsets.values()]
-            print(f"{alpha:<7}{beta:<6}" + "  ".join(f"{100 * ndcg:.1f}, {100 * value:.1f}" for ndcg, value in figures))
+    """Try every choice of fields, then every pair of weights with the one that was taken."""
+    with tempfile.TemporaryDirectory() as place:
+        subsets = {folder.name: _Subset(folder, Path(place) / folder.name) for folder in folders}
+        print(f"{'':<26}{'  '.join(f'{name}: nDCG@10, IRS' for name in subsets)}")
+        for name, fields in FIELDS.items():
+            scored = [subset.scored(fields) for subset in subsets.values()]
+            _print(name, [one.figures(polarity.ALPHA, polarity.BETA) for one in scored])
+            if fields is TABLE:
+                taken = scored
+        for alpha in ALPHAS:
+            for beta in BETAS:
+                _print(f"alpha {alpha:<5} beta {beta}", [one.figures(alpha, beta) for one in taken])
+
+
+def _print(name: str, figures: list[tuple[float, float]]) -> None:
+    print(
+        f"{name:<26}{'  '.join(f'{100 * ndcg:.1f}, {100 * value:.1f}'.ljust(18) for ndcg, value in figures)}",
+        flush=True,
+    )
 
 
 class _Subset:
-    """The three parts of every pooled document's score, and what to measure them by."""
+    """A subset with its index and pools."""
 
-    def __init__(self, folder: Path) -> None:
-        records = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
-        topics = {one["_id"]: one["metadata"] for one in records}
-        self._qrels = read_qrels(folder / "qrels" / "test.tsv")
-        whole = read_qrels(folder / "qrels" / "for_only_query_test.tsv")
-        self._unwanted = {qid: set(whole[qid.split("_")[0]]) - set(self._qrels[qid]) for qid in topics}
-        with tempfile.TemporaryDirectory() as place:
-            self._pools, self._parts, self._size = _scored(folder, Path(place), topics)
-        self._base = {qid: dict(zip(self._pools[qid], self._parts[qid][0], strict=True)) for qid in topics}
+    def __init__(self, folder: Path, place: Path) -> None:
+        read, english = read_followtable(folder), language("eng")
+        self.topics, self.qrels = under(read.topics, "original"), read.qrels["original"]
+        store = open_docstore(place / "store", Tables(read.tables, "raw"))
+        self.searcher = Searcher(build(place / "bm25", store, english, 2), english, Weights())
+        self.size = store.count
+        alone = self.searcher.search({one.qid: one.query for one in under(read.topics, "query")}, 1000, 2)
+        told = self.searcher.search({one.qid: one.text("original", JOIN) for one in self.topics}, 1000, 2)
+        bases = {one.qid: one.base for one in self.topics}
+        self.pools = pool([alone, *({bases[qid]: found} for qid, found in told.items())], 1000, 1000)
+        self.unwanted = no_longer_relevant(renamed(read.qrels["query"], bases), self.qrels)
+
+    def scored(self, fields: Fields) -> "_Scored":
+        parts = {topic.qid: self._parts(topic, fields) for topic in self.topics}
+        return _Scored(self, parts)
+
+    def _parts(self, topic: Topic, fields: Fields) -> np.ndarray:
+        docids = self.pools[topic.base]
+        among = Among(docids)
+        parts = polarity.parts(self.searcher, topic.query, topic.instructions["original"], fields)
+        scored = [polarity._of_best(self.searcher.score(terms, among)) for terms in parts]
+        return np.array([[part[docid] for docid in docids] for part in scored])
+
+
+class _Scored:
+    """The three parts of every pooled table's score, shape ``(3, tables)`` by topic."""
+
+    def __init__(self, subset: _Subset, parts: dict[str, np.ndarray]) -> None:
+        self._subset, self._parts = subset, parts
+        self._base = {one.qid: self._run(one, np.array([1.0, 0.0, 0.0])) for one in subset.topics}
 
     def figures(self, alpha: float, beta: float) -> tuple[float, float]:
-        weights = np.array([1, alpha, -beta])
-        run = {qid: dict(zip(docids, weights @ self._parts[qid], strict=True)) for qid, docids in self._pools.items()}
-        values = irs(self._base, run, self._qrels, self._unwanted, self._size)
-        return mean(standard(run, self._qrels, ["nDCG@10"])["nDCG@10"]), mean(values)
+        mine, weights = self._subset, np.array([1.0, alpha, -beta])
+        run = {one.qid: self._run(one, weights) for one in mine.topics}
+        values = irs(self._base, run, mine.qrels, mine.unwanted, mine.size)
+        return mean(standard(run, mine.qrels, ["nDCG@10"])["nDCG@10"]), mean(values)
 
-
-def _scored(folder: Path, place: Path, topics: dict[str, dict[str, str]]) -> tuple:
-    """Pools by topic, arrays of shape ``(3, documents)`` by topic, and the size of the corpus."""
-    with gzip.open(folder / "corpus.jsonl.gz", "rt") as corpus, (place / "docs.jsonl").open("w") as texts:
-        for line in corpus:  # the texts carry their titles already
-            table = json.loads(line)
-            texts.write(json.dumps({"id": table["_id"], "text": table["text"]}) + "\n")
-    english = language("eng")
-    store = open_docstore(place / "store", Files([place / "docs.jsonl"]))
-    searcher = Searcher(build(place / "bm25", store, english, 2), english, Weights())
-    alone = searcher.search({qid: one["origin_query"] for qid, one in topics.items()}, 1000, 2)
-    told = {qid: f"{one['instruction']} [SEP] {one['origin_query']}" for qid, one in topics.items()}
-    pools = pool([alone, searcher.search(told, 1000, 2)], 1000, 1000)
-    return pools, {qid: _parts(searcher, topics[qid], docids) for qid, docids in pools.items()}, store.count
-
-
-def _parts(searcher: Searcher, topic: dict[str, str], docids: list[str]) -> np.ndarray:
-    among = Among(docids)
-    parts = polarity.parts(searcher, topic["origin_query"], topic["instruction"])
-    scored: list[Run] = [polarity._of_best(searcher.score(terms, among)) for terms in parts]
-    return np.array([[part[docid] for docid in docids] for part in scored])
+    def _run(self, topic: Topic, weights: np.ndarray) -> dict[str, float]:
+        return dict(zip(self._subset.pools[topic.base], (weights @ self._parts[topic.qid]).tolist(), strict=True))
 
 
 if __name__ == "__main__":

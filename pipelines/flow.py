@@ -29,7 +29,11 @@ VERSION = 2  # raise when runs are made in another way
 
 @dataclass(frozen=True)
 class Collection:
-    """What is searched and judged; ``candidates`` are published lists by qid, ``join`` is as in Topic.text."""
+    """What is searched and judged.
+
+    ``candidates`` are published lists by qid, which rerankers get where the user does not say and
+    ``reranked`` is true; ``join`` is as in Topic.text.
+    """
 
     name: str
     subset: str
@@ -39,6 +43,7 @@ class Collection:
     topics: list[Topic]
     judging: Judging
     candidates: dict[str, list[str]] = field(default_factory=dict)
+    reranked: bool = False
     join: str = JOIN
 
 

@@ -34,7 +34,7 @@ def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     """Run one collection and print its table; gives back the summary's rows."""
     topics = f"{len(collection.topics)} topics"
     say(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
-    rows = run(collection, _settings(options))
+    rows = run(collection, _settings(options, collection))
     print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
     said = relative_times(timings, list(dict.fromkeys(row["system"] for row in rows)))
     if said:
@@ -54,7 +54,8 @@ def finish(options: argparse.Namespace, name: str, found: dict[str, list[Row]]) 
         write_json(options.json, {"collection": name, "subset": subset, "rows": rows})
 
 
-def _settings(options: argparse.Namespace) -> Settings:
+def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
+    by_default = collection.reranked and bool(collection.candidates)
     return Settings(
         retrievers=options.retriever or ["bm25", "lsa"],
         rerankers=[name for name in options.reranker or ["polarity"] if name != "none"],
@@ -66,7 +67,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         faiss=options.faiss,
         device=options.device,
         threads=options.threads,
-        published_pool=options.pool == "published",
+        published_pool=options.pool == "published" or (options.pool is None and by_default),
         indexes=options.indexes,
         out=options.out,
     )

@@ -63,8 +63,8 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
     systems.add_argument(
         "--pool",
         choices=("retrieved", "published"),
-        default="retrieved",
-        help="rescore what the retrievers found, or the candidate lists that came with the topics",
+        help="rescore what the retrievers found (default), or the candidate lists that came with the topics "
+        "(default of trec --benchmark)",
     )
     systems.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
     systems.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")

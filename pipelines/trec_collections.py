@@ -60,6 +60,7 @@ def _benchmark(options: argparse.Namespace, member: str) -> Collection:
         topics=read.topics,
         judging=Judging(qrels=qrels, measures=measures),
         candidates=candidates,
+        reranked=not options.docs,
     )
 
 
