@@ -61,6 +61,7 @@ class Polarity:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25 = bm25
         self._fields = TABLE if bm25.tabular else TEXT
+        self._among: Among | None = None  # the last pool: the instructions of one query share theirs
         cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
         self.recipe: Recipe = {
             "polarity": [VERSION, ALPHA, BETA],
@@ -76,9 +77,11 @@ class Polarity:
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
         """``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
         instruction = "" if condition == "query" else topic.instructions[condition]
-        searcher, among = self._bm25.searcher, Among(docids)
+        searcher = self._bm25.searcher
+        if self._among is None or self._among.docids != docids:
+            self._among = Among(docids)
         found = parts(searcher, topic.query, instruction, self._fields)
-        scored = [_of_best(searcher.score(terms, among)) for terms in found]
+        scored = [_of_best(searcher.score(terms, self._among)) for terms in found]
         return [
             query + ALPHA * asked - BETA * excluded
             for query, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)

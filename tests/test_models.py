@@ -14,6 +14,7 @@ from pipelines.documents import Document, Files
 from pipelines.encoders import SentenceEncoder
 from pipelines.errors import HeedError
 from pipelines.models import Model, add_models, model, named
+from pipelines.table_documents import Tables
 from pipelines.templates import fill
 from pipelines.topics import Topic
 
@@ -186,3 +187,39 @@ def test_the_shipped_entries_are_well_formed() -> None:
         assert entry.source == name
         assert entry.revision and len(entry.revision) == 40
         assert "{query}" in (entry.query or "{query}") and "{instruction}" in (entry.query or "{instruction}")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Docstore:
+    """A table of 30 rows of eight letters each; the tiny models' tokens are letters."""
+    rows = "\n".join(f"| {'abcd'[number % 4] * 6} |" for number in range(30))
+    tables = [{"id": "t", "title": "", "text": f"# cap\n\n| header |\n| --- |\n{rows}"}]
+    source = Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown")
+    return open_docstore(tmp_path / "tables", source)
+
+
+def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder: Path, table: Docstore) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    [document] = table.get(["t"])
+    # 64 tokens: [CLS] q q [SEP] … [SEP] leave 59; "# cap", "| header |", "| --- |" are 4 + 8 + 5, so 5 rows of 8
+    lines = document.text.split("\n")
+    kept = "\n".join(lines[: next(at for at, line in enumerate(lines) if "aaaaaa" in line) + 5])
+    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    assert len(tokenizer("qq", kept)["input_ids"]) <= 64 < len(tokenizer("qq", f"{kept}\n| bbbbbb |")["input_ids"])
+    bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
+    with torch.no_grad():
+        expected = float(bert(**tokenizer("qq", kept, return_tensors="pt")).logits[0, 0])
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), table, "cpu")
+    assert reranker.score(Topic("1", "eng", "qq", {}), "query", ["t"]) == pytest.approx([expected], abs=1e-5)
+
+
+def test_an_encoder_reads_whole_rows_too(tiny_encoder: Path, table: Docstore) -> None:
+    [document] = table.get(["t"])
+    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=40), "cpu")
+    lines = document.text.split("\n")
+    # 40 tokens: two special, 17 of caption and header, so 2 rows of 8
+    kept = document._replace(text="\n".join(lines[: next(at for at, line in enumerate(lines) if "aaaa" in line) + 2]))
+    assert np.allclose(encoder.documents([document]), encoder.documents([kept]), atol=1e-6)
+    plain = document._replace(caption="", header="", cells="")
+    assert not np.allclose(encoder.documents([document]), encoder.documents([plain]), atol=1e-3)
