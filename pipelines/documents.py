@@ -113,8 +113,8 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
-    except pyarrow.ArrowException as error:
-        raise HeedError(f"{path}: not a Parquet file ({error}); fetch it again") from error
+    except (pyarrow.ArrowException, OSError) as error:
+        raise HeedError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
 
 
 def parse_line(path: Path, line_no: int, text: str) -> Line:

@@ -199,7 +199,7 @@ def snapshot(repository: str, revision: str | None, patterns: Sequence[str]) -> 
             return Path(
                 snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns))
             )
-    except (OSError, ValueError, RuntimeError) as error:
+    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise HeedError(
             f"{repository}: cannot be fetched from the hub ({reason}); on a machine with a network run "

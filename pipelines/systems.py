@@ -13,29 +13,44 @@ if TYPE_CHECKING:
 
 Values = dict[str, "dict[str, PerTopic]"]  # measure -> system -> qid -> value
 
+# FollowIR and mFollowIR; InfoSearch; FollowTable
+CONDITIONS = (("original", "changed"), ("query", "original", "reversed"), ("query", "original"))
 PAIRWISE = ("p-MRR", "IRS", "WISE", "SICR")  # tested by Wilcoxon, the others by Fisher, as mFollowIR did
 
 
 def compare_systems(options: argparse.Namespace) -> None:
-    """Print the table of all systems with an original and a changed run in ``options.runs``."""
+    """Print the table of all systems that have runs of two conditions in ``options.runs``."""
     from pipelines.comparison import Inputs, compare, figure
     from pipelines.files import write_json
-    from pipelines.pairs import qrels_for
+    from pipelines.pairs import pair, qrels_for, renamed
     from pipelines.trec_files import read_qrels, read_run
 
     if not options.qrels or not options.new_qrels:
-        raise HeedError("--runs needs --qrels and --new-qrels, the judgements for original and for changed")
+        raise HeedError("--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition")
     qrels, new_qrels = read_qrels(options.qrels), read_qrels(options.new_qrels)
     by_measure: Values = {}
-    for system, (base, new) in find_systems(options.runs).items():
-        runs = read_run(base), read_run(new)
-        own = {qid: qid for qid in runs[1] if qid in runs[0]}
-        sides = qrels_for(qrels, own), qrels_for(new_qrels, own)
-        given = Inputs(*runs, {}, *sides, {}, {}, options.corpus_size, own)
+    conditions, systems = find_systems(options.runs)
+    for system, paths in systems.items():
+        base, new, *reverse = map(read_run, paths)
+        pairs = pair(base.keys(), new.keys())
+        own = {qid: qid for qid in pairs}
+        given = Inputs(
+            base=renamed(base, pairs),
+            new=renamed(new, own),
+            reverse=reverse[0] if reverse else {},
+            qrels=qrels_for(qrels, pairs),
+            new_qrels=qrels_for(new_qrels, own),
+            changed={},
+            traps={},
+            corpus_size=options.corpus_size,
+            query_of=pairs,
+        )
         for measure, values in compare(given, options.measure or ["nDCG@20", "AP"], options.variant).items():
             if not measure.endswith(" change"):
                 by_measure.setdefault(measure, {})[system] = values
-    print(f"{options.runs}: original → changed, values ×100; **best**, _not significantly below it (p > {ALPHA})_")
+    print(
+        f"{options.runs}: {' → '.join(conditions)}, values ×100; **best**, _not significantly below it (p > {ALPHA})_"
+    )
     print(_table(by_measure, options.holm))
     if options.json:
         figures = {
@@ -45,17 +60,23 @@ def compare_systems(options: argparse.Namespace) -> None:
         write_json(options.json, {"measures": figures, "per_topic": by_measure})
 
 
-def find_systems(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """``system -> (original run, changed run)`` of a results folder, by name."""
-    found = {}
-    for base in sorted(folder.glob("*.original.run")):
-        system = base.name.removesuffix(".original.run")
-        new = folder / f"{system}.changed.run"
-        if new.exists():
-            found[system] = (base, new)
-    if not found:
-        raise HeedError(f"{folder}: no <system>.original.run with its <system>.changed.run; give a results folder")
-    return found
+def find_systems(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
+    """The conditions that the systems of a results folder have runs of, and of each system the runs.
+
+    Of ``CONDITIONS`` the first choice that any system has all of.
+    """
+    for conditions in CONDITIONS:
+        found = {}
+        for first in sorted(folder.glob(f"*.{conditions[0]}.run")):
+            system = first.name.removesuffix(f".{conditions[0]}.run")
+            paths = [folder / f"{system}.{condition}.run" for condition in conditions]
+            if all(path.exists() for path in paths):
+                found[system] = paths
+        if found:
+            return conditions, found
+    raise HeedError(
+        f"{folder}: no <system>.original.run with its <system>.changed.run or <system>.query.run; give a results folder"
+    )
 
 
 def similar_to_best(by_system: "dict[str, PerTopic]", pairwise: bool, correct: bool) -> tuple[str, dict[str, float]]:

@@ -39,7 +39,7 @@ class Topic(NamedTuple):
 
 
 def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
-    """Topics in Heed's own form, those in language ``lang`` where the lines name one.
+    """Topics in Heed's own form or BEIR's (``_id``, ``text``), those in language ``lang`` where the lines name one.
 
     Raises :class:`HeedError` naming each line that lacks ``qid`` or the text that ``fields`` asks
     for, or that repeats a qid.
@@ -49,7 +49,8 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     for line_no, record in read_objects(path):
         if record.get("lang", lang) != lang:
             continue
-        qid, query = record.get("qid"), query_text(record.get("query"), record.get("description"), fields)
+        qid, title = record.get("qid", record.get("_id")), record.get("query", record.get("text"))
+        query = query_text(title, record.get("description"), fields)
         instructions = record.get("instructions") or {}
         if isinstance(qid, int) and not isinstance(qid, bool):
             qid = str(qid)
@@ -106,7 +107,7 @@ def read_objects(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise HeedError(f"{path}, line {line_no}: not JSON ({error}); expected one object a line") from error
         if not isinstance(record, dict):
             raise HeedError(f"{path}, line {line_no}: found {type(record).__name__}, expected a JSON object")

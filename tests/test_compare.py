@@ -273,6 +273,22 @@ def test_all_systems_of_a_folder_side_by_side(files: Path, heed: Heed) -> None:
     assert (found["good"]["mean"], found["same"]["mean"]) == (pytest.approx(1 / 3), 0.0)
 
 
+def test_systems_of_a_folder_of_queries_and_instructions(tmp_path: Path, heed: Heed) -> None:
+    folder = tmp_path / "runs"
+    write_run(folder / "one.query.run", {"3": {"a": 2.0, "b": 1.0}}, "one")
+    write_run(folder / "one.original.run", {"3_0": {"b": 2.0, "a": 1.0}, "3_1": {"a": 2.0, "b": 1.0}}, "one")
+    (tmp_path / "q").write_text("3 0 a 1\n3 0 b 1\n")
+    (tmp_path / "i").write_text("3_0 0 a 0\n3_0 0 b 1\n3_1 0 a 0\n3_1 0 b 1\n")
+    sizes = ("--corpus-size", 4, "--json", "c.json")
+    result = heed(COMMAND, "--runs", "runs", "--qrels", "q", "--new-qrels", "i", *sizes)
+    assert result.returncode == 0, result.stderr
+    assert "query → original" in result.stdout
+    found = json.loads((tmp_path / "c.json").read_text())["per_topic"]
+    assert found["p-MRR"]["one"] == {"3_0": 0.5, "3_1": 0.0}  # a, ruled out: from rank 1 to 2, or kept
+    # w(1) = 1, w(2) = .63, w(4) = .43: gain (1 − .63) − (.63 − 1) of the ideal (1 − .63) − (.43 − 1)
+    assert found["IRS"]["one"]["3_0"] == pytest.approx((2 * (1 - 0.63093)) / ((1 - 0.63093) + (1 - 0.43068)), abs=1e-4)
+
+
 def test_a_topic_that_nothing_else_knows_is_told_with_its_line(files: Path, heed: Heed) -> None:
     lines = (files / "new.run").read_text()
     (files / "typo.run").write_text(f"{lines}99 Q0 x 1 1.0 new\n98 Q0 x 1 1.0 new\n")
