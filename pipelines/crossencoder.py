@@ -6,12 +6,11 @@ from typing import Any
 
 from pipelines.docstore import Docstore
 from pipelines.documents import Document
-from pipelines.encoders import DOCUMENT, QUERY
 from pipelines.errors import HeedError
 from pipelines.made import Recipe
-from pipelines.models import Model, fingerprint, local_copy, unusable
+from pipelines.registry import Model, fingerprint, local_copy, unusable
+from pipelines.rendering import document_text, query_text
 from pipelines.table_text import fit
-from pipelines.templates import fill
 from pipelines.topics import Topic
 
 BATCH = 32
@@ -53,10 +52,10 @@ class CrossEncoderReranker:
         if not docids:
             return []
         instruction = topic.instructions[condition] if condition != "query" else ""
-        query = fill(self._model.query or QUERY, query=topic.query, instruction=instruction)
+        query = query_text(self._model, topic.query, instruction)
         room = self._room(topic.qid, query)
-        template = self._model.document or DOCUMENT
-        texts = [fill(template, title=one.title, text=self._cut(one, room)) for one in self._store.get(docids)]
+        found = self._store.get(docids)
+        texts = [document_text(self._model, one.title, self._cut(one, room)) for one in found]
         logits = self._encoder.predict(
             [(query, text) for text in texts],
             batch_size=BATCH,

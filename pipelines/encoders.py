@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 from pipelines.documents import Document
 from pipelines.errors import HeedError
 from pipelines.made import Recipe
-from pipelines.models import Model, fingerprint, local_copy, unusable
 from pipelines.progress import say
+from pipelines.registry import Model, fingerprint, local_copy, unusable
+from pipelines.rendering import document_text, query_text
 from pipelines.table_text import fit
-from pipelines.templates import fill
 
 if TYPE_CHECKING:
     from pipelines.vectors import Matrix
 
 BATCH = 32
-QUERY, DOCUMENT = "{query} {instruction}", "{title} {text}"
 
 
 class SentenceEncoder:
@@ -51,8 +50,7 @@ class SentenceEncoder:
 
     def documents(self, documents: Sequence[Document]) -> "Matrix":
         """Vectors of documents; what is longer than the model's limit is cut at its end, a table between rows."""
-        template = self._model.document or DOCUMENT
-        texts = [fill(template, title=document.title, text=self._cut(document)) for document in documents]
+        texts = [document_text(self._model, document.title, self._cut(document)) for document in documents]
         if self._model.document is None:
             return self._checked(self._encoder.encode_document(texts, batch_size=BATCH, show_progress_bar=False))
         return self._checked(self._encoder.encode(texts, prompt="", batch_size=BATCH, show_progress_bar=False))
@@ -61,8 +59,7 @@ class SentenceEncoder:
         limit = self._encoder.max_seq_length
         if not document.is_table or not limit:
             return document.text
-        around = fill(self._model.document or DOCUMENT, title=document.title, text="")
-        room = limit - self._tokens(around)
+        room = limit - self._tokens(document_text(self._model, document.title, ""))
         return fit(document.text, room, lambda text: self._tokens(text))
 
     def _tokens(self, text: str) -> int:
@@ -70,8 +67,7 @@ class SentenceEncoder:
 
     def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
         """Vectors of queries with their instructions; those that the model must cut are told on stderr."""
-        template = self._model.query or QUERY
-        texts = [fill(template, query=query, instruction=instruction) for query, instruction in topics]
+        texts = [query_text(self._model, query, instruction) for query, instruction in topics]
         self._tell_cut(texts)
         if self._model.query is None:
             return self._checked(self._encoder.encode_query(texts, batch_size=BATCH, show_progress_bar=False))

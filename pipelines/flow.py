@@ -1,5 +1,6 @@
 """The path that every collection command takes: index, search, pool, rerank, measure, write."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,7 +162,7 @@ class _Step:
             with timed("run", name):
                 found = make()
             _tell_empty(name, found, topics)
-            tag = name.replace("+", "-").replace(".", "-")
+            tag = re.sub(r"[^\w-]", "-", name)
             write_run(path, {qid: scores for qid, scores in found.items() if scores}, tag)
 
         if file_as_made(path, recipe, build):

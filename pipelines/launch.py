@@ -8,9 +8,9 @@ from pipelines.errors import fail
 from pipelines.files import write_json
 from pipelines.flow import Collection, Settings, run
 from pipelines.jvm import set_heap
-from pipelines.models import add_models
 from pipelines.passages import parse_cut
 from pipelines.progress import Timing, say, set_quiet, timings
+from pipelines.registry import add_models
 from pipelines.summary import Row, average, table
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")

@@ -1,13 +1,14 @@
-"""How to run a model: its templates, pooling and lengths, as data in ``models.json``."""
+"""How to run a model: templates, pooling, lengths, tokens, licence and the papers' variants, as data."""
 
 import difflib
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pipelines.errors import HeedError
@@ -15,40 +16,121 @@ from pipelines.files import digest
 from pipelines.made import Recipe
 from pipelines.progress import say
 
-DATA = Path(__file__).with_name("models.json")
+DATA = Path(__file__).with_name("registry.json")
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model"]  # never pickled weights or code
 POOLINGS = ("mean", "cls", "lasttoken", "max")
+STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
+AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
+# what decides no score: facts for people
+TOLD = ("status", "licence", "gated", "needs", "note", "names", "presets")
 _extra: dict[str, "Model"] = {}
+_unknown: dict[str, Any] = {}
+_remote_code = False
 
 
 class Model(NamedTuple):
-    """One model. What is None is left as the model's own files say.
+    """One model. What is None is left as the model's own files, or its family, say.
 
-    ``query`` and ``document`` are templates with ``{query}``, ``{instruction}``, ``{title}`` and
-    ``{text}``; ``max_length`` is in tokens; ``source`` is a hub id or a local path.
+    ``family`` is a key of ``retrievers.ENCODERS`` or ``rerankers.FAMILIES``; empty for a plain
+    sentence-transformers bi-encoder or CrossEncoder. ``query`` and ``document`` are templates with
+    ``{query}``, ``{instruction}``, ``{title}`` and ``{text}``; ``prompt`` is the one of models that
+    read both at once, with ``{query}`` and ``{document}`` for the filled templates; ``task`` stands
+    where a condition has no instruction. Lengths are in
+    tokens. ``tokens`` are the vocabulary entries for no and yes, ``label`` the column of a
+    classification head. ``source`` is a hub id or a local path, ``base`` the model of an adapter.
+    ``presets`` are changes of these fields by name, ``variant`` the one that was made; ``names`` is
+    what papers call it.
     """
 
     source: str
+    family: str = ""
+    status: str = "runs"
     revision: str | None = None
+    base: str | None = None
+    base_revision: str | None = None
     query: str | None = None
     document: str | None = None
+    prompt: str | None = None
+    task: str | None = None
     pooling: str | None = None
     normalize: bool | None = None
+    similarity: str | None = None
     max_length: int | None = None
+    query_length: int | None = None
+    document_length: int | None = None
+    padding: str | None = None
+    append_eos: bool = False
+    tokens: tuple[str, str] | None = None
+    label: int | None = None
+    dtype: str | None = None
+    remote_code: bool = False
+    licence: str | None = None
+    gated: bool = False
+    needs: tuple[str, ...] = ()
+    note: str = ""
+    names: Mapping[str, str] = MappingProxyType({})
+    presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        """What its runs are called: the last part of the hub id or path."""
-        return re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.source).name) or "model"
+        """What its runs are called: the last part of the hub id or path, with the preset if there is one."""
+        name = re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.source).name) or "model"
+        return f"{name}@{self.variant}" if self.variant else name
+
+    def preset(self, name: str) -> "Model":
+        """The model as ``name`` runs it; :class:`HeedError` for a preset that it does not have."""
+        if name == AUTHOR:
+            return self
+        if name not in self.presets:
+            known = ", ".join((AUTHOR, *self.presets))
+            raise HeedError(f"{self.source}: no preset {name!r}; expected one of {known}")
+        return _made(f"{self.source}, preset {name}", {**self._asdict(), **self.presets[name], "variant": name})
 
 
 def model(source: str) -> Model:
-    """The entry for a name of the registry, a hub id or a local path; plain settings if there is none."""
-    return _extra.get(source) or _shipped().get(source) or Model(source)
+    """The entry for a name of the registry, a hub id or a local path, as ``source@preset`` with one of its presets.
+
+    What has no entry gets the settings of :func:`set_unknown`, else none.
+    """
+    name, _, preset = source.partition("@")
+    entry = _extra.get(name) or _shipped().get(name) or _made(name, {"source": name, **_unknown})
+    return entry.preset(preset or AUTHOR)
+
+
+def entries() -> dict[str, Model]:
+    """All entries, those of the user's own file included, by name."""
+    return {**_shipped(), **_extra}
+
+
+def set_unknown(fields: Mapping[str, Any]) -> None:
+    """Set fields, such as family and templates, of models that have no entry."""
+    _unknown.clear()
+    _unknown.update({field: value for field, value in fields.items() if value is not None})
+
+
+def allow_remote_code() -> None:
+    """Let models that bring code run it, where their entry pins a revision."""
+    global _remote_code
+    _remote_code = True
+
+
+def runs_remote_code(model: Model) -> bool:
+    """Whether to run code of the model's repository; :class:`HeedError` where that is not allowed or not pinned."""
+    if not model.remote_code:
+        return False
+    if not _remote_code:
+        raise HeedError(
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
+            "with --trust-remote-code"
+        )
+    if not model.revision and not Path(model.source).is_dir():
+        raise HeedError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
+    return True
 
 
 def add_models(path: Path) -> None:
-    """Add the entries of a JSON file in the form of ``models.json``; ``source`` may name a local path.
+    """Add the entries of a JSON file in the form of ``registry.json``; ``source`` may name a local path.
 
     Raises :class:`HeedError` naming an entry with an unknown field or pooling.
     """
@@ -64,15 +146,18 @@ def _shipped() -> dict[str, Model]:
 
 
 def _parse(path: Path, entries: dict[str, dict[str, Any]]) -> dict[str, Model]:
-    models = {}
-    for name, entry in entries.items():
-        unknown = set(entry) - set(Model._fields)
-        if unknown:
-            raise HeedError(f"{path}: {name}: unknown fields {sorted(unknown)}; expected some of {Model._fields}")
-        if entry.get("pooling", "mean") not in POOLINGS:
-            raise HeedError(f"{path}: {name}: pooling {entry['pooling']!r}, expected one of {POOLINGS}")
-        models[name] = Model(**{"source": name, **entry})
-    return models
+    return {name: _made(f"{path}: {name}", {"source": name, **entry}) for name, entry in entries.items()}
+
+
+def _made(place: str, entry: dict[str, Any]) -> Model:
+    unknown = set(entry) - set(Model._fields)
+    if unknown:
+        raise HeedError(f"{place}: unknown fields {sorted(unknown)}; expected some of {Model._fields}")
+    for field, allowed in (("pooling", POOLINGS), ("status", STATUSES), ("padding", ("left", "right"))):
+        if entry.get(field) is not None and entry[field] not in allowed:
+            raise HeedError(f"{place}: {field} {entry[field]!r}, expected one of {allowed}")
+    lists = {field: tuple(entry[field]) for field in ("tokens", "needs") if entry.get(field) is not None}
+    return Model(**{**entry, **lists})
 
 
 def local_copy(model: Model) -> Path:
@@ -115,6 +200,8 @@ def named(source: str, built_in: Sequence[str]) -> Model:
     Raises :class:`HeedError` with the nearest names if it is no folder, entry or hub id either.
     """
     found = model(source)
+    if found.status == "named":
+        raise HeedError(f"{source}: cannot be run ({found.note}); bring its run file with --run NAME=FILE")
     if Path(found.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", found.source):
         return found
     names = [*built_in, *_shipped(), *_extra]
@@ -126,11 +213,12 @@ def named(source: str, built_in: Sequence[str]) -> Model:
 
 def fingerprint(model: Model) -> Recipe:
     """What identifies a model in a recipe: its entry, and the commit or the digests of its files."""
+    settings = {field: value for field, value in model._asdict().items() if field not in TOLD}
     folder = local_copy(model)
     if folder != Path(model.source):
-        return {**model._asdict(), "commit": folder.name}
+        return {**settings, "commit": folder.name}
     found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {**model._asdict(), "files": {str(path.relative_to(folder)): digest(path) for path in found}}
+    return {**settings, "files": {str(path.relative_to(folder)): digest(path) for path in found}}
 
 
 def unusable(source: str, error: Exception) -> HeedError:

@@ -1,8 +1,8 @@
 """Second-stage systems by name: ``polarity``, or a cross-encoder."""
 
 from pipelines.crossencoder import CrossEncoderReranker
-from pipelines.models import named
 from pipelines.polarity import Polarity
+from pipelines.registry import named
 from pipelines.rerank import Reranker
 from pipelines.retrievers import Bm25, Shelf
 

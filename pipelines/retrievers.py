@@ -17,7 +17,7 @@ from pipelines.languages import Language
 from pipelines.lsa import SETTINGS as LSA_SETTINGS
 from pipelines.lsa import build_lsa
 from pipelines.made import Recipe
-from pipelines.models import named
+from pipelines.registry import named
 from pipelines.topics import Topic
 from pipelines.trec_files import Run
 from pipelines.vectors import Encoder, embed

@@ -190,14 +190,14 @@ def test_local_models_run_as_retriever_and_reranker(
     tmp_path: Path, heed: Heed, tiny_encoder: Path, tiny_cross_encoder: Path
 ) -> None:
     config = {"tiny": {"source": str(tiny_encoder), "pooling": "mean", "normalize": True, "max_length": 64}}
-    (tmp_path / "models.json").write_text(json.dumps(config))
+    (tmp_path / "registry.json").write_text(json.dumps(config))
     docs = write_jsonl(tmp_path / "d.jsonl", [{"id": f"d{n}", "text": f"a{n} b c"} for n in range(8)])
     instructions = {"original": "a1", "changed": "a2"}
     topics = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "b", "instructions": instructions}])
     (tmp_path / "q").write_text("1 0 d1 1\n1 0 d2 1\n")
     (tmp_path / "c").write_text("1 0 d1 0\n1 0 d2 1\n")
     common = ("--lang", "zho", "--docs", docs, "--topics", topics, "--qrels", "q", "--changed-qrels", "c")
-    systems = ("--models", "models.json", "--retriever", "tiny", "--reranker", tiny_cross_encoder)
+    systems = ("--models", "registry.json", "--retriever", "tiny", "--reranker", tiny_cross_encoder)
     result = heed(COMMAND, *common, *systems, "--faiss", "hnsw", "--json", "s.json")
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "s.json").read_text())["rows"]

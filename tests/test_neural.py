@@ -7,13 +7,13 @@ import pytest
 import torch
 from conftest import write_jsonl
 
-from pipelines import models
+from pipelines import registry
 from pipelines.crossencoder import CrossEncoderReranker
 from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import Document, Files
 from pipelines.encoders import SentenceEncoder
 from pipelines.errors import HeedError
-from pipelines.models import Model, add_models, model, named
+from pipelines.registry import Model, add_models, model, named
 from pipelines.table_documents import Tables
 from pipelines.templates import fill
 from pipelines.topics import Topic
@@ -156,11 +156,11 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 def test_changed_weights_are_another_model(tiny_encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(tiny_encoder, folder)
-    before = models.fingerprint(Model(str(folder)))
+    before = registry.fingerprint(Model(str(folder)))
     weights = bytearray((folder / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (folder / "model.safetensors").write_bytes(weights)
-    assert models.fingerprint(Model(str(folder))) != before
+    assert registry.fingerprint(Model(str(folder))) != before
 
 
 def test_templates_leave_braces_in_texts_alone() -> None:
@@ -183,7 +183,7 @@ def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:
 
 def test_the_shipped_entries_are_well_formed() -> None:
     assert model("intfloat/multilingual-e5-small").query == "query: {query} {instruction}"
-    for name, entry in models._shipped().items():
+    for name, entry in registry._shipped().items():
         assert entry.source == name
         assert entry.revision and len(entry.revision) == 40
         assert "{query}" in (entry.query or "{query}") and "{instruction}" in (entry.query or "{instruction}")
