@@ -19,6 +19,7 @@ VERSION = 2  # raise when the index is built in another way
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
+PLACES = 6  # after the point in Anserini's run files (%f): beyond them its ties are ties again
 BATCH = 2_000  # documents handed to Java at once
 
 
@@ -136,8 +137,9 @@ class Searcher:
         return java("io.anserini.search.ScoredDocs").fromTopDocs(found, self.lucene)
 
     def untied(self, found: Any) -> dict[str, float]:
-        """``ScoredDocs`` as docid -> score, best first, with Anserini's own scores for ties."""
-        return _read_hits(self._ties.rerank(found, None)) if found.docids else {}
+        """``ScoredDocs`` as docid -> score, best first: Anserini's own scores for ties, to the places it writes."""
+        hits = _read_hits(self._ties.rerank(found, None)) if found.docids else {}
+        return {docid: round(score, PLACES) for docid, score in hits.items()}
 
     def terms(self, text: str) -> list[str]:
         """The terms of ``text`` as the index holds them, repeats included."""

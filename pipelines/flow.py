@@ -100,7 +100,7 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         runs = {(one.name, name): step.search(one, name) for one in retrievers for name in conditions}
         pooled = _pool(collection, settings, store, list(runs.values()))
         write_pool(folder / "pool.jsonl", pooled)
-        if settings.maxp:
+        if settings.maxp and rerankers:
             rerankers = _over_passages(settings, shelf, pooled)
             systems = [*retrievers, *rerankers]
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}

@@ -11,6 +11,8 @@ from pipelines.errors import HeedError
 from pipelines.topics import Topic, query_text
 from pipelines.trec_files import Qrels
 
+CROSS = ("neuclir/", "hc4/")
+
 
 class IrDataset:
     """The documents of an ir_datasets id as a :class:`pipelines.documents.Source`."""
@@ -18,7 +20,7 @@ class IrDataset:
     def __init__(self, dataset_id: str) -> None:
         """Look the id up; :class:`HeedError` if ir_datasets does not know it or it has no documents."""
         self._id = dataset_id
-        if not load(dataset_id).has_docs():
+        if not getattr(load(dataset_id), "has_docs", bool)():
             raise HeedError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
 
     def __str__(self) -> str:
@@ -49,25 +51,46 @@ def load(dataset_id: str) -> Any:
 
 def language_of(dataset_id: str) -> str:
     """The two-letter language of the documents, ``en`` where ir_datasets does not say."""
-    return load(dataset_id).docs_lang() or "en"
+    with _told(dataset_id):
+        return load(dataset_id).docs_lang() or "en"
 
 
-def judged(dataset_id: str, lang: str, fields: str) -> tuple[list[Topic], Qrels]:
-    """Topics, their narratives as original instructions, and judgements.
+def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
+    """Topics with their narratives as original instructions.
 
     ``fields`` chooses title, description or both where the topics have them; others are taken as
-    they are. Raises :class:`HeedError` for an id without topics or judgements, and a file that
-    cannot be had.
+    they are. Raises :class:`HeedError` for an id without topics, or with topics in another language
+    than the documents, and for a file that cannot be had.
     """
+    if dataset_id.startswith(CROSS):
+        raise HeedError(f"{dataset_id}: its topics come in several languages; use python -m pipelines.neuclir")
     dataset = load(dataset_id)
-    if not dataset.has_queries() or not dataset.has_qrels():
-        raise HeedError(f"{dataset_id}: has no topics or no judgements; name them with --topics and --qrels")
+    if not dataset.has_queries():
+        raise HeedError(f"{dataset_id}: has no topics; name them with --topics")
     with _told(dataset_id):
-        topics = [_topic(query, lang, fields) for query in dataset.queries_iter()]
-        qrels: Qrels = {}
+        _refuse_other_language(dataset, dataset_id)
+        return [_topic(query, lang, fields) for query in dataset.queries_iter()]
+
+
+def read_judgements(dataset_id: str) -> Qrels:
+    """Judgements; :class:`HeedError` for an id without any, and a file that cannot be had."""
+    dataset = load(dataset_id)
+    if not dataset.has_qrels():
+        raise HeedError(f"{dataset_id}: has no judgements; name them with --qrels")
+    qrels: Qrels = {}
+    with _told(dataset_id):
         for one in dataset.qrels_iter():
             qrels.setdefault(one.query_id, {})[one.doc_id] = one.relevance
-    return topics, qrels
+    return qrels
+
+
+def _refuse_other_language(dataset: Any, dataset_id: str) -> None:
+    asked, searched = dataset.queries_lang(), dataset.docs_lang()
+    if asked and searched and asked != searched:
+        raise HeedError(
+            f"{dataset_id}: topics in {asked!r} for documents in {searched!r}; give topics in the documents' language "
+            "with --topics and --qrels"
+        )
 
 
 def _topic(query: Any, lang: str, fields: str) -> Topic:
@@ -82,7 +105,9 @@ def _told(dataset_id: str) -> Iterator[None]:
     """Turn what ir_datasets raises for files that are missing or damaged into a :class:`HeedError`."""
     try:
         yield
-    except (OSError, RuntimeError, ValueError, KeyError, AttributeError) as error:
+    except HeedError:
+        raise
+    except Exception as error:  # its readers raise whatever their formats make them
         reason = " ".join(str(error).split()) or type(error).__name__
         raise HeedError(
             f"{dataset_id}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be fetched "

@@ -18,7 +18,7 @@ from pipelines.topics import Topic
 VERSION = 1  # raise when documents are cut in another way
 # NeuCLIR 1's Chinese documents have 743.1 characters and 427.7 tokens in the mean (neuclir.github.io/neuclir1)
 HAN_WORDS = 427.7 / 743.1
-HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+HAN = "\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uffef"  # with their punctuation, and kana
 UNIT = re.compile(rf"[{HAN}]|[^\s{HAN}]+")
 
 

@@ -10,7 +10,7 @@ from pipelines.trec_files import Qrels, read_qrels
 from pipelines.trec_topics import read_trec_topics
 
 HEAD = 1 << 16
-TEXT = (".tsv", ".txt", ".trec", ".xml", ".topics")
+JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> list[Topic]:
@@ -34,8 +34,10 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
 
 def recognised(path: Path) -> str:
     """The form of a topics file: by its suffix and first lines, else by the fields of its first object."""
-    if path.name.removesuffix(".gz").endswith(TEXT):
-        return "trec" if b"<top" in _head(path).lower() else "tsv"
+    if b"<top" in _head(path).lower() and not path.name.endswith(JSON):  # TREC's own names have no suffix
+        return "trec"
+    if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):
+        return "tsv"
     first = next(iter(read_objects(path)), None)
     if first is None:
         raise HeedError(f"{path}: empty; expected one topic a line")

@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the benchmark, instead of the hub's")
     made.add_argument("--lang", metavar="LANG", help="language: eng, zho, fas, rus (default: the data set's, else eng)")
-    made.add_argument("--fields", choices=FIELDS, default="title", help="what of a topic is the query (default title)")
+    made.add_argument("--fields", choices=FIELDS, help="what of a topic is the query (default title)")
     collection_options(made)
     return made
 
@@ -37,14 +37,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.launch import begin, finish, launch, refuse
+    from pipelines.launch import OWN_FILES, begin, finish, launch, refuse
     from pipelines.trec_collections import find_trec
 
     begin(options)
     if options.benchmark:
-        refuse(options, ["topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels"], "--benchmark has them")
+        refuse(options, [*OWN_FILES[1:], "lang", "fields"], "--benchmark has its own")
     else:
         refuse(options, ["data"], "it is a copy of a --benchmark")
+    if not (options.benchmark or options.dataset or options.docs):
+        refuse(options, [*OWN_FILES, "lang"], "name documents with --docs, --dataset or --benchmark too")
     collections = find_trec(options)
     found = {one.subset: launch(options, one) for one in collections}
     if len(found) > 1:

@@ -10,7 +10,7 @@ from pipelines.evaluate import Judging
 from pipelines.flow import Collection
 from pipelines.followir import BENCHMARKS, docno, read_followir
 from pipelines.hub import snapshot
-from pipelines.irds_collection import IrDataset, judged, language_of, load
+from pipelines.irds_collection import IrDataset, language_of, load, read_judgements, read_queries
 from pipelines.languages import LANGUAGES, language
 from pipelines.progress import say
 from pipelines.sample import sample_root
@@ -76,6 +76,8 @@ def _folder(options: argparse.Namespace, name: str) -> Path:
     """A local copy of one benchmark; from the hub the older form where an ablation is asked for, which has it."""
     if options.data:
         inside: Path = options.data / name
+        if not inside.is_dir() and options.benchmark == FOLLOWIR:
+            raise HeedError(f"{inside}: no such folder; --benchmark {FOLLOWIR} wants one for each of its collections")
         return inside if inside.is_dir() else options.data
     benchmark = BENCHMARKS[name]
     if any(condition in ABLATIONS for condition in options.condition or ()):
@@ -85,12 +87,13 @@ def _folder(options: argparse.Namespace, name: str) -> Path:
 
 def _dataset(options: argparse.Namespace) -> Collection:
     code = _language(options)
-    topics, qrels = judged(options.dataset, code, options.fields)
-    if options.topics:
-        topics = _topics(options, code)
+    qrels = given_qrels(options)
+    if "original" not in qrels:
+        qrels["original"] = read_judgements(options.dataset)
+    topics = _topics(options, code) if options.topics else read_queries(options.dataset, code, _fields(options))
     source = _source(options) if options.docs else IrDataset(options.dataset)
     name = options.dataset.replace("/", "-")
-    return _collection(name, code, source, topics, {"original": qrels, **given_qrels(options)})
+    return _collection(name, code, source, topics, qrels)
 
 
 def _own(options: argparse.Namespace) -> Collection:
@@ -103,11 +106,9 @@ def _own(options: argparse.Namespace) -> Collection:
 
 
 def _sample(options: argparse.Namespace) -> Collection:
-    if options.topics or options.qrels:
-        raise HeedError("--topics and --qrels need --docs, --dataset or --benchmark")
     say("no collection named: this is the embedded sample, invented news in English for a first try")
     root = sample_root()
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", options.fields)
+    topics = read_jsonl_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", _fields(options))
     qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
     return _collection(SAMPLE, "eng", Files([root / "documents" / SAMPLE / "eng.jsonl"]), topics, qrels)
 
@@ -133,15 +134,20 @@ def _source(options: argparse.Namespace) -> Source:
 
 
 def _topics(options: argparse.Namespace, code: str) -> list[Topic]:
-    return read_topics(Path(options.topics), code, options.fields, options.topics_format)
+    return read_topics(Path(options.topics), code, _fields(options), options.topics_format)
+
+
+def _fields(options: argparse.Namespace) -> str:
+    return options.fields or "title"
 
 
 def _language(options: argparse.Namespace) -> str:
     """--lang, else the language that ir_datasets names, else English; one that Heed does not know is an error."""
-    if options.lang or not options.dataset:
+    by_id = options.dataset or next((one for one in options.docs or () if not Path(one).exists()), None)
+    if options.lang or not by_id:
         return language(options.lang or "eng").code
-    short = language_of(options.dataset)
+    short = language_of(by_id)
     found = next((one.code for one in LANGUAGES.values() if one.short == short), None)
     if found is None:
-        raise HeedError(f"{options.dataset}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
+        raise HeedError(f"{by_id}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
     return found

@@ -21,6 +21,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
 
 
+@pytest.fixture(autouse=True)
+def talking() -> None:
+    """A command that a test calls in this process with --quiet must not silence the next test."""
+    from pipelines.progress import set_quiet
+
+    set_quiet(False)
+
+
 @pytest.fixture
 def shared() -> Path:
     return SHARED

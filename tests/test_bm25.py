@@ -37,7 +37,7 @@ def anserini(folder: Path, lang: str, query: str, depth: int, feedback: str = ""
     searcher.set_bm25(0.9, 0.4)
     if feedback:
         getattr(searcher, f"set_{feedback}")()
-    return {hit.docid: hit.score for hit in searcher.search(query, depth)}
+    return {hit.docid: float(f"{hit.score:f}") for hit in searcher.search(query, depth)}  # as its run files have it
 
 
 @pytest.mark.parametrize("feedback", ["", "rm3", "rocchio"])
