@@ -64,7 +64,7 @@ class _Subset:
     def __init__(self, folder: Path, place: Path) -> None:
         read, english = read_followtable(folder), language("eng")
         self.topics, self.qrels = under(read.topics, "original"), read.qrels["original"]
-        store = open_docstore(place / "store", Tables(read.tables, "raw"))
+        store = open_docstore(place / "store", Tables(read.tables, "raw", titles=False))
         self.searcher = Searcher(build(place / "bm25", store, english, 2), english, Weights())
         self.size = store.count
         alone = self.searcher.search({one.qid: one.query for one in under(read.topics, "query")}, 1000, 2)

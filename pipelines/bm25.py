@@ -36,8 +36,9 @@ class Weights(NamedTuple):
     cells: float = 1.0
 
     def fields(self) -> dict[str, float]:
-        """The weight of each of ``TABLE_FIELDS``."""
-        return {"caption": self.caption, "header": self.header, "cells": self.cells}
+        """The weights of those of ``TABLE_FIELDS`` that count."""
+        weights = {"caption": self.caption, "header": self.header, "cells": self.cells}
+        return {name: weight for name, weight in weights.items() if weight}
 
 
 def build(folder: Path, store: Docstore, language: Language, threads: int, vectors: bool = False) -> Path:

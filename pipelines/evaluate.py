@@ -86,7 +86,7 @@ def _of_pair(
     if base is None or new is None or not judging.of(pair.base) or not judging.of(pair.new):
         return {}
     bases = _bases(topics, pair.new)
-    qrels, new_qrels = renamed(judging.of(pair.base), bases), judging.of(pair.new)
+    qrels, new_qrels = _judged(judging, pair, bases)
     changed = no_longer_relevant(qrels, new_qrels)
     given = Inputs(
         base=renamed(base, bases),
@@ -107,6 +107,11 @@ def _of_pair(
 def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:
     """For each topic of ``condition`` the qid under which its query is run alone."""
     return {topic.qid: topic.base or topic.qid for topic in under(topics, condition)}
+
+
+def _judged(judging: Judging, pair: Pair, bases: Mapping[str, str]) -> tuple[Qrels, Qrels]:
+    """The judgements of both sides of a pair, by the new side's qids."""
+    return renamed(judging.of(pair.base), bases), renamed(judging.of(pair.new), {qid: qid for qid in bases})
 
 
 def _tell_left_out(system: str, values: PerTopic, changed: Mapping[str, set[str]]) -> None:
@@ -140,7 +145,7 @@ def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]
     """
     pair = judging.pairs[0]
     bases = _bases(topics, pair.new)
-    qrels, new_qrels = renamed(judging.of(pair.base), bases), judging.of(pair.new)
+    qrels, new_qrels = _judged(judging, pair, bases)
     groups = {
         "compliant": still_relevant(qrels, new_qrels),
         "violating": no_longer_relevant(qrels, new_qrels),

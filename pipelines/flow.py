@@ -81,7 +81,7 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
     with locked(folder), locked(indexes):
         with timed("documents"):
             store = open_docstore(indexes / "documents", collection.source)
-        _tell_unknown(collection, store)
+        absent = _tell_unknown(collection, store)
         shelf = Shelf(
             indexes,
             store,
@@ -105,7 +105,7 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             systems = [*retrievers, *rerankers]
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
         with timed("measures"):
-            details = evaluate(runs, collection.judging, collection.topics, store.count)
+            details = evaluate(runs, collection.judging, collection.topics, store.count + absent)
             moved = shifts(runs, collection.judging, collection.topics)
             write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
             rows = rows_of(details)
@@ -188,8 +188,12 @@ def _pool(collection: Collection, settings: Settings, store: Docstore, runs: lis
     return pooled
 
 
-def _tell_unknown(collection: Collection, store: Docstore) -> None:
-    """Count and list judgements of topics or documents that are not here; they are not fatal."""
+def _tell_unknown(collection: Collection, store: Docstore) -> int:
+    """Count and list judgements of topics or documents that are not here; gives back how many documents are not.
+
+    They are not fatal: such documents rank below all others.
+    """
+    unknown: set[str] = set()
     known = {topic.qid for topic in collection.topics}
     if not any(qrels.keys() & known for qrels in collection.judging.qrels.values()):
         say(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
@@ -202,6 +206,8 @@ def _tell_unknown(collection: Collection, store: Docstore) -> None:
         if missing:
             counted = f"{len(missing)} of {len(judged)} judged documents"
             say(f"qrels ({condition}): {counted} are not in the collection: {brief(missing)}")
+            unknown.update(missing)
+    return len(unknown)
 
 
 def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:

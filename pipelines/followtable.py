@@ -1,7 +1,6 @@
 """FollowTable in its two published layouts: the BEIR form, and the raw release."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +30,15 @@ def is_followtable(folder: Path) -> bool:
 
 
 def read_followtable(folder: Path) -> FollowTable:
-    """Read a subset; :class:`HeedError` naming file and place of what is missing or malformed."""
-    return _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
+    """Read a subset; :class:`HeedError` naming file and place of what is missing, malformed or there twice."""
+    read = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
+    qids = [topic.qid for topic in read.topics]
+    fail(f"{folder}: topic {qid} comes twice; keep one" for qid in sorted({one for one in qids if qids.count(one) > 1}))
+    alone = [topic.qid for topic in read.topics if topic.instructions and not topic.base]
+    fail(f"{folder}: topic {qid} has no query of its own, with the same text, in only_queries.jsonl" for qid in alone)
+    if not any(topic.instructions for topic in read.topics):
+        raise HeedError(f"{folder}: no query with an instruction in it")
+    return read
 
 
 def kind(raw: object) -> str:
@@ -46,7 +52,7 @@ def _read_beir(folder: Path) -> FollowTable:
     topics = []
     for line_no, record in read_objects(folder / "only_queries.jsonl"):
         place = f"{folder / 'only_queries.jsonl'}, line {line_no}"
-        topics.append(Topic(_text(record, "_id", place), "eng", _text(record, "text", place), {}))
+        topics.append(Topic(_word(record, "_id", place), "eng", _text(record, "text", place), {}))
     path = folder / "queries.jsonl"
     for line_no, record in read_objects(path):
         topics.append(_instructed(record, f"{path}, line {line_no}"))
@@ -56,13 +62,16 @@ def _read_beir(folder: Path) -> FollowTable:
 
 def _instructed(record: dict[str, Any], place: str) -> Topic:
     """A line of queries.jsonl; without metadata, its text is parted at the separator."""
-    about = record.get("metadata") or {}
-    instruction, mark, query = _text(record, "text", place).rpartition(" [SEP] ")
-    query, instruction = about.get("origin_query") or query, about.get("instruction") or instruction
-    if not query or not instruction or not (mark or about):
-        raise HeedError(f"{place}: expected origin_query and instruction in metadata, or a text with [SEP] in it")
-    told = {"original": instruction.strip()}
-    return Topic(_text(record, "_id", place), "eng", query.strip(), told, kind(about.get("instruction_type", "")))
+    about = record.get("metadata")
+    if not about:
+        instruction, mark, query = _text(record, "text", place).rpartition(" [SEP] ")
+        if not mark or not query.strip() or not instruction.strip():
+            raise HeedError(f"{place}: no metadata and no instruction [SEP] query in text")
+        about = {"origin_query": query, "instruction": instruction}
+    [about] = _objects([about], "metadata", place)
+    told = {"original": _text(about, "instruction", place)}
+    query = _text(about, "origin_query", place)
+    return Topic(_word(record, "_id", place), "eng", query, told, kind(about.get("instruction_type", "")))
 
 
 def _read_raw(folder: Path) -> FollowTable:
@@ -71,30 +80,42 @@ def _read_raw(folder: Path) -> FollowTable:
         entries = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise HeedError(f"{path}: not JSON ({error}); expected a list of queries") from error
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        raise HeedError(f"{path}: expected a list of objects with query, query_positive and outs")
     topics: list[Topic] = []
     qrels: dict[str, Qrels] = {"query": {}, "original": {}}
-    for number, entry in enumerate(entries):
-        if not entry.get("outs"):
-            continue  # released without instructions: published subsets leave such queries out
+    for number, entry in enumerate(_objects(entries, "the file", str(path))):
         place, qid = f"{path}, query {number}", str(number)
+        outs = _objects(entry.get("outs"), "outs", place)
+        if not outs:
+            continue  # released without instructions: published subsets leave such queries out
         query = _text(entry, "query", place)
-        topics.append(Topic(qid, "eng", query, {}, "", ""))
+        topics.append(Topic(qid, "eng", query, {}))
         qrels["query"][qid] = dict.fromkeys(_docids(entry, "query_positive", place), 1)
-        for at, out in enumerate(entry["outs"]):
-            told = {"original": _text(out, "instruction", place)}
+        for at, out in enumerate(outs):
+            told = {"original": _text(out, "instruction", f"{place}, outs {at}")}
             full = f"{qid}_{at}"
             topics.append(Topic(full, "eng", query, told, kind(out.get("instruction_type")), qid))
-            qrels["original"][full] = dict.fromkeys(_docids(out, "instruction_positive", place), 1)
+            qrels["original"][full] = dict.fromkeys(_docids(out, "instruction_positive", f"{place}, outs {at}"), 1)
     return FollowTable(topics, qrels, [folder / "tables"])
 
 
-def _docids(record: dict[str, Any], name: str, place: str) -> Iterator[str]:
+def _objects(value: Any, name: str, place: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise HeedError(f"{place}: {name} is {repr(value)[:60]}, expected objects with text fields")
+    return value
+
+
+def _docids(record: dict[str, Any], name: str, place: str) -> list[str]:
     listed = record.get(name)
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(one, str) and one.split() == [one] for one in listed):
         raise HeedError(f"{place}: {name} is not a list of table files")
-    return (one.removesuffix(".txt") for one in listed)
+    return [one.removesuffix(".txt") for one in listed]
+
+
+def _word(record: dict[str, Any], name: str, place: str) -> str:
+    word = _text(record, name, place)
+    if word.split() != [record[name]]:
+        raise HeedError(f"{place}: {name} is {record[name]!r}, expected a word")
+    return word
 
 
 def _text(record: dict[str, Any], name: str, place: str) -> str:

@@ -15,8 +15,9 @@ def parser() -> argparse.ArgumentParser:
     """The command line of ``python -m pipelines.infosearch``."""
     made = argparse.ArgumentParser(prog="python -m pipelines.infosearch", description=__doc__)
     made.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
-    made.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or one's own")
-    made.add_argument(
+    source = made.add_mutually_exclusive_group()
+    source.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or one's own")
+    source.add_argument(
         "--collection",
         choices=("auto", "sample"),
         default="auto",

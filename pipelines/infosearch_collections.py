@@ -24,10 +24,11 @@ def find_dimensions(options: argparse.Namespace) -> list[Collection]:
 
     Raises :class:`HeedError` for data that are not here.
     """
+    asked = list(dict.fromkeys(options.dimension or ()))
     if options.data:
-        wanted = options.dimension or _listed(options.data)
+        wanted = asked if len(asked) == 1 else _listed(options.data, asked)
         return [_collection(NAME, name, read_infosearch(options.data, name)) for name in wanted]
-    wanted = options.dimension or list(DIMENSIONS)
+    wanted = asked or list(DIMENSIONS)
     places = {} if options.collection == "sample" else {name: cached(*DIMENSIONS[name]) for name in wanted}
     here = {name: place for name, place in places.items() if place}
     if len(here) == len(wanted):
@@ -42,9 +43,12 @@ def find_dimensions(options: argparse.Namespace) -> list[Collection]:
     return [_collection(SAMPLE, name, _sample(name)) for name in wanted]
 
 
-def _listed(folder: Path) -> list[str]:
+def _listed(folder: Path, asked: list[str]) -> list[str]:
+    """Those of several dimensions that are ``asked`` for, or all that are there."""
     if config_files(folder, "queries"):
-        raise HeedError(f"{folder}: the folder of one dimension; name it with --dimension")
+        raise HeedError(f"{folder}: the folder of one dimension; name that one with --dimension")
+    if asked:
+        return asked
     found = dimensions_in(folder)
     if not found:
         raise HeedError(f"{folder}: no dimension of InfoSearch in it; expected folders such as audience or Audience-v1")

@@ -73,6 +73,8 @@ class Bm25:
         self.tabular = shelf.store.tabular
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = shelf.weights.fields() if name == FIELDS else None
+        if self._fields == {} or min((self._fields or {"": 1.0}).values()) < 0:
+            raise HeedError(f"--field-weights: found {shelf.weights[2:]}, expected none below 0 and one above")
         if self._fields and not self.tabular:
             raise HeedError(f"{name}: these documents are no tables with caption, header and cells; use bm25")
         self.recipe: Recipe = {

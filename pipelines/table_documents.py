@@ -1,9 +1,10 @@
 """Tables as documents: parsed once, written again in the form that systems are to see.
 
-In the form ``raw`` a document's text is what came, with its title above it only where the text has
-no caption of its own: FollowTable's texts carry their titles already.
+In the form ``raw`` a document's text is what came, with its title above it where the text does not
+carry it. FollowTable's published texts are taken alone: they carry their titles already.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,9 +22,12 @@ VERSION = 1  # raise when tables are parsed or written in another way
 class Tables:
     """Tables in JSONL or Parquet records (HTML or Markdown in their text), or a file each, in ``form``."""
 
-    def __init__(self, paths: Sequence[Path], form: str) -> None:
-        """Find the files; :class:`HeedError` for a path that is missing or a folder without such a file."""
-        self.paths, self._form = corpus_files(paths, TABLE_SUFFIXES), form
+    def __init__(self, paths: Sequence[Path], form: str, titles: bool = True) -> None:
+        """Find the files; without ``titles`` a title is a caption where there is no other, and never in the text.
+
+        Raises :class:`HeedError` for a path that is missing or a folder without such a file.
+        """
+        self.paths, self._form, self._titles = corpus_files(paths, TABLE_SUFFIXES), form, titles
 
     def __str__(self) -> str:
         """The paths, to be told to the user."""
@@ -32,10 +36,11 @@ class Tables:
 
     @property
     def recipe(self) -> dict[str, object]:
-        """The files' digests (with their docids where a file is a table) and the form."""
+        """The files' digests (with their names where a file is a table) and the form."""
         records = [path for path in self.paths if path.name.endswith(SUFFIXES)]
-        single = {path.stem: digest(path) for path in self.paths if not path.name.endswith(SUFFIXES)}
-        return {"tables": VERSION, "form": self._form, "files": sorted(map(digest, records)), "single": single}
+        single = sorted([path.name, digest(path)] for path in self.paths if not path.name.endswith(SUFFIXES))
+        made = {"tables": VERSION, "form": self._form, "titles": self._titles}
+        return {**made, "files": sorted(map(digest, records)), "single": single}
 
     def lines(self) -> Iterator[Line]:
         """Every table as a document, or the problem that was found instead."""
@@ -52,10 +57,23 @@ class Tables:
             table = parse_table(text)
         except HeedError as error:
             return line._replace(document=None, problem=str(error))
-        if not table.caption:
-            text, table = f"{title}\n{text}".strip(), table._replace(caption=title)
+        if not self._titles:
+            table = table._replace(caption=table.caption or title)
+        elif title.strip() and not _carries(table, title):
+            text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
         written = text if self._form == "raw" else serialise(table, self._form)
         return line._replace(document=_document(docid, written, table))
+
+
+def _carries(table: Table, title: str) -> bool:
+    """Whether the words of ``title`` stand somewhere in the table, one after the other."""
+    fields = as_fields(table)
+    return any(_words(title) in _words(text) for text in fields.values())
+
+
+def _words(text: str) -> str:
+    words = " ".join(re.findall(r"\w+", text.lower()))
+    return f" {words} "
 
 
 def _document(docid: str, text: str, table: Table) -> Document:

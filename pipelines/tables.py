@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument(
         "--data", type=Path, metavar="DIR", help="a folder in FollowTable's layout: BEIR form or raw release"
     )
-    made.add_argument("--lang", default="eng", metavar="LANG", help="language of --docs: eng (default), zho, fas, rus")
+    made.add_argument("--lang", metavar="LANG", help="language of --docs: eng (default), zho, fas, rus")
     made.add_argument(
         "--serialise",
         choices=FORMS,
@@ -54,10 +54,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.launch import begin, finish, launch
+    from pipelines.launch import begin, finish, launch, refuse
     from pipelines.tables_collections import find_tables
 
     begin(options)
+    if options.docs:
+        refuse(options, ["data", "subset"], "--docs names other tables")
+    else:
+        refuse(options, ["lang"], "it is the language of --docs; FollowTable and the sample are English")
     collection = find_tables(options)
     rows = launch(options, collection)
     if collection.name == "followtable":

@@ -16,7 +16,7 @@ from pipelines.topic_files import given_qrels, read_listed, read_topics
 from pipelines.topics import Topic
 from pipelines.trec_files import Qrels, read_qrels
 
-SAMPLE = "tables-sample"
+FOLLOWTABLE, SAMPLE = "followtable", "tables-sample"
 CLONE = Path("FollowTable/data")
 MEASURES = ("nDCG@10", "AP", "R@100", "R@1000")
 PAIRS = (Pair("query", "original", ("p-MRR", "IRS", "NFR")),)
@@ -32,7 +32,7 @@ def find_tables(options: argparse.Namespace) -> Collection:
         if not options.topics:
             raise HeedError("--docs without --topics: name the topics of these tables")
         paths = [Path(path) for path in options.docs]
-        return _collection(options, paths[0].resolve().name.partition(".")[0], options.lang, paths, [], {})
+        return _collection(options, paths[0].resolve().name.partition(".")[0], options.lang or "eng", paths, [], {})
     if options.data or options.subset in (None, "sample"):
         return _of_folder(options, options.data) if options.data else _sample(options)
     return _of_folder(options, _fetched(options.subset))
@@ -57,7 +57,7 @@ def _of_folder(options: argparse.Namespace, folder: Path) -> Collection:
             "or name your own files with --docs, --topics and --qrels"
         )
     read = read_followtable(folder)
-    return _collection(options, "followtable", folder.resolve().name, read.tables, read.topics, read.qrels)
+    return _collection(options, FOLLOWTABLE, folder.resolve().name, read.tables, read.topics, read.qrels)
 
 
 def _sample(options: argparse.Namespace) -> Collection:
@@ -78,14 +78,15 @@ def _collection(
     qrels: dict[str, Qrels],
     traps: Mapping[str, set[str]] | None = None,
 ) -> Collection:
-    own = read_topics(Path(options.topics), options.lang, "title", options.topics_format) if options.topics else topics
+    lang = options.lang or "eng"
+    own = read_topics(Path(options.topics), lang, "title", options.topics_format) if options.topics else topics
     form = "" if options.serialise == "raw" else f"-{options.serialise}"
     return Collection(
         name=name,
         subset=f"{subset}{form}",
         shelf=f"{subset}{form}",
-        language=language(options.lang),
-        source=Tables(paths, options.serialise),
+        language=language(lang),
+        source=Tables(paths, options.serialise, titles=name != FOLLOWTABLE),
         topics=own,
         judging=Judging(
             qrels={**qrels, **given_qrels(options)},

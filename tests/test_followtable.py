@@ -1,0 +1,344 @@
+"""FollowTable in its two published layouts, files by hand: deu05232/FollowTable's README and data."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import write_jsonl
+
+from pipelines.errors import HeedError
+from pipelines.followtable import JOIN, is_followtable, kind, read_followtable
+from pipelines.table_documents import Tables
+from pipelines.topics import Topic, under
+
+# data/FollowTable/<subset>/: the text of queries.jsonl is instruction, " [SEP] ", query
+QUERIES: list[dict[str, Any]] = [
+    {
+        "_id": "0_0",
+        "text": "Only build. [SEP] running shoes",
+        "metadata": {"origin_query": "running shoes", "instruction": "Only build.", "instruction_type": "2.1"},
+    },
+    {
+        "_id": "0_1",
+        "text": "No prices. [SEP] running shoes",
+        "metadata": {"origin_query": "running shoes", "instruction": "No prices.", "instruction_type": "1.2"},
+    },
+    {
+        "_id": "2_0",
+        "text": "By month. [SEP] moon phases",
+        "metadata": {"origin_query": "moon phases", "instruction": "By month.", "instruction_type": "2.3.1"},
+    },
+]
+ONLY = [
+    {"_id": "0", "text": "running shoes", "metadata": {"origin_query": "running shoes"}},
+    {"_id": "2", "text": "moon phases", "metadata": {"origin_query": "moon phases"}},
+]
+HEADER = "query-id\tcorpus-id\tscore\n"
+FOR_QUERY = HEADER + "0\t9111\t1\n0\t12\t1\n0\t7\t1\n2\t7\t1\n2\t8\t1\n"
+FOR_BOTH = HEADER + "0_0\t12\t1\n0_1\t9111\t1\n0_1\t12\t1\n2_0\t8\t1\n"
+
+# data/<subset>/: query 1 was released without instructions, and its number is not given to the next
+ENTRIES: list[dict[str, Any]] = [
+    {
+        "query": "running shoes",
+        "query_positive": ["9111.txt", "12.txt", "7.txt"],
+        "outs": [
+            {
+                "instruction": "Only build.",
+                "instruction_type": "2.1",
+                "query_positive": ["9111.txt", "12.txt", "7.txt"],
+                "instruction_positive": ["12.txt"],
+                "all_tables": ["9111.txt", "12.txt", "7.txt", "8.txt"],
+            },
+            {"instruction": "No prices.", "instruction_type": "1.2", "instruction_positive": ["9111.txt", "12.txt"]},
+        ],
+    },
+    {"query": "tides", "query_positive": ["8.txt"], "outs": []},
+    {
+        "query": "moon phases",
+        "query_positive": ["7.txt", "8.txt"],
+        "outs": [{"instruction": "By month.", "instruction_type": "2.3.1", "instruction_positive": ["8.txt"]}],
+    },
+]
+
+TOPICS = [
+    Topic("0", "eng", "running shoes", {}),
+    Topic("0_0", "eng", "running shoes", {"original": "Only build."}, "S1", "0"),
+    Topic("0_1", "eng", "running shoes", {"original": "No prices."}, "C2", "0"),
+    Topic("2", "eng", "moon phases", {}),
+    Topic("2_0", "eng", "moon phases", {"original": "By month."}, "S3", "2"),
+]
+QRELS = {
+    "query": {"0": {"9111": 1, "12": 1, "7": 1}, "2": {"7": 1, "8": 1}},
+    "original": {"0_0": {"12": 1}, "0_1": {"9111": 1, "12": 1}, "2_0": {"8": 1}},
+}
+
+
+TABLES = {
+    name: f"# Table {name} of the {caption}\n\n| Model | Build |\n| --- | --- |\n| {cell} | full |"
+    for name, caption, cell in (
+        ("7", "moon", "shoes"),
+        ("8", "moon", "phases"),
+        ("12", "shoes", "a"),
+        ("9111", "shoes", "Sep"),
+    )
+}
+
+
+def beir(folder: Path, queries: list[dict[str, Any]] = QUERIES, **changed: str) -> Path:
+    records = [
+        {"_id": name, "text": text, "title": text.partition("\n")[0][2:], "metadata": {}}
+        for name, text in TABLES.items()
+    ]
+    write_jsonl(folder / "corpus.jsonl", records)
+    write_jsonl(folder / "queries.jsonl", queries)
+    write_jsonl(folder / "only_queries.jsonl", ONLY)
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "for_only_query_test.tsv").write_text(changed.get("for_query", FOR_QUERY))
+    (folder / "qrels" / "test.tsv").write_text(changed.get("for_both", FOR_BOTH))
+    return folder
+
+
+def raw(folder: Path, entries: object = ENTRIES) -> Path:
+    (folder / "tables").mkdir(parents=True)
+    for name, text in TABLES.items():
+        (folder / "tables" / f"{name}.txt").write_text(text)
+    (folder / "query_instruction.json").write_text(json.dumps(entries))
+    return folder
+
+
+def test_the_beir_form_is_read(tmp_path: Path) -> None:
+    assert is_followtable(beir(tmp_path))
+    read = read_followtable(tmp_path)
+    assert sorted(read.topics) == sorted(TOPICS)
+    assert read.qrels == QRELS
+    assert read.tables == [tmp_path / "corpus.jsonl"]
+
+
+def test_the_raw_release_gives_the_same_topics_and_judgements(tmp_path: Path) -> None:
+    assert is_followtable(raw(tmp_path))
+    read = read_followtable(tmp_path)
+    assert sorted(read.topics) == sorted(TOPICS)
+    assert read.qrels == QRELS
+    assert read.tables == [tmp_path / "tables"]
+
+
+def test_tables_of_the_raw_release_have_the_judgements_ids(tmp_path: Path) -> None:
+    read = read_followtable(raw(tmp_path))
+    docids = [line.document.docid for line in Tables(read.tables, "raw").lines() if line.document]
+    judged = {docid for qrels in read.qrels.values() for grades in qrels.values() for docid in grades}
+    assert sorted(docids) == sorted(judged) == ["12", "7", "8", "9111"]
+
+
+def test_a_folder_of_neither_form_is_not_followtable(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "corpus.jsonl", [{"_id": "7", "text": "x"}])
+    write_jsonl(tmp_path / "queries.jsonl", QUERIES)
+    assert not is_followtable(tmp_path)
+
+
+def test_the_corpus_may_be_gzipped_and_is_then_preferred(tmp_path: Path) -> None:
+    content = (beir(tmp_path) / "corpus.jsonl").read_bytes()
+    (tmp_path / "corpus.jsonl.gz").write_bytes(gzip.compress(content))
+    assert read_followtable(tmp_path).tables == [tmp_path / "corpus.jsonl.gz"]
+    (tmp_path / "corpus.jsonl").unlink()
+    assert read_followtable(tmp_path).tables == [tmp_path / "corpus.jsonl.gz"]
+
+
+def test_what_is_asked_under_a_condition_is_the_published_text(tmp_path: Path) -> None:
+    topics = read_followtable(beir(tmp_path)).topics
+    assert {topic.qid: topic.text("original", JOIN) for topic in under(topics, "original")} == {
+        query["_id"]: query["text"] for query in QUERIES
+    }
+    assert {topic.qid: topic.text("query", JOIN) for topic in under(topics, "query")} == {
+        "0": "running shoes",
+        "2": "moon phases",
+    }
+
+
+def test_queries_without_metadata_are_parted_at_the_last_separator(tmp_path: Path) -> None:
+    queries = [
+        {"_id": "0_0", "text": "Only build. [SEP] running shoes"},
+        {"_id": "0_1", "text": "Not A [SEP] B. [SEP] running shoes", "metadata": None},
+    ]
+    parted = [topic for topic in read_followtable(beir(tmp_path, queries)).topics if topic.instructions]
+    assert parted == [
+        Topic("0_0", "eng", "running shoes", {"original": "Only build."}, "", "0"),
+        Topic("0_1", "eng", "running shoes", {"original": "Not A [SEP] B."}, "", "0"),
+    ]
+
+
+def test_metadata_tell_what_a_separator_inside_the_query_would_hide(tmp_path: Path) -> None:
+    about = {"origin_query": "running shoes", "instruction": "Only build.", "instruction_type": "1.1"}
+    queries = [{"_id": "0_0", "text": "Only build. [SEP] running [SEP] shoes", "metadata": about}]
+    *_, topic = read_followtable(beir(tmp_path, queries)).topics
+    assert topic == Topic("0_0", "eng", "running shoes", {"original": "Only build."}, "C1", "0")
+
+
+@pytest.mark.parametrize(
+    ("raw_type", "name"),
+    [
+        ("1.1", "C1"),
+        ("1.2", "C2"),
+        ("2.1", "S1"),
+        ("2.2", "S2"),
+        ("2.3.1", "S3"),
+        ("2.3.2", "S3"),
+        ("2.3.3", "S3"),
+        (2.2, "S2"),
+        ("3.1", ""),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_types_are_named_as_in_the_paper(raw_type: object, name: str) -> None:
+    assert kind(raw_type) == name
+
+
+def test_an_instruction_belongs_to_the_query_before_the_underscore(tmp_path: Path) -> None:
+    bases = {topic.qid: topic.base for topic in read_followtable(beir(tmp_path)).topics}
+    assert bases == {"0": "", "0_0": "0", "0_1": "0", "2": "", "2_0": "2"}
+
+
+def without(record: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key != name}
+
+
+def with_metadata(**fields: Any) -> dict[str, Any]:
+    return {**QUERIES[0], "metadata": {**QUERIES[0]["metadata"], **fields}}
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "told"),
+    [
+        ("queries", [QUERIES[0], without(QUERIES[1], "_id")], "line 2: no text in _id (found text, metadata)"),
+        ("queries", [{"_id": "0_0"}], "line 1: no text in text (found _id)"),
+        ("queries", [{"_id": "0_0", "text": "shoes"}], "line 1: no metadata and no instruction [SEP] query in text"),
+        ("queries", [{"_id": "0_0", "text": " [SEP] shoes"}], "line 1: no metadata and no instruction [SEP] query"),
+        ("queries", [{"_id": "0_0", "text": "x", "metadata": {"origin_query": "x"}}], "line 1: no text in instruction"),
+        ("queries", [with_metadata(origin_query=" ")], "line 1: no text in origin_query"),
+        ("queries", [with_metadata(instruction=["a"])], "line 1: no text in instruction"),
+        ("queries", [{**QUERIES[0], "metadata": "str"}], "line 1: metadata is ['str'], expected objects"),
+        ("queries", [{**QUERIES[0], "_id": "0 0"}], "line 1: _id is '0 0', expected a word"),
+        ("queries", ["0_0"], "line 1: found str, expected a JSON object"),
+        ("only_queries", [ONLY[0], {"_id": "1", "text": "  "}], "line 2: no text in text (found _id, text)"),
+        ("only_queries", [{"_id": 7, "text": "x"}], "line 1: no text in _id (found _id, text)"),
+        ("only_queries", [{}], "line 1: no text in _id (found no field)"),
+    ],
+)
+def test_malformed_queries_are_errors_with_file_and_line(
+    tmp_path: Path, name: str, records: list[dict[str, Any]], told: str
+) -> None:
+    path = write_jsonl(beir(tmp_path) / f"{name}.jsonl", records)
+    with pytest.raises(HeedError) as caught:
+        read_followtable(tmp_path)
+    assert f"{path}, {told}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("only_queries.jsonl", b'{"_id": "0", "text": "a"}\n{"_id"\n', "line 2: not JSON"),
+        ("queries.jsonl", b"\xff", "line 1: not UTF-8"),
+        ("qrels/test.tsv", HEADER.encode() + b"0_0\t12\n", "line 2: 2 columns, expected 3 (query-id corpus-id score)"),
+        ("qrels/test.tsv", HEADER.encode() + b"0_0\t12\t0.5\n", "line 2: grade '0.5', expected a whole number"),
+        ("qrels/for_only_query_test.tsv", HEADER.encode(), "holds no judgements"),
+    ],
+)
+def test_files_of_the_beir_form_that_cannot_be_read_are_named(
+    tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    (beir(tmp_path) / name).write_bytes(content)
+    with pytest.raises(HeedError) as caught:
+        read_followtable(tmp_path)
+    assert str(caught.value).startswith(str(tmp_path / name)) and told in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "qrels/for_only_query_test.tsv"])
+def test_missing_files_of_the_beir_form_are_named(tmp_path: Path, name: str) -> None:
+    (beir(tmp_path) / name).unlink()
+    with pytest.raises(HeedError, match=name):
+        read_followtable(tmp_path)
+
+
+def changed(at: int, **fields: Any) -> list[dict[str, Any]]:
+    return [{**entry, **fields} if number == at else entry for number, entry in enumerate(ENTRIES)]
+
+
+def changed_out(**fields: Any) -> list[dict[str, Any]]:
+    return changed(2, outs=[{**ENTRIES[2]["outs"][0], **fields}])
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (changed(2, query=" "), "query 2: no text in query (found query, query_positive, outs)"),
+        (changed(0, query=7), "query 0: no text in query"),
+        ([without(ENTRIES[0], "query_positive")], "query 0: query_positive is not a list of table files"),
+        (changed(2, query_positive="7.txt"), "query 2: query_positive is not a list of table files"),
+        (changed(2, query_positive=["7.txt", 8]), "query 2: query_positive is not a list of table files"),
+        (
+            changed_out(instruction=None),
+            "query 2, outs 0: no text in instruction (found instruction, ",
+        ),
+        (changed_out(instruction_positive=None), "query 2, outs 0: instruction_positive is not a list of table files"),
+        (changed_out(instruction_positive=["7 8.txt"]), "query 2, outs 0: instruction_positive is not a list"),
+        (changed(2, outs=["x"]), "query 2: outs is ['x'], expected objects"),
+        (changed(2, outs=5), "query 2: outs is 5, expected objects"),
+        ({"query": "x"}, "the file is {'query': 'x'}, expected objects"),
+        (["x"], "the file is ['x'], expected objects"),
+    ],
+)
+def test_malformed_entries_are_errors_with_file_and_number(tmp_path: Path, entries: object, told: str) -> None:
+    with pytest.raises(HeedError) as caught:
+        read_followtable(raw(tmp_path, entries))
+    assert str(tmp_path / "query_instruction.json") in str(caught.value) and told in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"[{", b"\xff\xfe{", b"[" * 100_000])
+def test_a_raw_release_that_is_not_json_is_an_error(tmp_path: Path, content: bytes) -> None:
+    (raw(tmp_path) / "query_instruction.json").write_bytes(content)
+    with pytest.raises(HeedError, match=r"query_instruction\.json: not JSON .* expected a list of queries"):
+        read_followtable(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("subset", "queries", "instructions", "tables", "lines", "distinct"),
+    [("WTR", 60, 267, 9_546, 5_667, 5_663), ("IndusTR", 216, 928, 13_258, 14_271, 14_269)],
+)
+def test_the_real_subsets_have_the_published_counts(
+    shared: Path,
+    capsys: pytest.CaptureFixture[str],
+    subset: str,
+    queries: int,
+    instructions: int,
+    tables: int,
+    lines: int,
+    distinct: int,
+) -> None:
+    # counts of the repository's README; distinct lines by sort -u qrels/test.tsv
+    read = read_followtable(shared / "followtable" / subset)
+    bases = {topic.qid: topic.base for topic in read.topics if topic.instructions}
+    assert (len(read.topics) - len(bases), len(bases)) == (queries, instructions)
+    assert {topic.type for topic in read.topics if topic.instructions} == {"C1", "C2", "S1", "S2", "S3"}
+    with gzip.open(read.tables[0]) as corpus:
+        assert sum(1 for _ in corpus) == tables
+    positives, wanted = read.qrels["query"], read.qrels["original"]
+    assert (positives.keys(), wanted.keys()) == (set(bases.values()), bases.keys())
+    for qid, base in bases.items():
+        assert wanted[qid].keys() < positives[base].keys()  # T+ is a part of the query's positives, T− the rest
+        assert wanted[qid]
+    assert sum(map(len, wanted.values())) == distinct
+    assert f"test.tsv: {lines - distinct} judgements are repeated with the same grade" in capsys.readouterr().err
+
+
+def test_a_subset_without_instructions_or_with_a_topic_twice_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(HeedError, match="no query with an instruction in it"):
+        read_followtable(raw(tmp_path / "none", [{**entry, "outs": []} for entry in ENTRIES]))
+    write_jsonl(beir(tmp_path / "twice") / "queries.jsonl", [*QUERIES, QUERIES[0]])
+    with pytest.raises(HeedError, match="topic 0_0 comes twice"):
+        read_followtable(tmp_path / "twice")
+    write_jsonl(beir(tmp_path / "other") / "queries.jsonl", [with_metadata(origin_query="another query")])
+    with pytest.raises(HeedError, match="topic 0_0 has no query of its own, with the same text"):
+        read_followtable(tmp_path / "other")
