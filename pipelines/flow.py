@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.bm25 import Weights
+from pipelines.brought import read_brought
 from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import Source
 from pipelines.errors import fail
@@ -63,6 +64,7 @@ class Settings:
     device: str
     threads: int
     published_pool: bool
+    brought: list[str]
     indexes: Path
     out: Path
 
@@ -104,6 +106,11 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             rerankers = _over_passages(settings, shelf, pooled)
             systems = [*retrievers, *rerankers]
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
+        brought = read_brought(settings.brought, collection.topics, conditions)
+        _refuse_same_names([*{name for name, _ in runs}, *{name for name, _ in brought}])
+        for (name, condition), found in brought.items():
+            write_run(folder / f"{name}.{condition}.run", found, _tag(f"{name}.{condition}"))
+        runs |= brought
         with timed("measures"):
             details = evaluate(runs, collection.judging, collection.topics, store.count + absent)
             moved = shifts(runs, collection.judging, collection.topics)
@@ -162,8 +169,7 @@ class _Step:
             with timed("run", name):
                 found = make()
             _tell_empty(name, found, topics)
-            tag = re.sub(r"[^\w-]", "-", name)
-            write_run(path, {qid: scores for qid, scores in found.items() if scores}, tag)
+            write_run(path, {qid: scores for qid, scores in found.items() if scores}, _tag(name))
 
         if file_as_made(path, recipe, build):
             say(f"{path}: used again")
@@ -216,6 +222,10 @@ def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
         say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {brief(empty)}")
 
 
+def _tag(name: str) -> str:
+    return re.sub(r"[^\w-]", "-", name)
+
+
 def _refuse_same_names(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     fail(f"system {name}: named twice, one run would overwrite the other; name it once" for name in twice)
@@ -231,7 +241,7 @@ def _write_results(
         "topics": digest_json(collection.topics),
         "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
     }
-    kept = ("retrievers", "rerankers", "conditions", "depth", "rerank_depth", "faiss", "published_pool")
+    kept = ("retrievers", "rerankers", "conditions", "depth", "rerank_depth", "faiss", "published_pool", "brought")
     told = {name: getattr(settings, name) for name in kept} | {"maxp": list(settings.maxp or ())}
     write_manifest(folder / "manifest.yml", data, methods, told)
     if rows:

@@ -68,6 +68,7 @@ def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
         device=options.device,
         threads=options.threads,
         published_pool=options.pool == "published" or (options.pool is None and by_default),
+        brought=options.run or [],
         indexes=options.indexes,
         out=options.out,
     )

@@ -52,6 +52,13 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--models", type=Path, metavar="FILE", help="JSON with templates, pooling and lengths of further models"
     )
     systems.add_argument(
+        "--run",
+        action="append",
+        metavar="NAME=FILE",
+        help="a run made elsewhere, measured beside the others: NAME.CONDITION=FILE, or NAME=FILE with {condition} "
+        "in it; repeatable",
+    )
+    systems.add_argument(
         "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
     )
     systems.add_argument(

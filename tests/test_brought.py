@@ -1,0 +1,71 @@
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed
+
+from pipelines.brought import read_brought
+from pipelines.errors import HeedError
+from pipelines.topics import Topic
+from pipelines.trec_files import write_run
+
+TOPICS = [Topic("12", "eng", "q", {"original": "a", "changed": "b"})]
+CONDITIONS = ["query", "original", "changed"]
+
+
+def test_runs_are_brought_by_condition_by_pattern_and_by_endings(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", {"12": {"d": 1.0}, "99": {"d": 1.0}}, "a")
+    write_run(tmp_path / "a.query.run", {"12": {"e": 1.0}}, "a")
+    write_run(tmp_path / "mteb.run", {"12-og": {"f": 1.0}, "12-changed": {"g": 1.0}}, "a")
+    found = read_brought(
+        [f"x.original={tmp_path}/a.run", f"y={tmp_path}/a.{{condition}}.run", f"z={tmp_path}/mteb.run"],
+        TOPICS,
+        CONDITIONS,
+    )
+    assert found == {
+        ("x", "original"): {"12": {"d": 1.0}},
+        ("y", "query"): {"12": {"e": 1.0}},
+        ("z", "original"): {"12": {"f": 1.0}},
+        ("z", "changed"): {"12": {"g": 1.0}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("x", "--run x: expected NAME.CONDITION=FILE"),
+        ("=a.run", "expected NAME.CONDITION=FILE"),
+        ("x={}/a.run", "which condition is it a run of"),
+        ("x.query={}/b.run", "none of its topics"),
+        ("x={}/{{condition}}.none", "no such file for any of query, original, changed"),
+        ("x.query={}/none.run", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_brought_is_told(tmp_path: Path, given: str, told: str) -> None:
+    write_run(tmp_path / "a.run", {"12": {"d": 1.0}}, "a")
+    write_run(tmp_path / "b.run", {"13": {"d": 1.0}}, "a")
+    with pytest.raises(HeedError, match=told):
+        read_brought([given.format(tmp_path)], TOPICS, CONDITIONS)
+
+
+def test_a_brought_run_is_measured_beside_the_others(tmp_path: Path, heed: Heed) -> None:
+    qrels = (ROOT / "qrels/neuclir-sample/changed.qrels").read_text().splitlines()
+    perfect: dict[str, dict[str, float]] = {}
+    for line in qrels:
+        qid, _, docid, grade = line.split()
+        perfect.setdefault(qid, {})[docid] = float(grade)
+    for condition in ("original", "changed"):
+        write_run(tmp_path / f"elsewhere.{condition}.run", perfect, "elsewhere")
+    options = ("--retriever", "bm25", "--reranker", "none", "--run", "perfect=elsewhere.{condition}.run")
+    result = heed("pipelines.trec", *options)
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "runs/neuclir-sample/eng"
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    found = {(row["system"], row["condition"], row["measure"]): row["value"] for row in rows}
+    assert found["perfect", "changed", "nDCG@20"] == pytest.approx(1.0)
+    assert found["perfect", "original>changed", "p-MRR"] == 0.0
+    assert (folder / "perfect.changed.run").exists()
+    clash = heed(
+        "pipelines.trec", "--retriever", "bm25", "--reranker", "none", "--run", "bm25.query=elsewhere.original.run"
+    )
+    assert clash.returncode == 1 and "system bm25: named twice" in clash.stderr
