@@ -1,5 +1,6 @@
 """Cross-encoders of sentence-transformers: any classification reranker by local path or hub id."""
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 from pipelines.docstore import Docstore
 from pipelines.documents import Document
 from pipelines.errors import HeedError
+from pipelines.language_models import precision
 from pipelines.made import Recipe
-from pipelines.registry import Model, fingerprint, local_copy, unusable
+from pipelines.registry import Model, fingerprint, local_copy, runs_remote_code, unusable
 from pipelines.rendering import document_text, query_text
 from pipelines.table_text import fit
 from pipelines.topics import Topic
@@ -20,7 +22,11 @@ class CrossEncoderReranker:
     """A sentence-transformers CrossEncoder as a :class:`pipelines.rerank.Reranker`."""
 
     def __init__(self, model: Model, store: Docstore, device: str) -> None:
-        """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used."""
+        """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used.
+
+        Raises :class:`HeedError` for a model with code of its own that the user has not allowed.
+        """
+        runs_remote_code(model)  # asked before anything is fetched
         self.name = model.name
         self.recipe: Recipe = {**fingerprint(model), "documents": store.digest}
         self._model, self._store, self._device = model, store, None if device == "auto" else device
@@ -29,13 +35,14 @@ class CrossEncoderReranker:
     def _encoder(self) -> Any:
         from sentence_transformers import CrossEncoder
 
-        options: dict[str, Any] = {"model_kwargs": {"use_safetensors": True}, "max_length": self._model.max_length}
+        model = self._model
+        weights = {"use_safetensors": True, "dtype": precision(model, self._device or "auto")}
+        options: dict[str, Any] = {"max_length": model.max_length, "trust_remote_code": runs_remote_code(model)}
         try:
-            encoder = CrossEncoder(str(local_copy(self._model)), device=self._device, **options)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise unusable(self._model.source, error) from error
-        if encoder.num_labels != 1:
-            raise HeedError(f"{self._model.source}: gives {encoder.num_labels} labels a pair, expected 1 score")
+            encoder = CrossEncoder(str(local_copy(model)), device=self._device, model_kwargs=weights, **options)
+        except (OSError, ValueError, RuntimeError, ImportError) as error:
+            raise unusable(model.source, error) from error
+        _check_label(model, encoder.num_labels)
         return encoder
 
     def prepare(self) -> None:
@@ -43,9 +50,11 @@ class CrossEncoderReranker:
         _ = self._encoder
 
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """The model's logit for each document.
+        """The model's logit for each document; of a head with several labels the log-odds of the entry's ``label``.
 
-        The logit, not its sigmoid: a saturated sigmoid makes ties that the model did not mean.
+        For two labels these are ``logit[label] − logit[other]``, which orders documents as the
+        softmax does. Neither sigmoid nor softmax: where they saturate they make ties that the model
+        did not mean.
         Where a pair is too long the document is cut, a table between rows, never the query or the
         instruction; raises :class:`HeedError` where these alone leave no room for the document.
         """
@@ -63,7 +72,9 @@ class CrossEncoderReranker:
             activation_fn=_identity,
             processing_kwargs={"text": {"padding": True, "truncation": "only_second"}},
         )
-        return [float(logit) for logit in logits]
+        if self._encoder.num_labels == 1:
+            return [float(logit) for logit in logits]
+        return [_log_odds(list(map(float, row)), self._model.label or 0) for row in logits]
 
     def _room(self, qid: str, query: str) -> int | None:
         """How many tokens of a document fit beside the query; None for a model without a limit."""
@@ -81,6 +92,24 @@ class CrossEncoderReranker:
             return document.text
         tokenizer = self._encoder.tokenizer
         return fit(document.text, room, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
+
+
+def _check_label(model: Model, labels: int) -> None:
+    """Refuse a head of several labels whose entry does not say which one is relevance, and a label it lacks."""
+    if labels > 1 and model.label is None:
+        raise HeedError(
+            f"{model.source}: gives {labels} labels a pair, expected 1 score; say in its entry which label is "
+            f"relevance (0 to {labels - 1}), as label"
+        )
+    if model.label is not None and not 0 <= model.label < labels:
+        raise HeedError(f"{model.source}: gives {labels} labels a pair, the entry asks for label {model.label}")
+
+
+def _log_odds(logits: list[float], label: int) -> float:
+    """``log(p / (1 − p))`` of a label's softmax: its logit less the log of the others' summed exponentials."""
+    others = logits[:label] + logits[label + 1 :]
+    highest = max(others)
+    return logits[label] - highest - math.log(math.fsum(math.exp(other - highest) for other in others))
 
 
 def _identity(logits: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipelines.api_cache import set_cache
 from pipelines.bm25 import Weights
 from pipelines.brought import read_brought
 from pipelines.docstore import Docstore, open_docstore
@@ -94,6 +95,7 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             settings.device,
             settings.threads,
         )
+        set_cache(settings.indexes / "api")
         retrievers = [retriever(name, shelf) for name in settings.retrievers]
         rerankers = [reranker(name, shelf) for name in settings.rerankers]
         systems: list[Retriever | Reranker] = [*retrievers, *rerankers]

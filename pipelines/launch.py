@@ -10,7 +10,7 @@ from pipelines.flow import Collection, Settings, run
 from pipelines.jvm import set_heap
 from pipelines.passages import parse_cut
 from pipelines.progress import Timing, say, set_quiet, timings
-from pipelines.registry import add_models
+from pipelines.registry import add_models, allow_remote_code, set_unknown
 from pipelines.summary import Row, average, table
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
@@ -22,6 +22,10 @@ def begin(options: argparse.Namespace) -> None:
     set_heap(options.heap)
     if options.models:
         add_models(options.models)
+    if options.trust_remote_code:
+        allow_remote_code()
+    templates = {part: getattr(options, f"{part}_template") for part in ("query", "document", "prompt")}
+    set_unknown({"family": options.family, **templates})
 
 
 def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
@@ -38,7 +42,7 @@ def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
     said = relative_times(timings, list(dict.fromkeys(row["system"] for row in rows)))
     if said:
-        print(said)
+        say(said)  # not among the results: it differs from run to run
     say(f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more")
     return rows
 

@@ -32,14 +32,15 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--retriever",
         action="append",
         metavar="NAME",
-        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, or an encoder by path or hub id; "
+        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, or an encoder by name, path or hub id; "
         "repeatable (default: bm25, lsa)",
     )
     systems.add_argument(
         "--reranker",
         action="append",
         metavar="NAME",
-        help="polarity, a CrossEncoder by path or hub id, or none; repeatable (default: polarity)",
+        help="polarity, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, or none; repeatable "
+        "(default: polarity)",
     )
     systems.add_argument(
         "--maxp",
@@ -49,7 +50,13 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         help="rerankers score a document by its best passage of so many words (400/200 if not told)",
     )
     systems.add_argument(
-        "--models", type=Path, metavar="FILE", help="JSON with templates, pooling and lengths of further models"
+        "--models", type=Path, metavar="FILE", help="JSON with family, templates and lengths of further models"
+    )
+    systems.add_argument("--family", metavar="NAME", help="family of models without an entry, such as causal")
+    for part in ("query", "document", "prompt"):
+        systems.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of models without an entry")
+    systems.add_argument(
+        "--trust-remote-code", action="store_true", help="run code that comes with a model, at its pinned revision"
     )
     systems.add_argument(
         "--run",

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from pipelines.documents import Document, Line
 from pipelines.errors import HeedError
 from pipelines.files import digest_json
 from pipelines.made import Recipe
-from pipelines.rerank import Reranker
+from pipelines.rerank import Announcing, Reranker
 from pipelines.topics import Topic
 
 VERSION = 1  # raise when documents are cut in another way
@@ -97,9 +97,22 @@ class MaxP:
         """Prepare the reranker of passages."""
         self._inner.prepare()
 
+    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
+        """Let the reranker of passages tell what they will cost."""
+        if isinstance(self._inner, Announcing):
+            self._inner.begin(topics, condition, {qid: self._all(docids) for qid, docids in pooled.items()})
+
+    def finish(self) -> None:
+        """Let it tell what it had to mend."""
+        if isinstance(self._inner, Announcing):
+            self._inner.finish()
+
+    def _all(self, docids: Sequence[str]) -> list[str]:
+        return [passage for docid in docids for passage in self._passages[docid]]
+
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
         """The best passage's score for each document."""
-        wanted = [passage for docid in docids for passage in self._passages[docid]]
+        wanted = self._all(docids)
         scores = dict(zip(wanted, self._inner.score(topic, condition, wanted), strict=True))
         return [max(scores[passage] for passage in self._passages[docid]) for docid in docids]
 

@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 from pipelines.errors import HeedError
 from pipelines.files import digest
 from pipelines.made import Recipe
+from pipelines.model_code import refuse_code_elsewhere
 from pipelines.progress import say
 
 DATA = Path(__file__).with_name("registry.json")
-FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model"]  # never pickled weights or code
+FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]  # never pickled weights
+CODE = "*.py"  # fetched only where the user lets it run
 POOLINGS = ("mean", "cls", "lasttoken", "max")
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
 # what decides no score: facts for people
-TOLD = ("status", "licence", "gated", "needs", "note", "names", "presets")
+TOLD = ("status", "pickled", "licence", "gated", "price", "needs", "note", "names", "presets")
 _extra: dict[str, "Model"] = {}
 _unknown: dict[str, Any] = {}
 _remote_code = False
@@ -34,10 +36,13 @@ class Model(NamedTuple):
     ``family`` is a key of ``retrievers.ENCODERS`` or ``rerankers.FAMILIES``; empty for a plain
     sentence-transformers bi-encoder or CrossEncoder. ``query`` and ``document`` are templates with
     ``{query}``, ``{instruction}``, ``{title}`` and ``{text}``; ``prompt`` is the one of models that
-    read both at once, with ``{query}`` and ``{document}`` for the filled templates; ``task`` stands
-    where a condition has no instruction. Lengths are in
-    tokens. ``tokens`` are the vocabulary entries for no and yes, ``label`` the column of a
-    classification head. ``source`` is a hub id or a local path, ``base`` the model of an adapter.
+    read both at once, with ``{query}`` and ``{document}`` for the filled templates. Where a condition
+    has no instruction, ``bare`` is the query's template, else ``task`` stands in for the instruction.
+    ``pool_prefix``: what stands before the text in its template is pooled with it; ``bidirectional``:
+    a decoder's tokens see those after them. Lengths are in tokens. ``tokens`` are the vocabulary
+    entries for no and yes, ``label`` the column of a classification head. ``source`` is a hub id or a
+    local path, ``base`` the model of an adapter; ``pickled``: that revision has no safetensors weights.
+    ``price`` is in US dollars for a million tokens, asked and answered; ``needs`` are pip packages.
     ``presets`` are changes of these fields by name, ``variant`` the one that was made; ``names`` is
     what papers call it.
     """
@@ -51,8 +56,11 @@ class Model(NamedTuple):
     query: str | None = None
     document: str | None = None
     prompt: str | None = None
+    bare: str | None = None
     task: str | None = None
     pooling: str | None = None
+    pool_prefix: bool = True
+    bidirectional: bool = False
     normalize: bool | None = None
     similarity: str | None = None
     max_length: int | None = None
@@ -64,8 +72,10 @@ class Model(NamedTuple):
     label: int | None = None
     dtype: str | None = None
     remote_code: bool = False
+    pickled: bool = False
     licence: str | None = None
     gated: bool = False
+    price: tuple[float, float] | None = None
     needs: tuple[str, ...] = ()
     note: str = ""
     names: Mapping[str, str] = MappingProxyType({})
@@ -94,8 +104,19 @@ def model(source: str) -> Model:
     What has no entry gets the settings of :func:`set_unknown`, else none.
     """
     name, _, preset = source.partition("@")
-    entry = _extra.get(name) or _shipped().get(name) or _made(name, {"source": name, **_unknown})
+    entry = _extra.get(name) or _shipped().get(name) or _trained(name) or _made(name, {"source": name, **_unknown})
     return entry.preset(preset or AUTHOR)
+
+
+def _trained(folder: str) -> Model | None:
+    """The entry that ``python -m pipelines.train`` left in its folder."""
+    path = Path(folder) / "training.json"
+    if not path.is_file():
+        return None
+    try:
+        return _made(str(path), {"source": folder, **json.loads(path.read_text(encoding="utf-8"))["model"]})
+    except (ValueError, KeyError, TypeError) as error:
+        raise HeedError(f"{path}: not a note of python -m pipelines.train ({error!r}); train again") from error
 
 
 def entries() -> dict[str, Model]:
@@ -156,29 +177,47 @@ def _made(place: str, entry: dict[str, Any]) -> Model:
     for field, allowed in (("pooling", POOLINGS), ("status", STATUSES), ("padding", ("left", "right"))):
         if entry.get(field) is not None and entry[field] not in allowed:
             raise HeedError(f"{place}: {field} {entry[field]!r}, expected one of {allowed}")
-    lists = {field: tuple(entry[field]) for field in ("tokens", "needs") if entry.get(field) is not None}
+    lists = {field: tuple(entry[field]) for field in ("tokens", "price", "needs") if entry.get(field) is not None}
     return Model(**{**entry, **lists})
 
 
 def local_copy(model: Model) -> Path:
     """The folder of the model's files: the local path, or the hub's files fetched at most once.
 
-    Only configuration, tokenizer and safetensors files are fetched. Raises :class:`HeedError` that
-    says what to do when there is no such folder, or the hub is out of reach.
+    Only configuration, tokenizer and safetensors files are fetched, and code where it may run. Raises
+    :class:`HeedError` that says what to do when there is no such folder, the hub is out of reach or
+    access must be granted first.
     """
-    if Path(model.source).is_dir():
-        return Path(model.source)
+    code = runs_remote_code(model)
+    folder = (
+        Path(model.source) if Path(model.source).is_dir() else _from_hub(model, [*FETCHED, CODE] if code else FETCHED)
+    )
+    if code:
+        refuse_code_elsewhere(folder)
+    return folder
+
+
+def _from_hub(model: Model, patterns: list[str]) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(model.source, revision=model.revision, local_files_only=True))
+        folder = Path(snapshot_download(model.source, revision=model.revision, local_files_only=True))
+        if CODE not in patterns or any(folder.rglob(CODE)):  # it may have been fetched before without its code
+            return folder
     except LocalEntryNotFoundError:
+        if model.pickled:
+            raise HeedError(
+                f"{model.source}: its weights on the hub are pickled, and a pickle can run code; load them once with "
+                "transformers where that does no harm, save_pretrained(DIR), and give DIR"
+            ) from None
         say(f"{model.source}: fetching it from the hub")
     try:
         with quiet_hub():
-            return Path(snapshot_download(model.source, revision=model.revision, allow_patterns=FETCHED))
+            return Path(snapshot_download(model.source, revision=model.revision, allow_patterns=patterns))
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
+        if model.gated and not model.base:  # an adapter's gate is its base's
+            raise _gate(model.source, error) from error
         raise unusable(model.source, error) from error
 
 
@@ -227,4 +266,12 @@ def unusable(source: str, error: Exception) -> HeedError:
     return HeedError(
         f"{source}: cannot be loaded as a model ({reason}); give the path of a local copy with safetensors weights, "
         f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
+    )
+
+
+def _gate(source: str, error: Exception) -> HeedError:
+    """The error for a model whose owner grants access to persons."""
+    return HeedError(
+        f"{unusable(source, error)}; access to it must be granted first: ask for it with your account at "
+        f"https://huggingface.co/{source}, then log in with 'hf auth login' or set HF_TOKEN"
     )

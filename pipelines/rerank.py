@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pipelines.errors import HeedError, fail
 from pipelines.files import digest_json
@@ -32,6 +32,17 @@ class Reranker(Protocol):
         """One finite score for each of ``docids``, in their order."""
 
 
+@runtime_checkable
+class Announcing(Protocol):
+    """A reranker that tells what its work will cost, and afterwards what it had to mend."""
+
+    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
+        """Called before the first of ``topics`` is scored."""
+
+    def finish(self) -> None:
+        """Called after the last."""
+
+
 def rerank(
     reranker: Reranker, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]], journal: Path
 ) -> Run:
@@ -45,6 +56,8 @@ def rerank(
     if run:
         say(f"{reranker.name}.{condition}: {len(run)} of {len(topics)} topics are done already")
     todo = [topic for topic in topics if topic.qid not in run]
+    if isinstance(reranker, Announcing):
+        reranker.begin(todo, condition, pooled)
     journal.parent.mkdir(parents=True, exist_ok=True)
     with journal.open("a" if run else "w", encoding="utf-8") as stream:
         if not run:
@@ -56,6 +69,8 @@ def rerank(
             run[topic.qid] = dict(zip(docids, scores, strict=True))
             stream.write(json.dumps({"qid": topic.qid, "scores": run[topic.qid]}) + "\n")
             stream.flush()
+    if isinstance(reranker, Announcing):
+        reranker.finish()
     return {topic.qid: run[topic.qid] for topic in topics if run[topic.qid]}
 
 

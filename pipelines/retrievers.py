@@ -1,11 +1,12 @@
 """First-stage systems by name: ``bm25``, with feedback or over a table's fields, ``lsa``, or an encoder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from pipelines import bm25
+from pipelines.api_encoder import ApiEncoder
 from pipelines.bm25 import Searcher, Weights
 from pipelines.dense import DenseIndex, open_index
 from pipelines.docstore import Docstore
@@ -17,12 +18,19 @@ from pipelines.languages import Language
 from pipelines.lsa import SETTINGS as LSA_SETTINGS
 from pipelines.lsa import build_lsa
 from pipelines.made import Recipe
-from pipelines.registry import named
+from pipelines.peft_encoder import PeftEncoder
+from pipelines.registry import Model, named
 from pipelines.topics import Topic
 from pipelines.trec_files import Run
 from pipelines.vectors import Encoder, embed
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
+ENCODERS: dict[str, Callable[[Model, str], Encoder]] = {
+    "": SentenceEncoder,
+    "bi-encoder": SentenceEncoder,
+    "peft": PeftEncoder,
+    "api-embedding": ApiEncoder,
+}
 BUILT_IN = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK), "lsa")
 
 
@@ -61,7 +69,15 @@ def retriever(name: str, shelf: Shelf) -> Retriever:
     """The system called ``name``; :class:`pipelines.errors.HeedError` if there is none."""
     if name in BUILT_IN and name != "lsa":
         return Bm25(name, shelf)
-    return Dense(None if name == "lsa" else SentenceEncoder(named(name, BUILT_IN), shelf.device), shelf)
+    return Dense(None if name == "lsa" else encoder(name, shelf.device), shelf)
+
+
+def encoder(name: str, device: str) -> Encoder:
+    """The bi-encoder called ``name``; :class:`HeedError` if there is none, or if it is a reranker."""
+    model = named(name, BUILT_IN)
+    if model.family not in ENCODERS:
+        raise HeedError(f"{name}: of family {model.family}, no bi-encoder; use it as --reranker")
+    return ENCODERS[model.family](model, device)
 
 
 class Bm25:
@@ -111,7 +127,7 @@ class Bm25:
 class Dense:
     """An encoder's vectors behind FAISS."""
 
-    def __init__(self, encoder: SentenceEncoder | None, shelf: Shelf) -> None:
+    def __init__(self, encoder: Encoder | None, shelf: Shelf) -> None:
         """Search with ``encoder``, or with LSA if it is None."""
         self._loaded, self._shelf = encoder, shelf
         self.name = encoder.name if encoder else "lsa"

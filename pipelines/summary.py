@@ -7,6 +7,7 @@ from pipelines.judged import PerTopic
 
 ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
+FAMILIES = ("nDCG", "AP", "R", "p-MRR")  # the order of columns; others follow as they come
 GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
 
 
@@ -74,14 +75,19 @@ class Grid(NamedTuple):
 
 
 def layout(rows: Sequence[Row]) -> Grid:
-    """Lay out ``rows``, systems and measures as they come; rows over other numbers of topics stay apart."""
-    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    """Lay out ``rows``, systems as they come, measures by family; rows over other numbers of topics stay apart."""
+    measures = sorted(dict.fromkeys(row["measure"] for row in rows), key=_family)
     cells: dict[tuple[str, str, int], dict[str, int]] = {}
     for at, row in enumerate(rows):
         cells.setdefault((row["system"], row["condition"], row["n"]), {})[row["measure"]] = at
     order = {system: place for place, system in enumerate(dict.fromkeys(row["system"] for row in rows))}
     ordered = sorted(cells.items(), key=lambda cell: order[cell[0][0]])
     return Grid(measures, [Line(s, c, [found.get(name) for name in measures], n) for (s, c, n), found in ordered])
+
+
+def _family(measure: str) -> int:
+    name = measure.partition("@")[0]
+    return FAMILIES.index(name) if name in FAMILIES else len(FAMILIES)
 
 
 def strings(rows: Sequence[Row]) -> list[list[str]]:

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pipelines.docstore import Docstore
 from pipelines.documents import Document
@@ -39,6 +39,14 @@ class Encoder(Protocol):
 
     def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
         """Vectors of ``(query, instruction)`` pairs, shape ``(len(topics), d)``; the instruction may be empty."""
+
+
+@runtime_checkable
+class Announcing(Protocol):
+    """An encoder that tells what a collection will cost before the first document is sent."""
+
+    def begin(self, store: Docstore) -> None:
+        """Called before the first document of ``store`` is encoded."""
 
 
 class Vectors:
@@ -83,6 +91,8 @@ def embed(folder: Path, store: Docstore, encoder: Encoder) -> Vectors:
     if difference(folder / PLAN, recipe, lambda _: True) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         write_json(folder / PLAN, {"recipe": recipe})
+    if isinstance(encoder, Announcing):
+        encoder.begin(store)
     _write_shards(folder, store, encoder)
     write_json(folder / NOTE, {"recipe": recipe, "files": sizes(folder)})
     return Vectors(folder)

@@ -91,7 +91,7 @@ def test_the_rows_of_kinds_are_the_means_over_their_topics(sample: Done) -> None
 
 
 def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample: Done) -> None:
-    title, header, *lines, times = sample.stdout.splitlines()
+    title, header, *lines = sample.stdout.splitlines()
     assert title == "tables-sample eng: 32 topics, values ×100"
     assert header.split() == ["system", "condition", "nDCG@10", "AP", "R@100", "R@1000", "p-MRR", "IRS", "NFR", "n"]
     printed = [line.split() for line in lines]
@@ -101,11 +101,10 @@ def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample
     [query] = [cells for cells in printed if cells[:2] == ["bm25", "query"]]
     assert query[2] == f"{100 * sample.values('nDCG@10')['bm25', 'query']:.1f}" and query[-1] == "8"
     assert sample.stderr.splitlines()[0] == "this is the embedded sample, invented tables for a first try"
-    assert times.startswith("wall time:")
 
 
 def test_wall_times_are_told_beside_the_first_retriever_and_only_for_runs_made_now(sample: Done) -> None:
-    [line] = [line for line in sample.stdout.splitlines() if line.startswith("wall time")]
+    [line] = [line for line in sample.stderr.splitlines() if line.startswith("wall time")]
     number = r"\d+\.\d"
     one = rf"bm25 1\.0× \({number} s\), lsa {number}× \({number} s\), polarity {number}× \({number} s\)"
     assert re.fullmatch(f"wall time: {one}", line)

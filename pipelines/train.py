@@ -1,0 +1,120 @@
+"""Train a reranker that follows instructions, with FollowIR's recipe: a LoRA adapter of a causal language model.
+
+DATA has one JSON object a line: query, instruction, document, label (true or false).
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.errors import HeedError
+from pipelines.learner import Settings
+from pipelines.options import run_command, talk_options
+
+if TYPE_CHECKING:
+    from pipelines.registry import Model
+
+BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
+LIKE = "jhu-clsp/FollowIR-7B"
+SEEDS = 2**32
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of ``python -m pipelines.train``."""
+    made = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__)
+    made.add_argument("data", type=Path, metavar="DATA.jsonl", help="query, instruction, document, label a line; .gz")
+    made.add_argument(
+        "--base", required=True, metavar="NAME", help=f"causal model by path or hub id; FollowIR's: {BASE}"
+    )
+    made.add_argument("--out", required=True, type=Path, metavar="DIR", help="the adapter, a folder of its own")
+    prompt = made.add_argument_group("prompt")
+    prompt.add_argument(
+        "--like", default=LIKE, metavar="NAME", help=f"prompt and tokens of this model (default {LIKE})"
+    )
+    prompt.add_argument("--prompt-template", metavar="TEXT", help="another prompt, with {query} and {document}")
+    prompt.add_argument("--tokens", nargs=2, metavar=("NO", "YES"), help="other vocabulary entries for the two answers")
+    recipe = made.add_argument_group("recipe (defaults: FollowIR's)")
+    usual = Settings()
+    for name, default, does in (
+        ("epochs", usual.epochs, "times that each example is seen"),
+        ("batch", usual.batch, "examples a step"),
+        ("max-length", usual.max_length, "tokens a prompt; of a longer one the document is cut"),
+        ("rank", usual.rank, "LoRA's r"),
+        ("alpha", usual.alpha, "LoRA's α"),
+    ):
+        recipe.add_argument(
+            f"--{name}", type=_positive, default=default, metavar="N", help=f"{does} (default {default})"
+        )
+    recipe.add_argument(
+        "--lr", type=_rate, default=usual.lr, metavar="RATE", help=f"highest learning rate (default {usual.lr})"
+    )
+    recipe.add_argument(
+        "--seed", type=_seed, default=usual.seed, metavar="N", help=f"of first weights and order (default {usual.seed})"
+    )
+    recipe.add_argument("--steps", type=_positive, metavar="N", help="stop after so many steps, as for a trial")
+    machine = made.add_argument_group("machine")
+    machine.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto")
+    machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
+    machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's own repository")
+    talk_options(machine)
+    return made
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"found {text}, expected at least 1")
+    return value
+
+
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"found {text}, expected a number between 0 and 1")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < SEEDS:
+        raise argparse.ArgumentTypeError(f"found {text}, expected 0 to {SEEDS - 1}")
+    return value
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives back the exit status."""
+    return run_command(parser(), _run, argv)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from pipelines.progress import set_quiet
+    from pipelines.registry import add_models, allow_remote_code, named
+    from pipelines.training import train
+
+    set_quiet(options.quiet)
+    if options.models:
+        add_models(options.models)
+    if options.trust_remote_code:
+        allow_remote_code()
+    settings = Settings(**{name: getattr(options, name) for name in Settings._fields})
+    train(options.data, named(options.base, [BASE]), _frame(options), settings, options.out)
+
+
+def _frame(options: argparse.Namespace) -> "Model":
+    """The model whose templates, prompt and tokens are used, with those that were given in their place."""
+    from pipelines.models import entry
+
+    like = entry(options.like)
+    if like.family != "causal":
+        raise HeedError(
+            f"--like {options.like}: its family is {like.family or 'bi-encoder'}, expected causal; see "
+            "python -m pipelines.models --family causal"
+        )
+    tokens = tuple(options.tokens) if options.tokens else like.tokens
+    return like._replace(prompt=options.prompt_template or like.prompt, tokens=tokens)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

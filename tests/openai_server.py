@@ -1,0 +1,114 @@
+"""A real HTTP server on this machine that speaks OpenAI's protocol, and misbehaves when told to."""
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+DIMENSION = 8
+
+
+class Reply(NamedTuple):
+    """What the server says instead of a proper answer."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+    silent: bool = False  # no answer until the client has gone
+
+
+class Server:
+    """``requests`` holds (path, headers, body) of all that came, ``answered`` the bodies that were answered well."""
+
+    def __init__(self) -> None:
+        self.script: list[Reply] = []
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+        self.answered: list[str] = []
+        self.rank: Callable[[dict[int, str]], str | None] = by_weight
+        self.seen: Callable[[], None] = lambda: None
+        self.silent_from = -1  # the number of requests after which none is answered
+        self.gone = threading.Event()
+        self.lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def calls(self) -> int:
+        return len(self.requests)
+
+    @contextmanager
+    def running(self) -> Iterator["Server"]:
+        thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.gone.set()
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                text = self.rfile.read(int(self.headers["Content-Length"]))
+                with server.lock:
+                    server.seen()
+                    body = json.loads(text)
+                    server.requests.append((self.path, dict(self.headers), body))
+                    late = 0 <= server.silent_from < len(server.requests)
+                    reply = Reply(silent=True) if late else server.script.pop(0) if server.script else None
+                if reply is None:
+                    reply = Reply(body=json.dumps(server._answer(self.path, body)).encode())
+                    with server.lock:
+                        server.answered.append(json.dumps(body, sort_keys=True))
+                if reply.silent:
+                    server.gone.wait(20)
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                for name, value in reply.headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(reply.body)))
+                self.end_headers()
+                self.wfile.write(reply.body)
+
+        return Handler
+
+    def _answer(self, path: str, body: dict[str, Any]) -> Any:
+        if path.endswith("/embeddings"):
+            rows = [{"index": at, "embedding": vector(text)} for at, text in enumerate(body["input"])]
+            return {"data": rows[::-1]}  # the order of rows is not promised
+        said = self.rank(passages(body["messages"]))
+        return {"choices": [{"message": {"role": "assistant", "content": said}}]}
+
+
+def passages(messages: list[dict[str, str]]) -> dict[int, str]:
+    """The passages that a model was shown, by identifier, in either form of prompt."""
+    asked = "\n".join(message["content"] for message in messages if message["role"] == "user")
+    return {int(number): text for number, text in re.findall(r"^\[(\d+)\] (.*)$", asked, re.MULTILINE)}
+
+
+def by_weight(shown: dict[int, str]) -> str:
+    """The ranking of a model that looks for ``weight 12`` in each passage."""
+    weight = {
+        number: int(found[1]) if (found := re.search(r"weight (\d+)", text)) else 0 for number, text in shown.items()
+    }
+    return " > ".join(f"[{number}]" for number in sorted(weight, key=lambda number: -weight[number]))
+
+
+def vector(text: str) -> list[float]:
+    """Numbers that only this text has."""
+    return [(byte - 128) / 128 for byte in hashlib.sha256(text.encode()).digest()[:DIMENSION]]

@@ -1,0 +1,334 @@
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
+
+from pipelines import registry
+from pipelines.documents import Document
+from pipelines.encoders import SentenceEncoder
+from pipelines.errors import HeedError
+from pipelines.registry import Model
+
+LIMIT = 40
+QUERIES = [("true", "only documents that name a river"), ("a much longer text with numbers 12", ""), ("x", "yes")]
+TEXTS = ["no", "Relevant: document with numbers", "an instruction: only documents that name a river " * 8, "a"]
+DOCUMENTS = [Document(str(at), "", text) for at, text in enumerate(TEXTS)]
+GRIT = {"query": "<|user|>\n{instruction}\n<|embed|>\n{query}", "document": "<|embed|>\n{title} {text}"}
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real Mistral without a head, as E5-Mistral is; its tokenizer puts ``<s>`` first and nothing last."""
+    from transformers import MistralConfig, MistralModel
+
+    tokenizer = llama_tokenizer()
+    torch.manual_seed(0)
+    network = MistralModel(MistralConfig(vocab_size=len(tokenizer), **SIZES))
+    return save(tmp_path_factory.mktemp("models") / "tiny-mistral", network, tokenizer)
+
+
+@pytest.fixture(scope="module")
+def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real T5 encoder, as INSTRUCTOR is; its tokenizer puts ``</s>`` last."""
+    from transformers import T5Config, T5EncoderModel
+
+    tokenizer = t5_tokenizer()
+    torch.manual_seed(0)
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "initializer_factor": 3.0}
+    network = T5EncoderModel(T5Config(vocab_size=len(tokenizer), **sizes))
+    return save(tmp_path_factory.mktemp("models") / "tiny-t5", network, tokenizer)
+
+
+@cache
+def network_of(folder: Path, bidirectional: bool) -> Any:
+    from transformers import AutoModel, T5EncoderModel
+
+    kind = T5EncoderModel if "t5" in folder.name else AutoModel
+    network = kind.from_pretrained(folder, dtype=torch.float32).eval()
+    if bidirectional:
+        network.config.is_causal = False
+    return network
+
+
+def hidden(folder: Path, ids: list[int], bidirectional: bool = False) -> torch.Tensor:
+    """The last layer of plain transformers for one text, so without padding; shape ``(len(ids), 32)``."""
+    with torch.no_grad():
+        return network_of(folder, bidirectional)(input_ids=torch.tensor([ids])).last_hidden_state[0]
+
+
+@cache
+def tokenizer_of(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def ids_of(folder: Path, text: str, **cut: Any) -> list[int]:
+    ids: list[int] = tokenizer_of(folder)(text, **cut)["input_ids"]
+    return ids
+
+
+def unit(rows: list[torch.Tensor]) -> np.ndarray:
+    return torch.nn.functional.normalize(torch.stack(rows), dim=1).numpy()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_appended_end_is_what_is_pooled_also_where_a_text_is_cut(decoder: Path, side: str) -> None:
+    entry = Model(
+        str(decoder), query="Instruct: {instruction}\nQuery: {query}", document="{text}", pooling="lasttoken",
+        similarity="cos", append_eos=True, padding=side, max_length=LIMIT,
+    )  # fmt: skip
+    encoder = SentenceEncoder(entry, "cpu")
+    cut = [ids_of(decoder, text)[: LIMIT - 1] for text in TEXTS]
+    assert len(ids_of(decoder, TEXTS[2])) > LIMIT and len(cut[0]) < 10  # one is cut, and lengths are mixed
+    expected = unit([hidden(decoder, [*ids, 2])[-1] for ids in cut])
+    np.testing.assert_allclose(encoder.documents(DOCUMENTS), expected, atol=1e-5)
+    asked = [f"Instruct: {instruction}\nQuery: {query}" for query, instruction in QUERIES]
+    expected = unit([hidden(decoder, [*ids_of(decoder, text)[: LIMIT - 1], 2])[-1] for text in asked])
+    np.testing.assert_allclose(encoder.queries(QUERIES), expected, atol=1e-5)
+
+
+def test_an_end_that_the_tokenizer_appends_itself_is_not_doubled(t5: Path) -> None:
+    encoder = SentenceEncoder(Model(str(t5), pooling="lasttoken", append_eos=True, max_length=LIMIT), "cpu")
+    cut = [ids_of(t5, text, truncation=True, max_length=LIMIT) for text in TEXTS]
+    assert [ids.count(1) for ids in cut] == [1, 1, 1, 1]
+    expected = torch.stack([hidden(t5, ids)[-1] for ids in cut]).numpy()
+    np.testing.assert_allclose(encoder.documents(DOCUMENTS), expected, atol=1e-5)
+
+
+def test_a_text_without_its_end_is_refused(decoder: Path, tiny_encoder: Path) -> None:
+    encoder = SentenceEncoder(Model(str(decoder), pooling="lasttoken", append_eos=True), "cpu")
+    encoder.queries([("a", "")])
+    backend = encoder._encoder.tokenizer.backend_tokenizer
+    backend.post_processor = llama_tokenizer().backend_tokenizer.post_processor  # a library that appends no end
+    with pytest.raises(HeedError, match="tiny-mistral: a text's last token is .*, expected the end-of-text token 2"):
+        encoder.queries([("a", "")])
+    with pytest.raises(HeedError, match="append_eos is set, but its tokenizer has no end-of-text token"):
+        SentenceEncoder(Model(str(tiny_encoder), pooling="mean", append_eos=True), "cpu").queries([("a", "")])
+
+
+@pytest.mark.parametrize("pooling", ["mean", "lasttoken", "max", "cls"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_pooling_sees_no_padding_on_either_side(tmp_path: Path, pooling: str, side: str) -> None:
+    from transformers import Qwen3Config, Qwen3Model
+
+    tokenizer = qwen_tokenizer()
+    torch.manual_seed(0)
+    folder = save(tmp_path / "tiny-qwen", Qwen3Model(Qwen3Config(vocab_size=len(tokenizer), **SIZES)), tokenizer)
+    encoder = SentenceEncoder(Model(str(folder), pooling=pooling, padding=side, max_length=LIMIT), "cpu")
+    states = [hidden(folder, ids_of(folder, text)[:LIMIT]) for text in TEXTS]
+    pooled = {
+        "mean": [one.mean(dim=0) for one in states],
+        "lasttoken": [one[-1] for one in states],
+        "max": [one.max(dim=0).values for one in states],
+        "cls": [one[0] for one in states],
+    }
+    np.testing.assert_allclose(encoder.documents(DOCUMENTS), torch.stack(pooled[pooling]).numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "normalize", "unit_length"),
+    [("cos", None, True), ("cos", False, True), ("dot", None, False), ("dot", True, True), (None, True, True),
+     (None, None, False), (None, False, False)],
+)  # fmt: skip
+def test_vectors_are_of_length_1_only_where_the_entry_says_so(
+    tiny_encoder: Path, similarity: str | None, normalize: bool | None, unit_length: bool
+) -> None:
+    entry = Model(str(tiny_encoder), pooling="mean", similarity=similarity, normalize=normalize)
+    rows = [hidden(tiny_encoder, ids_of(tiny_encoder, text)).mean(dim=0) for text in ("a", "b c")]
+    expected = unit(rows) if unit_length else torch.stack(rows).numpy()
+    np.testing.assert_allclose(SentenceEncoder(entry, "cpu").queries([("a", ""), ("b", "c")]), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("saved", "with_module", "entry", "unit_length"),
+    [
+        ("cosine", False, {}, True),
+        ("dot", False, {}, False),
+        ("dot", True, {}, True),
+        ("dot", True, {"normalize": False}, False),
+        ("dot", False, {"normalize": True}, True),
+        ("cosine", True, {"similarity": "dot", "normalize": False}, False),
+        ("dot", False, {"similarity": "cos"}, True),
+    ],
+)
+def test_the_entry_goes_before_the_models_own_files(
+    tiny_encoder: Path, tmp_path: Path, saved: str, with_module: bool, entry: dict[str, Any], unit_length: bool
+) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    parts = [Transformer(str(tiny_encoder)), Pooling(32, "cls"), *([Normalize()] if with_module else [])]
+    SentenceTransformer(modules=parts, device="cpu", similarity_fn_name=saved).save(str(tmp_path / "own"))
+    row = hidden(tiny_encoder, ids_of(tiny_encoder, "a b"))[0]
+    expected = unit([row]) if unit_length else row[None].numpy()
+    ours = SentenceEncoder(Model(str(tmp_path / "own"), **entry), "cpu").queries([("a", "b")])
+    np.testing.assert_allclose(ours, expected, atol=1e-5)
+
+
+def test_a_prefix_that_is_not_pooled_is_read_all_the_same(decoder: Path) -> None:
+    entry = Model(str(decoder), **GRIT, pooling="mean", pool_prefix=False, bidirectional=True, max_length=80)
+    encoder = SentenceEncoder(entry, "cpu")
+    asked = [("true", "name a river"), ("a much longer text", "only no"), ("true", "with numbers 12")]
+    expected = []
+    for query, instruction in asked:
+        prefix = f"<|user|>\n{instruction}\n<|embed|>\n"
+        states = hidden(decoder, ids_of(decoder, prefix + query), bidirectional=True)
+        expected.append(states[len(ids_of(decoder, prefix)) :].mean(dim=0))
+    ours = encoder.queries(asked)
+    np.testing.assert_allclose(ours, torch.stack(expected).numpy(), atol=1e-5)
+    assert np.abs(ours[0] - ours[2]).max() > 1e-2  # the same query behind another instruction
+    short = [document for document in DOCUMENTS if document.docid != "2"]
+    rows = [hidden(decoder, ids_of(decoder, f"<|embed|>\n{one.text}"), bidirectional=True) for one in short]
+    start = len(ids_of(decoder, "<|embed|>\n"))
+    expected = [row[start:].mean(dim=0) for row in rows]
+    np.testing.assert_allclose(encoder.documents(short), torch.stack(expected).numpy(), atol=1e-5)
+
+
+def test_a_bidirectional_decoders_first_token_sees_the_last(decoder: Path) -> None:
+    for bidirectional in (True, False):
+        entry = Model(str(decoder), query="{query}", pooling="cls", bidirectional=bidirectional)
+        first, second = SentenceEncoder(entry, "cpu").queries([("a b", ""), ("a c", "")])
+        assert np.allclose(first, second, atol=1e-6) is not bidirectional
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_end_after_the_text_is_pooled_with_it(t5: Path, side: str) -> None:
+    entry = Model(str(t5), query="{instruction} {query}", pooling="mean", pool_prefix=False, padding=side)
+    expected = []
+    for query, instruction in QUERIES:
+        states = hidden(t5, ids_of(t5, f"{instruction} {query}".strip()))
+        prefix = len(ids_of(t5, f"{instruction} ")) - 1 if instruction else 0  # less its </s>
+        expected.append(states[prefix:].mean(dim=0))
+    ours = SentenceEncoder(entry, "cpu").queries(QUERIES)
+    np.testing.assert_allclose(ours, torch.stack(expected).numpy(), atol=1e-5)
+
+
+def test_an_instruction_that_leaves_no_room_for_the_query_is_refused(decoder: Path) -> None:
+    entry = Model(str(decoder), **GRIT, pooling="mean", pool_prefix=False, max_length=16)
+    with pytest.raises(
+        HeedError, match="tiny-mistral: an instruction of .* tokens leaves no room for its query in .* 16"
+    ):
+        SentenceEncoder(entry, "cpu").queries([("true", "name a river " * 5)])
+
+
+def test_queries_and_documents_have_lengths_of_their_own(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = Model(str(decoder), document="{text}", pooling="mean", query_length=6, document_length=30, max_length=50)
+    encoder = SentenceEncoder(entry, "cpu")
+    asked = [("an instruction", "only documents that name a river"), ("a", "")]
+    texts = [" ".join(one).strip() for one in asked]
+    expected = [hidden(decoder, ids_of(decoder, text)[:6]).mean(dim=0) for text in texts]
+    np.testing.assert_allclose(encoder.queries(asked), torch.stack(expected).numpy(), atol=1e-5)
+    assert "tiny-mistral: 1 of 2 queries are longer than 6 tokens: their end is cut" in capsys.readouterr().err
+    expected = [hidden(decoder, ids_of(decoder, text)[:30]).mean(dim=0) for text in TEXTS]
+    np.testing.assert_allclose(encoder.documents(DOCUMENTS), torch.stack(expected).numpy(), atol=1e-5)
+    assert not capsys.readouterr().err  # documents are cut without a word
+
+
+def test_a_table_is_cut_between_rows_and_keeps_the_end(decoder: Path) -> None:
+    rows = ["cap", "| a | b |", *["| river | yes |"] * 20]
+    entry = Model(str(decoder), document="passage: {text}", pooling="lasttoken", append_eos=True, max_length=LIMIT)
+    table = Document("t", "", "\n".join(rows), caption="cap")
+    fitting = [
+        ids
+        for count in range(1, len(rows))
+        if len(ids := [*ids_of(decoder, "passage: " + "\n".join(rows[:count])), 2]) <= LIMIT
+    ]
+    assert 2 < len(fitting) < len(rows) - 2
+    expected = hidden(decoder, fitting[-1])[-1:].numpy()
+    np.testing.assert_allclose(SentenceEncoder(entry, "cpu").documents([table]), expected, atol=1e-5)
+
+
+def test_half_precision_weights_are_widened_on_a_cpu(tiny_encoder: Path, tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    half = AutoModel.from_pretrained(tiny_encoder).to(torch.bfloat16)
+    folder = save(tmp_path / "half", half, AutoTokenizer.from_pretrained(tiny_encoder))
+    entry = Model(str(folder), pooling="mean", dtype="bfloat16")
+    expected = hidden(folder, ids_of(folder, "a b")).mean(dim=0)[None].numpy()
+    encoder = SentenceEncoder(entry, "cpu")
+    np.testing.assert_allclose(encoder.queries([("a", "b")]), expected, atol=1e-5)
+    assert encoder.recipe["dtype"] == "float32"
+
+
+def test_code_of_the_repository_runs_only_where_it_is_allowed(
+    tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "own-code"
+    shutil.copytree(tiny_encoder, folder)
+    (folder / "modeling_own.py").write_text(
+        "from transformers import BertModel\n"
+        "class OwnModel(BertModel):\n"
+        "    def forward(self, *args, **kwargs):\n"
+        "        found = super().forward(*args, **kwargs)\n"
+        "        found.last_hidden_state = -found.last_hidden_state\n"
+        "        return found\n"
+    )
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "modeling_own.OwnModel"}}))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    plain = hidden(tiny_encoder, ids_of(tiny_encoder, "a")).mean(dim=0)[None].numpy()
+    own = Model(str(folder), pooling="mean")
+    np.testing.assert_allclose(SentenceEncoder(own, "cpu").queries([("a", "")]), plain, atol=1e-5)  # not run
+    own = own._replace(remote_code=True)
+    with pytest.raises(HeedError, match="runs code of its own repository; .* --trust-remote-code"):
+        SentenceEncoder(own, "cpu")
+    monkeypatch.setattr(registry, "_remote_code", True)
+    np.testing.assert_allclose(SentenceEncoder(own, "cpu").queries([("a", "")]), -plain, atol=1e-5)
+    (folder / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "else/where--m.OwnModel"}}))
+    with pytest.raises(HeedError, match="names code in the repository else/where, which the model's revision does not"):
+        SentenceEncoder(own, "cpu")
+
+
+def test_code_is_fetched_only_where_it_may_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    asked: list[list[str] | None] = []
+
+    def snapshot(_: str, revision: str, allow_patterns: list[str] | None = None, local_files_only: bool = False) -> str:
+        asked.append(None if local_files_only else allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    assert registry.local_copy(Model("some/one", revision="0" * 40)) == tmp_path
+    assert asked == [None]  # what is here is enough
+    monkeypatch.setattr(registry, "_remote_code", True)
+    registry.local_copy(Model("some/one", revision="0" * 40, remote_code=True))
+    assert asked == [None, None, [*registry.FETCHED, "*.py"]]  # fetched before, but without its code
+
+
+def test_a_module_with_pickled_weights_is_refused(tiny_encoder: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    parts = [Transformer(str(tiny_encoder)), Pooling(32, "mean"), Dense(32, 8)]
+    SentenceTransformer(modules=parts, device="cpu").save(str(tmp_path / "own"))
+    assert SentenceEncoder(Model(str(tmp_path / "own")), "cpu").queries([("a", "")]).shape == (1, 8)
+    [weights] = (tmp_path / "own").glob("*_Dense/model.safetensors")
+    torch.save(parts[2].state_dict(), weights.with_name("pytorch_model.bin"))
+    weights.unlink()
+    with pytest.raises(HeedError, match="pytorch_model.bin: pickled weights"):
+        SentenceEncoder(Model(str(tmp_path / "own")), "cpu").queries([("a", "")])
+
+
+def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+    tokenizer = t5_tokenizer().backend_tokenizer
+    torch.manual_seed(0)
+    module = StaticEmbedding(tokenizer, embedding_dim=8)
+    SentenceTransformer(modules=[module], device="cpu", similarity_fn_name="dot").save(str(tmp_path / "static"))
+    ids = tokenizer.encode("true yes", add_special_tokens=False).ids
+    expected = module.embedding.weight[ids].mean(dim=0)[None].detach().numpy()
+    table = Document("t", "", "true yes", caption="true")
+    np.testing.assert_allclose(SentenceEncoder(Model(str(tmp_path / "static")), "cpu").documents([table]), expected)
+    with pytest.raises(HeedError, match="begins with a StaticEmbedding, so it can have no append_eos"):
+        SentenceEncoder(Model(str(tmp_path / "static"), append_eos=True), "cpu").documents([table])

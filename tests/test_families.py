@@ -1,0 +1,78 @@
+"""Systems by name: each family is reached from the command line, and a name of the wrong kind is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Heed, write_jsonl
+
+from pipelines import registry
+from pipelines.errors import HeedError
+from pipelines.registry import Model, add_models, entries
+from pipelines.rerankers import FAMILIES
+from pipelines.retrievers import ENCODERS, encoder
+
+COMMAND = "pipelines.trec"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> list[str]:
+    texts = ["a b c", "c d e", "e f g", "a g h"]
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": f"d{at}", "text": text} for at, text in enumerate(texts)])
+    told = {"original": "about b; leave out g", "changed": "about g; leave out b"}
+    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "lang": "eng", "query": "a", "instructions": told}])
+    (tmp_path / "qrels").write_text("1 0 d0 1\n1 0 d3 1\n")
+    return ["--docs", "docs.jsonl", "--topics", "topics.jsonl", "--qrels", "qrels", "--retriever", "bm25"]
+
+
+def scores(folder: Path, name: str) -> list[str]:
+    return [line.split()[4] for line in (folder / f"{name}.run").read_text().splitlines()]
+
+
+def test_an_encoder_reads_instructions_by_decompose_and_with_polarity(
+    tmp_path: Path, small: list[str], tiny_encoder: Path, heed: Heed
+) -> None:
+    part = f"decompose:{tiny_encoder}"
+    result = heed(COMMAND, *small, "--reranker", part, "--reranker", f"polarity+{part}", "--device", "cpu")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "runs/docs/eng"
+    systems = {row["system"] for row in json.loads((folder / "summary.json").read_text())["rows"]}
+    [fused] = [name for name in systems if name.startswith("polarity+")]
+    [alone] = systems - {"bm25", fused}
+    for name in (alone, fused):
+        found = [scores(folder, f"{name}.{condition}") for condition in ("query", "original", "changed")]
+        assert found[0] != found[1] != found[2]
+
+
+def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
+    known = FAMILIES.keys() | ENCODERS.keys() | {"lexical"}  # bm25 itself
+    assert {one.family for one in entries().values() if one.status != "named"} <= known
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            ("--reranker", "openai/text-embedding-3-large"),
+            "openai/text-embedding-3-large: of family api-embedding, no reranker",
+        ),
+        (("--reranker", "none", "--retriever", "openai/gpt-4o"), "openai/gpt-4o: of family api-chat, no bi-encoder"),
+        (("--reranker", "Table-GTR"), "bring its run file with --run NAME=FILE"),
+        (("--reranker", "jhu-clsp/FollowIR-7B@none"), "no preset 'none'"),
+    ],
+)
+def test_a_name_of_the_wrong_kind_is_told(small: list[str], heed: Heed, options: tuple[str, ...], told: str) -> None:
+    result = heed(COMMAND, *small, *options, "--quiet")
+    assert result.returncode == 1 and told in result.stderr
+
+
+def test_an_encoder_by_a_file_of_models(tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_extra", {})
+    entry = {"mine": {"source": str(tiny_encoder), "family": "bi-encoder", "pooling": "mean"}}
+    (tmp_path / "models.json").write_text(json.dumps(entry))
+    add_models(tmp_path / "models.json")
+    assert encoder("mine", "cpu").name == Model(str(tiny_encoder)).name
+    with pytest.raises(HeedError, match="of family "):
+        (tmp_path / "models.json").write_text(json.dumps({"odd": {"source": str(tiny_encoder), "family": "causal"}}))
+        add_models(tmp_path / "models.json")
+        encoder("odd", "cpu")

@@ -1,0 +1,121 @@
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_language_models as tiny
+import torch
+from conftest import write_jsonl
+
+from pipelines import reasoning
+from pipelines.answers import padded
+from pipelines.docstore import Docstore, open_docstore
+from pipelines.documents import Files
+from pipelines.errors import HeedError
+from pipelines.reasoning import ReasoningReranker, ended
+from pipelines.registry import Model
+from pipelines.topics import Topic
+
+TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
+DOCIDS = ["d2", "d0", "d3", "d1"]
+TOPIC = Topic("1", "eng", "a query", {"original": "only a", "changed": "only b"})
+PROMPT = "Is it relevant?\nQuery: {query}\nPassage: {document}\n<think>"
+LEARNT = " it is. so </think> true"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Qwen2 of two layers that has learnt to write one thought about the short documents."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = tiny.causal("Qwen2", tmp_path_factory.mktemp("models") / "thinker", initializer_range=0.1)
+    tokenizer, network = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    lines = [PROMPT.format(query="a query only a", document=text) + LEARNT for text in TEXTS[:3]]
+    ids, mask = padded(tokenizer(lines)["input_ids"], "right", "cpu")
+    labels = ids.masked_fill(mask == 0, -100)
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.01)
+    for _ in range(40):
+        optimiser.zero_grad()
+        network(ids, attention_mask=mask, labels=labels).loss.backward()
+        optimiser.step()
+    network.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Docstore:
+    records = [{"id": f"d{at}", "title": "", "text": text} for at, text in enumerate(TEXTS)]
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+
+
+@pytest.fixture(autouse=True)
+def short_thoughts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reasoning, "THOUGHT", 30)
+
+
+def model(folder: Path, **settings: Any) -> Model:
+    entry = Model(str(folder), "reasoning", prompt=PROMPT, tokens=("Ġfalse", "Ġtrue"), max_length=240)
+    return entry._replace(**settings)
+
+
+@cache
+def loaded(folder: Path) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+
+
+def plain(folder: Path, text: str, tokens: int) -> tuple[str, float]:
+    """A thought written token by token, and the log-odds after it, by plain transformers."""
+    tokenizer, network = loaded(folder)
+    ids = tokenizer(text)["input_ids"]
+    start = len(ids)
+    with torch.no_grad():
+        while len(ids) < start + tokens and "</think>" not in tokenizer.decode(ids[start:]):
+            ids.append(int(network(torch.tensor([ids])).logits[0, -1].argmax()))
+        written = thought = tokenizer.decode(ids[start:])
+        if "</think>" not in thought:
+            thought = thought[: max(map(thought.rfind, ".!?")) + 1 or None] + "\n</think>"
+        logits = network(**tokenizer(text + thought, return_tensors="pt")).logits[0, -1]
+    no, yes = logits[tokenizer.convert_tokens_to_ids(["Ġfalse", "Ġtrue"])].log_softmax(dim=0)
+    return written, float(yes - no)
+
+
+@pytest.mark.parametrize("tokens", [30, 4])
+def test_scores_equal_a_thought_written_by_hand(
+    folder: Path, store: Docstore, tokens: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reasoning, "THOUGHT", tokens)
+    scores = ReasoningReranker(model(folder), store, "cpu").score(TOPIC, "original", DOCIDS)
+    texts = [PROMPT.format(query="a query only a", document=one.text.strip()) for one in store.get(DOCIDS)]
+    expected = [plain(folder, text, tokens) for text in texts]
+    if tokens == 30:
+        assert [written for written, _ in expected].count(" it is. so </think>") == 3
+    else:
+        assert not any("</think>" in written for written, _ in expected)
+    assert scores == pytest.approx([score for _, score in expected], abs=1e-5)
+    assert len(set(scores)) == len(DOCIDS)
+    endless = sum("</think>" not in written for written, _ in expected)
+    told = f"thinker: topic 1: {endless} of 4 thoughts had no end and were ended after a sentence"
+    assert (told in capsys.readouterr().err) == (endless > 0)
+
+
+def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: Docstore) -> None:
+    reranker = ReasoningReranker(model(folder, max_length=120), store, "cpu")
+    read = reranker._thinker._prompts.ids("", "a query only a", store.get(["d3"]))[0]
+    text = reranker._thinker._tokenizer.decode(read)
+    assert 85 <= len(read) <= 90 and text.endswith("\n<think>") and text.startswith("Is it relevant?\nQuery: a query")
+    scores = [reranker.score(TOPIC, condition, ["d3"])[0] for condition in ("query", "original", "changed")]
+    assert len(set(scores)) == 3
+    assert reranker.score(TOPIC, "query", []) == []
+
+
+def test_a_limit_below_a_thought_is_an_error(folder: Path, store: Docstore) -> None:
+    with pytest.raises(HeedError, match="max_length 30, expected more than the 30 tokens that a thought may take"):
+        ReasoningReranker(model(folder, max_length=30), store, "cpu").prepare()
+
+
+def test_a_thought_without_an_end_is_cut_after_its_last_sentence() -> None:
+    assert ended("a. b </think> true and more") == "a. b </think>"
+    assert ended("One. Two!\nthree") == "One. Two!\n</think>"
+    assert ended("no sentence") == "no sentence\n</think>"

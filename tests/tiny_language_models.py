@@ -1,0 +1,107 @@
+"""Tiny language models of the real architectures, random weights, with real tokenizers trained on a few lines."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+LINES = [
+    "Determine if the following document is relevant to the query (true/false). Answer true or false, yes or no.",
+    'Query: a much longer text Document: with numbers 12 and Relevant: "true" or "false", "yes" or "no"',
+    "truefalse yesno true false yes no 中国 大 人 在 这 中 上 的",
+    "an instruction: only documents that name a river | a | b |",
+] * 50
+LLAMA = "<s>[INST] Is it relevant (true/false)?\nQuery: {query}\nDocument: {document}\nRelevant: [/INST] "
+QWEN = (
+    "<|im_start|>yes or no\n{query}\n<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+)
+T5 = "Query: {query} Document: {document} Relevant:"
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.5,  # wide weights, so that different inputs give visibly different scores
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+
+
+def llama_tokenizer() -> Any:
+    """BPE as Llama 2 and Mistral have it: ``▁`` for spaces, bytes for what is unknown, ``<s>`` first."""
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")  # for training alone: merges stay in words
+    fallback = [f"<0x{byte:02X}>" for byte in range(256)]
+    special = ["<unk>", "<s>", "</s>", *fallback]
+    tokenizer.train_from_iterator(
+        LINES, trainers.BpeTrainer(vocab_size=520, special_tokens=special, show_progress=False)
+    )
+    tokenizer.pre_tokenizer = None
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", model_max_length=128
+    )
+
+
+def qwen_tokenizer() -> Any:
+    """Byte-level BPE as Qwen has it, without a token before or after a text."""
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=420, initial_alphabet=letters, show_progress=False)
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.add_special_tokens([AddedToken(one, special=True) for one in ("<|im_start|>", "<|im_end|>")])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", model_max_length=128)
+
+
+def t5_tokenizer() -> Any:
+    """Unigram over words as T5 has it, ``</s>`` last."""
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(vocab_size=150, special_tokens=special, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=128
+    )
+
+
+def save(folder: Path, network: Any, tokenizer: Any) -> Path:
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def causal(kind: str, folder: Path, **settings: Any) -> Path:
+    """A causal model of ``kind``, a name of transformers' (``Llama``, ``Mistral``, ``Qwen2``, ``Qwen3``, ``GPT2``)."""
+    import transformers
+
+    tokenizer = qwen_tokenizer() if kind.startswith("Qwen") else llama_tokenizer()
+    config = getattr(transformers, f"{kind}Config")(vocab_size=len(tokenizer), **SIZES | settings)
+    torch.manual_seed(0)
+    return save(folder, transformers.AutoModelForCausalLM.from_config(config), tokenizer)
+
+
+def seq2seq(folder: Path) -> Path:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    tokenizer = t5_tokenizer()
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=len(tokenizer), d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0,
+        initializer_factor=1.5,
+    )  # fmt: skip
+    return save(folder, T5ForConditionalGeneration(config), tokenizer)
