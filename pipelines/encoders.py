@@ -55,6 +55,9 @@ class SentenceEncoder:
 
     @cached_property
     def _encoder(self) -> Any:
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
         try:
             encoder = self._loaded()
         except (OSError, ValueError, RuntimeError, ImportError) as error:

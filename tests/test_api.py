@@ -350,7 +350,6 @@ def test_the_cost_is_told_before_the_first_call(
     monkeypatch.setattr(sys, "stderr", Recorder())
     server.seen = lambda: events.append("CALL")
     encoder, store = ApiEncoder(EMBEDDING, "cpu"), store_of(tmp_path, [f"text {at:03}" for at in range(100)])
-    encoder.begin(store)
     embed(tmp_path / "vectors", store, encoder)
     said = "".join(events).split("CALL")
     assert "embedding-tiny, documents: 2 calls with about 200 tokens" in said[0]
