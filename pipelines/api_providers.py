@@ -11,7 +11,8 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from pipelines.errors import HeedError
 from pipelines.files import digest_json
 from pipelines.made import Recipe
-from pipelines.registry import TOLD, Model
+from pipelines.model_files import TOLD
+from pipelines.registry import Model
 
 VERSION = 1  # raise when other requests are made of the same inputs
 NOTHING: Mapping[str, str] = MappingProxyType({})

@@ -10,7 +10,8 @@ from pipelines.documents import Document
 from pipelines.errors import HeedError
 from pipelines.language_models import precision
 from pipelines.made import Recipe
-from pipelines.registry import Model, fingerprint, local_copy, runs_remote_code, unusable
+from pipelines.model_files import fingerprint, local_copy, runs_remote_code, unusable
+from pipelines.registry import Model
 from pipelines.rendering import document_text, query_text
 from pipelines.table_text import fit
 from pipelines.topics import Topic

@@ -8,8 +8,9 @@ from pipelines.documents import Document
 from pipelines.errors import HeedError
 from pipelines.language_models import precision
 from pipelines.made import Recipe
+from pipelines.model_files import fingerprint, runs_remote_code, unusable
 from pipelines.progress import say
-from pipelines.registry import Model, fingerprint, runs_remote_code, unusable
+from pipelines.registry import Model
 from pipelines.rendering import document_text, query_text
 from pipelines.sentence_models import compares_by_cosine, load, set_up
 from pipelines.table_text import fit

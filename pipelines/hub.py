@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 from pipelines.documents import read_parquet
 from pipelines.errors import HeedError, fail
 from pipelines.files import read_lines
+from pipelines.model_files import quiet_hub
 from pipelines.progress import brief, say
-from pipelines.registry import quiet_hub
 from pipelines.topics import ABLATIONS, Topic, read_objects
 from pipelines.trec_files import Qrels, parse_score
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pipelines.downloads import File, Store
 from pipelines.errors import HeedError
+from pipelines.model_files import quiet_hub
 from pipelines.progress import say
-from pipelines.registry import quiet_hub
 
 
 class Repository(NamedTuple):

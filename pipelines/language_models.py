@@ -5,7 +5,8 @@ import warnings
 from typing import Any
 
 from pipelines.errors import HeedError
-from pipelines.registry import Model, local_copy, runs_remote_code, unusable
+from pipelines.model_files import local_copy, runs_remote_code, unusable
+from pipelines.registry import Model
 
 ADAPTER = "adapter_config.json"
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers

@@ -8,9 +8,10 @@ from pipelines.errors import fail
 from pipelines.files import write_json
 from pipelines.flow import Collection, Settings, run
 from pipelines.jvm import set_heap
+from pipelines.model_files import allow_remote_code
 from pipelines.passages import parse_cut
 from pipelines.progress import Timing, say, set_quiet, timings
-from pipelines.registry import add_models, allow_remote_code, set_unknown
+from pipelines.registry import add_models, set_unknown
 from pipelines.summary import Row, average, table
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")

@@ -11,7 +11,8 @@ from pipelines.language_models import load_network, load_tokenizer
 from pipelines.listwise import CONTEXT, ListwiseReranker
 from pipelines.listwise_prompt import Message
 from pipelines.made import Recipe
-from pipelines.registry import Model, fingerprint
+from pipelines.model_files import fingerprint
+from pipelines.registry import Model
 
 PROMPT = "rank_zephyr"
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it

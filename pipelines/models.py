@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import HeedError
+from pipelines.model_files import TOLD
 from pipelines.options import run_command, talk_options
-from pipelines.registry import AUTHOR, STATUSES, TOLD, Model, add_models, entries
+from pipelines.registry import AUTHOR, STATUSES, Model, add_models, entries
 from pipelines.rendering import DOCUMENT, sees, visible
 
 PAPERS = {"followir": "FollowIR", "mfollowir": "mFollowIR", "followtable": "FollowTable", "infosearch": "InfoSearch"}

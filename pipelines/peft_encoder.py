@@ -6,7 +6,8 @@ from typing import Any
 from pipelines.encoders import SentenceEncoder
 from pipelines.errors import HeedError
 from pipelines.language_models import ADAPTER, base_of
-from pipelines.registry import Model, fingerprint, local_copy
+from pipelines.model_files import fingerprint, local_copy
+from pipelines.registry import Model
 from pipelines.sentence_models import modules
 
 WEIGHTS = "adapter_model.safetensors"

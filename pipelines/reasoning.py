@@ -9,9 +9,10 @@ from pipelines.documents import Document
 from pipelines.errors import HeedError
 from pipelines.language_models import base_of, entry_ids, load_network, load_tokenizer, precision
 from pipelines.made import Recipe
+from pipelines.model_files import fingerprint, runs_remote_code
 from pipelines.progress import say
 from pipelines.prompts import Prompts
-from pipelines.registry import Model, fingerprint, runs_remote_code
+from pipelines.registry import Model
 from pipelines.rendering import query_text
 from pipelines.topics import Topic
 from pipelines.truefalse import batches

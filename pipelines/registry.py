@@ -2,32 +2,21 @@
 
 import difflib
 import json
-import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pipelines.errors import HeedError
-from pipelines.files import digest
-from pipelines.made import Recipe
-from pipelines.model_code import refuse_code_elsewhere
-from pipelines.progress import say
 
 DATA = Path(__file__).with_name("registry.json")
-FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]  # never pickled weights
-CODE = "*.py"  # fetched only where the user lets it run
 POOLINGS = ("mean", "cls", "lasttoken", "max")
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
-# what decides no score: facts for people
-TOLD = ("status", "pickled", "licence", "gated", "price", "needs", "note", "names", "presets")
 _extra: dict[str, "Model"] = {}
 _unknown: dict[str, Any] = {}
-_remote_code = False
 
 
 class Model(NamedTuple):
@@ -130,26 +119,6 @@ def set_unknown(fields: Mapping[str, Any]) -> None:
     _unknown.update({field: value for field, value in fields.items() if value is not None})
 
 
-def allow_remote_code() -> None:
-    """Let models that bring code run it, where their entry pins a revision."""
-    global _remote_code
-    _remote_code = True
-
-
-def runs_remote_code(model: Model) -> bool:
-    """Whether to run code of the model's repository; :class:`HeedError` where that is not allowed or not pinned."""
-    if not model.remote_code:
-        return False
-    if not _remote_code:
-        raise HeedError(
-            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
-            "with --trust-remote-code"
-        )
-    if not model.revision and not Path(model.source).is_dir():
-        raise HeedError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
-    return True
-
-
 def add_models(path: Path) -> None:
     """Add the entries of a JSON file in the form of ``registry.json``; ``source`` may name a local path.
 
@@ -181,58 +150,6 @@ def _made(place: str, entry: dict[str, Any]) -> Model:
     return Model(**{**entry, **lists})
 
 
-def local_copy(model: Model) -> Path:
-    """The folder of the model's files: the local path, or the hub's files fetched at most once.
-
-    Only configuration, tokenizer and safetensors files are fetched, and code where it may run. Raises
-    :class:`HeedError` that says what to do when there is no such folder, the hub is out of reach or
-    access must be granted first.
-    """
-    code = runs_remote_code(model)
-    folder = (
-        Path(model.source) if Path(model.source).is_dir() else _from_hub(model, [*FETCHED, CODE] if code else FETCHED)
-    )
-    if code:
-        refuse_code_elsewhere(folder)
-    return folder
-
-
-def _from_hub(model: Model, patterns: list[str]) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        folder = Path(snapshot_download(model.source, revision=model.revision, local_files_only=True))
-        if CODE not in patterns or any(folder.rglob(CODE)):  # it may have been fetched before without its code
-            return folder
-    except LocalEntryNotFoundError:
-        if model.pickled:
-            raise HeedError(
-                f"{model.source}: its weights on the hub are pickled, and a pickle can run code; load them once with "
-                "transformers where that does no harm, save_pretrained(DIR), and give DIR"
-            ) from None
-        say(f"{model.source}: fetching it from the hub")
-    try:
-        with quiet_hub():
-            return Path(snapshot_download(model.source, revision=model.revision, allow_patterns=patterns))
-    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
-        if model.gated and not model.base:  # an adapter's gate is its base's
-            raise _gate(model.source, error) from error
-        raise unusable(model.source, error) from error
-
-
-@contextmanager
-def quiet_hub() -> Iterator[None]:
-    """Keep the hub client's own retry messages away: its last error says it all."""
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
 def named(source: str, built_in: Sequence[str]) -> Model:
     """The model called ``source`` where none of the ``built_in`` systems is.
 
@@ -247,31 +164,4 @@ def named(source: str, built_in: Sequence[str]) -> Model:
     near = difflib.get_close_matches(source, names, n=3) or built_in
     raise HeedError(
         f"{source}: no system, no folder and no hub id of the form owner/name; did you mean {' or '.join(near)}?"
-    )
-
-
-def fingerprint(model: Model) -> Recipe:
-    """What identifies a model in a recipe: its entry, and the commit or the digests of its files."""
-    settings = {field: value for field, value in model._asdict().items() if field not in TOLD}
-    folder = local_copy(model)
-    if folder != Path(model.source):
-        return {**settings, "commit": folder.name}
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {**settings, "files": {str(path.relative_to(folder)): digest(path) for path in found}}
-
-
-def unusable(source: str, error: Exception) -> HeedError:
-    """The error for a model that cannot be loaded: why, and what to do without a network."""
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return HeedError(
-        f"{source}: cannot be loaded as a model ({reason}); give the path of a local copy with safetensors weights, "
-        f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
-    )
-
-
-def _gate(source: str, error: Exception) -> HeedError:
-    """The error for a model whose owner grants access to persons."""
-    return HeedError(
-        f"{unusable(source, error)}; access to it must be granted first: ask for it with your account at "
-        f"https://huggingface.co/{source}, then log in with 'hf auth login' or set HF_TOKEN"
     )

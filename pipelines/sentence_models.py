@@ -6,7 +6,8 @@ from typing import Any
 
 from pipelines.errors import HeedError
 from pipelines.language_models import precision
-from pipelines.registry import Model, local_copy, runs_remote_code
+from pipelines.model_files import local_copy, runs_remote_code
+from pipelines.registry import Model
 
 # what an entry can say only of a model that begins with a transformer
 OF_TRANSFORMERS = ("query_length", "document_length", "padding", "append_eos", "bidirectional")

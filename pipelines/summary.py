@@ -7,7 +7,14 @@ from pipelines.judged import PerTopic
 
 ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
-FAMILIES = ("nDCG", "AP", "R", "Robustness", "mean gold rank", "p-MRR")  # the order of columns; others follow as they come
+FAMILIES = (
+    "nDCG",
+    "AP",
+    "R",
+    "Robustness",
+    "mean gold rank",
+    "p-MRR",
+)  # the order of columns; others follow as they come
 GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
 
 

@@ -89,8 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from pipelines.model_files import allow_remote_code
     from pipelines.progress import set_quiet
-    from pipelines.registry import add_models, allow_remote_code, named
+    from pipelines.registry import add_models, named
     from pipelines.training import train
 
     set_quiet(options.quiet)

@@ -10,8 +10,9 @@ from pipelines.files import digest, digest_json, finished_folder, locked, write_
 from pipelines.language_models import ADAPTER, load_tokenizer, place, precision
 from pipelines.learner import WEIGHTS, Learner, Settings
 from pipelines.made import Recipe, difference
+from pipelines.model_files import fingerprint, local_copy, runs_remote_code, unusable
 from pipelines.progress import say
-from pipelines.registry import Model, fingerprint, local_copy, runs_remote_code, unusable
+from pipelines.registry import Model
 from pipelines.training_data import read_examples, rows
 
 NOTE, CHECKPOINT = "training.json", "checkpoint.safetensors"

@@ -7,8 +7,9 @@ from typing import Any
 from pipelines.docstore import Docstore
 from pipelines.language_models import base_of, entry_ids, limit_of, load_network, load_tokenizer, precision
 from pipelines.made import Recipe
+from pipelines.model_files import fingerprint, runs_remote_code
 from pipelines.prompts import Prompts
-from pipelines.registry import Model, fingerprint, runs_remote_code
+from pipelines.registry import Model
 from pipelines.rendering import query_text
 from pipelines.topics import Topic
 

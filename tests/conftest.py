@@ -22,11 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def talking() -> None:
-    """A command that a test calls in this process with --quiet must not silence the next test."""
+def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test sets for this process, --quiet or further models, must not reach the next test."""
+    from pipelines import registry
     from pipelines.progress import set_quiet
 
     set_quiet(False)
+    monkeypatch.setattr(registry, "_extra", {})
+    monkeypatch.setattr(registry, "_unknown", {})
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
-from pipelines import registry
+from pipelines import model_files
 from pipelines.documents import Document
 from pipelines.encoders import SentenceEncoder
 from pipelines.errors import HeedError
@@ -279,7 +279,7 @@ def test_code_of_the_repository_runs_only_where_it_is_allowed(
     own = own._replace(remote_code=True)
     with pytest.raises(HeedError, match="runs code of its own repository; .* --trust-remote-code"):
         SentenceEncoder(own, "cpu")
-    monkeypatch.setattr(registry, "_remote_code", True)
+    monkeypatch.setattr(model_files, "_remote_code", True)
     np.testing.assert_allclose(SentenceEncoder(own, "cpu").queries([("a", "")]), -plain, atol=1e-5)
     (folder / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "else/where--m.OwnModel"}}))
     with pytest.raises(HeedError, match="names code in the repository else/where, which the model's revision does not"):
@@ -296,11 +296,11 @@ def test_code_is_fetched_only_where_it_may_run(tmp_path: Path, monkeypatch: pyte
         return str(tmp_path)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
-    assert registry.local_copy(Model("some/one", revision="0" * 40)) == tmp_path
+    assert model_files.local_copy(Model("some/one", revision="0" * 40)) == tmp_path
     assert asked == [None]  # what is here is enough
-    monkeypatch.setattr(registry, "_remote_code", True)
-    registry.local_copy(Model("some/one", revision="0" * 40, remote_code=True))
-    assert asked == [None, None, [*registry.FETCHED, "*.py"]]  # fetched before, but without its code
+    monkeypatch.setattr(model_files, "_remote_code", True)
+    model_files.local_copy(Model("some/one", revision="0" * 40, remote_code=True))
+    assert asked == [None, None, [*model_files.FETCHED, "*.py"]]  # fetched before, but without its code
 
 
 def test_a_module_with_pickled_weights_is_refused(tiny_encoder: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from pipelines import registry
 from pipelines.errors import HeedError
 from pipelines.registry import Model, add_models, entries
 from pipelines.rerankers import FAMILIES
@@ -66,8 +65,7 @@ def test_a_name_of_the_wrong_kind_is_told(small: list[str], heed: Heed, options:
     assert result.returncode == 1 and told in result.stderr
 
 
-def test_an_encoder_by_a_file_of_models(tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_extra", {})
+def test_an_encoder_by_a_file_of_models(tmp_path: Path, tiny_encoder: Path) -> None:
     entry = {"mine": {"source": str(tiny_encoder), "family": "bi-encoder", "pooling": "mean"}}
     (tmp_path / "models.json").write_text(json.dumps(entry))
     add_models(tmp_path / "models.json")

@@ -15,8 +15,9 @@ from conftest import ROOT, Heed
 
 from pipelines import models, registry
 from pipelines.errors import HeedError
+from pipelines.model_files import local_copy
 from pipelines.models import PAPERS, entry, listed, missing, narrowed
-from pipelines.registry import Model, entries, local_copy, model, named
+from pipelines.registry import Model, entries, model, named
 from pipelines.rendering import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,

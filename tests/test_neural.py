@@ -7,7 +7,7 @@ import pytest
 import torch
 from conftest import write_jsonl
 
-from pipelines import registry
+from pipelines import model_files
 from pipelines.crossencoder import CrossEncoderReranker
 from pipelines.docstore import Docstore, open_docstore
 from pipelines.documents import Document, Files
@@ -157,11 +157,11 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 def test_changed_weights_are_another_model(tiny_encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(tiny_encoder, folder)
-    before = registry.fingerprint(Model(str(folder)))
+    before = model_files.fingerprint(Model(str(folder)))
     weights = bytearray((folder / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (folder / "model.safetensors").write_bytes(weights)
-    assert registry.fingerprint(Model(str(folder))) != before
+    assert model_files.fingerprint(Model(str(folder))) != before
 
 
 def test_templates_leave_braces_in_texts_alone() -> None:

@@ -10,8 +10,9 @@ from tiny_language_models import SIZES, llama_tokenizer, save
 
 from pipelines.documents import Document
 from pipelines.errors import HeedError
+from pipelines.model_files import local_copy
 from pipelines.peft_encoder import PeftEncoder
-from pipelines.registry import Model, local_copy
+from pipelines.registry import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
 LIMIT = 32
