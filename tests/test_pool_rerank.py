@@ -1,14 +1,18 @@
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from pipelines.errors import HeedError
+from pipelines.base.errors import HeedError
+from pipelines.base.progress import timings
+from pipelines.base.resources import resource_report
+from pipelines.inputs.pool_files import write_pool
+from pipelines.inputs.topics import Topic
 from pipelines.measures import p_mrr
-from pipelines.pool import pool, write_pool
-from pipelines.rerank import rerank
-from pipelines.topics import Topic
+from pipelines.pools.pooling import pool
+from pipelines.reranking.rescoring import rerank
 
 TOPICS = [Topic(str(number), "eng", f"query {number}", {"original": "a", "changed": "b"}) for number in range(4)]
 POOL = {topic.qid: [f"{topic.qid}-d{number}" for number in range(5)] for topic in TOPICS}
@@ -47,6 +51,30 @@ class Counting:
             raise KeyboardInterrupt
         self.calls.append(topic.qid)
         return [self._score * (len(condition) + place) / 3 for place, _ in enumerate(docids)]
+
+
+def test_the_time_that_reranking_takes_is_told_after_its_first_topic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 100.0, 110.0, 200.0])  # timed's start, rerank's, the first topic done, timed's end
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    timings.clear()
+    rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    # 5 pairs in 10 s: 20 pairs take 40 s
+    assert "counting.changed: 20 pairs at 0.5 a second, about 40 s" in capsys.readouterr().err
+    assert [(one["stage"], one["system"], one["count"], one["unit"]) for one in timings] == [
+        ("run", "counting.changed", 20, "pairs")
+    ]
+    [_, told, _] = resource_report(timings).splitlines()
+    assert told.split()[:-1] == ["run", "counting.changed", "3", "min", "20", "s", "20", "pairs,", "0.1/s"]
+
+
+def test_what_was_done_before_is_in_no_rate(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        rerank(Counting(die_at=3), TOPICS, "changed", POOL, tmp_path / "journal")
+    timings.clear()
+    rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    assert [one["count"] for one in timings] == [5]
 
 
 def test_a_killed_reranking_repeats_no_finished_topic(tmp_path: Path) -> None:

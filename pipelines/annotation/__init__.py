@@ -1,0 +1,1 @@
+"""Judging in the browser: store, server, page, agreement."""

@@ -1,0 +1,93 @@
+"""An annotation's task and database: made at the first start, afterwards checked against what is given."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.annotation.database import create, is_made
+from pipelines.annotation.documents import read_shown
+from pipelines.annotation.sources import corpus_of, find_sources, make_task, read_given, topics_of_pool
+from pipelines.annotation.store import Store
+from pipelines.annotation.task import Task, dump_task, load_task, parse_scale
+from pipelines.base.errors import HeedError, fail
+from pipelines.base.files import digest_json
+from pipelines.base.progress import brief, say
+from pipelines.inputs.pool_files import Pool, read_pool
+
+
+def opened(options: argparse.Namespace) -> tuple[Task, Store]:
+    """The task and the open database that the options of ``python -m pipelines.annotate`` name.
+
+    Raises :class:`HeedError` where the database is of another pool or other topics, judgements or grades, and for
+    an export without a database.
+    """
+    pooled = read_pool(options.pool)
+    path = options.database or beside(options.pool)
+    if is_made(path):
+        store = Store(path)
+        try:
+            task = _same_task(options, store, pooled)
+        except BaseException:
+            store.close()
+            raise
+    else:
+        if options.export:
+            raise HeedError(f"{path}: no judgements yet; judge first, or name their file with --database")
+        sources = find_sources(options, pooled)
+        task = make_task(options, sources, pooled)
+        create(path, task, read_shown(corpus_of(sources), task.docids()))
+        store = Store(path)
+    if task.only_relevant:
+        _tell_gaps(task)
+    return task, store
+
+
+def beside(pool: Path) -> Path:
+    """The pool's path with the suffix ``.db``, ``.gz`` and what stands before it taken off."""
+    plain = pool.with_suffix("") if pool.suffix == ".gz" else pool
+    return plain.with_suffix(".db")
+
+
+def _same_task(options: argparse.Namespace, store: Store, pooled: Pool) -> Task:
+    kept = store.kept()
+    if kept["pool"] != digest_json(pooled):
+        raise HeedError(
+            f"{store.path}: judgements of another pool than {options.pool}; name the pool that it was made with, or "
+            "another file with --database"
+        )
+    task = load_task(kept, pooled, options.only_relevant)
+    if options.qrels and not task.given:  # judged so far without any, now to be judged again
+        task = replace(task, given=read_given(options.qrels, task.lang, pooled))
+        store.keep("given", dump_task(task)["given"])
+    if options.only_relevant and not task.given:
+        raise HeedError("--only-relevant: name the judgements that say what is relevant with --qrels")
+    fail(_differences(options, store, task))
+    if options.docs:
+        say(f"the documents are in {store.path} since the first start; --docs is not read again")
+    return task
+
+
+def _differences(options: argparse.Namespace, store: Store, task: Task) -> list[str]:
+    """What is given now and not as the database was made with."""
+    problems = []
+    other = f"than {store.path} was made with; leave it out, or name another file with --database"
+    if options.topics and topics_of_pool(options, options.topics, task.lang, task.pool) != task.topics:
+        problems.append(f"--topics {options.topics}: other topics {other}")
+    if options.qrels and read_given(options.qrels, task.lang, task.pool) != task.given:
+        problems.append(f"--qrels {options.qrels}: other judgements {other}")
+    if options.grades and parse_scale(options.grades) != task.scale:
+        problems.append(f"--grades {options.grades}: other grades {other}")
+    if options.lang and options.lang != task.lang:
+        problems.append(f"--lang {options.lang}: another language {other}")
+    return problems
+
+
+def _tell_gaps(task: Task) -> None:
+    """What stands in the way of judging all relevant documents again."""
+    none = [qid for qid in task.pool if not task.shown(qid)]
+    if none:
+        say(f"{len(none)} of {len(task.pool)} topics have no relevant document in the pool: {brief(none)}")
+    for qid, grades in task.given.items():
+        absent = sorted({docid for docid, grade in grades.items() if grade > 0} - set(task.pool[qid]))
+        if absent:
+            say(f"topic {qid}: {len(absent)} relevant documents are not in the pool: {brief(absent)}")

@@ -1,0 +1,1 @@
+"""What a run must be to be accepted, and what can be mended."""

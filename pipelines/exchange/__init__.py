@@ -1,0 +1,1 @@
+"""Pools to other tools, and their judgements back."""

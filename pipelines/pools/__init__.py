@@ -1,0 +1,1 @@
+"""What is judged: fusion, orders, budgets, samples, statistics."""

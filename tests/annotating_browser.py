@@ -1,0 +1,88 @@
+"""A real Chromium with the annotation page open, as an assessor has it."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from annotating import Running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM = Path("/usr/bin/chromium")
+QUIET = ("background-networking", "component-update", "sync", "extensions", "default-apps")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", *(f"--disable-{one}" for one in QUIET)]
+PATIENCE = 8_000  # ms
+
+
+@contextmanager
+def launched() -> Iterator["Browser"]:
+    """The system's Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Assessor:
+    """A browser of its own with the page open; all that it asks for and complains of is kept."""
+
+    def __init__(self, chromium: "Browser", server: Running, name: str) -> None:
+        self.context = chromium.new_context(viewport={"width": 1400, "height": 900})
+        self.context.set_default_timeout(PATIENCE)
+        self.asked: list[str] = []
+        self.complaints: list[str] = []
+        self.context.on("request", lambda request: self.asked.append(request.url))
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(server.address)
+        self.page.wait_for_selector("#ask[open]")
+        self.page.keyboard.insert_text(name)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector("#document .facts")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def until(self, expression: str) -> None:
+        """Wait until ``expression`` holds in the page (Playwright's own way needs eval, which the page forbids)."""
+        end = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < end, f"never true: {expression}"
+            self.page.wait_for_timeout(20)
+
+    def saved(self) -> None:
+        self.until("document.querySelector('#saved').dataset.state === 'saved'")
+
+    def look(self) -> None:
+        """What the page does when its tab comes into view, and every few seconds."""
+        self.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    def shown(self) -> str:
+        """The docid in view, once its document is drawn."""
+        self.page.wait_for_selector("#document .facts")
+        current = self.page.locator("#strip [aria-current]").get_attribute("title").split(": ")[0].split(". ", 1)[1]
+        self.until(f"document.querySelector('#document').dataset.docid === {json.dumps(current)}")
+        return current
+
+    def squares(self) -> list[str]:
+        return self.page.locator("#strip button").all_inner_texts()
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+
+@contextmanager
+def assessor(chromium: "Browser", server: Running, name: str = "Ann") -> Iterator[Assessor]:
+    made = Assessor(chromium, server, name)
+    try:
+        yield made
+    finally:
+        made.context.close()

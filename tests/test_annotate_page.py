@@ -1,0 +1,214 @@
+"""What the annotation page shows in a real Chromium: text as text, tables, languages, keys; and to whom."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from annotating import SAMPLE, Running, running, sample_pool
+from annotating_browser import CHROMIUM, assessor, launched
+from conftest import ROOT, write_jsonl
+
+from pipelines.inputs.trec_files import read_qrels
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["Browser"]:
+    with launched() as browser:
+        yield browser
+
+
+def test_text_that_looks_like_markup_is_shown_and_nothing_runs(chromium: "Browser", tmp_path: Path) -> None:
+    bad = "<script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
+    bidi = "safe \u202egnp.exe"
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "x<b>", "title": f"{bad} {bidi}", "text": f"{bad}\n{bidi}\nend"}])
+    topic = {
+        "qid": "q",
+        "lang": "eng",
+        "query": f"{bad} end",
+        "instructions": {"original": bad, "changed": f"{bad} end"},
+    }
+    write_jsonl(tmp_path / "topics.jsonl", [topic])
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q", "docids": ["x<b>"]}])
+    given = ("--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl")
+    with running(tmp_path / "pool.jsonl", *given) as server, assessor(chromium, server, bad[:20]) as ann:
+        ann.press("1", "/")
+        ann.page.keyboard.insert_text(bad)
+        ann.press("Enter")
+        ann.saved()
+        assert bad in ann.text("#document h1") and bad in ann.text("#document .text >> nth=0")
+        assert bad in ann.text("#query") and bad in ann.text("#original") and bad in ann.text("#difference")
+        assert ann.text("#document .id") == "x<b>"
+        assert ann.page.locator("#document script, #document img, #workbench script").count() == 0
+        assert ann.page.evaluate("window.ran") is None
+        # an override stays inside its own line: the next one is laid out as it is written
+        isolated = "getComputedStyle(document.querySelector('#document h1 bdi')).unicodeBidi"
+        assert ann.page.evaluate(isolated) == "isolate"
+        assert ann.page.locator("#document .text").count() == 3
+        # neither may a script of the page's own console write markup: the policy forbids it
+        with pytest.raises(Exception, match="TrustedHTML"):
+            ann.page.evaluate("document.body.innerHTML = '<b>x</b>'")
+
+
+def test_only_relevant_documents_and_the_way_to_half(chromium: "Browser", tmp_path: Path) -> None:
+    pooled = sample_pool(tmp_path / "pool.jsonl", topics=2)
+    grades = read_qrels(ROOT / "qrels" / SAMPLE / "original.qrels")
+    with (
+        running(tmp_path / "pool.jsonl", "--lang", "fas", "--only-relevant") as server,
+        assessor(chromium, server) as ann,
+    ):
+        relevant = [docid for docid in pooled["01"] if grades["01"][docid] > 0]
+        titles = [one.get_attribute("title") for one in ann.page.locator("#strip button").all()]
+        assert [title.split(". ")[1].split(":")[0] for title in titles] == relevant
+        assert ann.text("#gauge-share") == "0 of 8 out: 0%, at most 100% when all are read again"
+        ann.press(*"000")
+        assert ann.text("#gauge-share") == "3 of 8 out: 38%, at most 100% when all are read again"
+        ann.press(*"11110")
+        assert ann.text("#gauge-share") == "4 of 8 out: 50%"
+        ann.press("o", "2")  # the given grades are not judged again
+        assert ann.squares() == [str(grades["01"][docid]) for docid in relevant]
+        ann.press("c")
+        assert ann.squares() == [*"00011110"]
+        assert ann.page.evaluate("document.querySelector('#document .text').dir") == "rtl"
+        assert ann.page.evaluate("document.querySelector('#document .text').lang") == "fa"
+        assert ann.page.evaluate("document.querySelector('#editor').dir") == "rtl"
+        ann.press("e")
+        ann.page.keyboard.insert_text("متن ")
+        ann.press("Escape")
+        ann.saved()
+        ann.page.wait_for_selector("#stale button")
+        assert ann.text("#stale span") == "8 judged before the last edit"
+        ann.page.click("text=Keep")
+        ann.saved()
+        assert ann.text("#stale") == ""
+
+
+def test_a_table_is_drawn_with_caption_and_header_cells(chromium: "Browser", tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "5_0", "docids": ["t003", "t001"]}])
+    with running(tmp_path / "pool.jsonl") as server, assessor(chromium, server) as ann:
+        assert ann.shown() == "t003"
+        assert (
+            ann.text("#document caption") == "Malleable iron grades permitted for threaded fittings (VLB 417, Annex B)"
+        )
+        assert ann.page.locator("#document thead tr").count() == 2
+        spanned = ann.page.locator("#document thead th[colspan]")
+        assert [(one.inner_text(), one.get_attribute("colspan")) for one in spanned.all()] == [
+            ("Composition (% by mass)", "4"),
+            ("Test bar 12 mm", "2"),
+        ]
+        assert ann.page.locator("#document tbody tr >> nth=0 >> td").all_inner_texts()[:2] == ["W-34", "2.8-3.2"]
+        ann.press("r")
+        ann.page.wait_for_selector("#document pre")
+        assert ann.text("#document pre").startswith("<table><caption>Malleable")
+
+
+KEYBOARDS = [("о", "KeyJ"), ("۳", "Digit3"), ("&", "Digit1"), ("ة", "KeyU")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One for tests that leave no judgements behind which others could mind."""
+    path = tmp_path_factory.mktemp("page") / "pool.jsonl"
+    sample_pool(path, topics=1)
+    with running(path, "--lang", "rus") as found:
+        yield found
+
+
+def test_keys_are_known_on_keyboards_of_other_scripts(chromium: "Browser", server: Running) -> None:
+    with assessor(chromium, server, "Keys") as ann:
+        first = ann.shown()
+
+        def press(key: str, code: str) -> None:
+            event = json.dumps({"key": key, "code": code, "bubbles": True, "cancelable": True})
+            ann.page.evaluate(
+                f"document.querySelector('#document').dispatchEvent(new KeyboardEvent('keydown', {event}))"
+            )
+
+        press(*KEYBOARDS[0])  # Russian: the key of j
+        assert ann.shown() != first
+        press(*KEYBOARDS[1])  # Persian digit
+        press(*KEYBOARDS[2])  # French: digits need shift
+        assert ann.squares()[:4] == ["", "3", "1", ""]
+        press(*KEYBOARDS[3])
+        ann.until("document.querySelectorAll('#strip button')[2].innerText === ''")
+        held = json.dumps({"key": "3", "code": "Digit3", "bubbles": True, "repeat": True})
+        ann.page.evaluate(f"document.querySelector('#document').dispatchEvent(new KeyboardEvent('keydown', {held}))")
+        assert ann.squares()[:4] == ["", "3", "", ""], "a key held down is no judgement"
+
+
+DIFFERENCES = [
+    ("en", "a b c", "a b c", [["same", "a b c"]]),
+    (
+        "en",
+        "only sinkings count",
+        "only big sinkings count",
+        [["same", "only "], ["in", "big "], ["same", "sinkings count"]],
+    ),
+    ("en", "red car here", "blue car here", [["out", "red "], ["in", "blue "], ["same", "car here"]]),
+    ("en", "", "new", [["in", "new"]]),
+    ("en", "one two, three", "four five, six", [["out", "one two, three"], ["in", "four five, six"]]),
+    ("zh", "客运渡轮事故", "客运渡轮碰撞事故", [["same", "客运渡轮"], ["in", "碰撞"], ["same", "事故"]]),
+    (
+        "fa",
+        "سوانح کشتی‌های مسافربری",
+        "سوانح قایق‌های مسافربری",
+        [["same", "سوانح "], ["out", "کشتی‌های "], ["in", "قایق‌های "], ["same", "مسافربری"]],
+    ),
+]
+MARKED = [
+    (
+        "en",
+        "protests against mining",
+        "Miners protested in the mines; protest again.",
+        ["Miners", "protested", "mines", "protest"],
+    ),
+    ("ru", "Аварии паромов", "паром, парома и парад; авария", ["паром", "парома", "авария"]),
+    ("ru", "паромная переправа", "На паромной переправе и о переправах", ["паромной", "переправе", "переправах"]),
+    ("fa", "کشتی‌های مسافربری", "كشتي مسافربري و کشتی", ["كشتي", "مسافربري", "کشتی"]),
+    ("zh", "客运渡轮事故", "两艘渡轮的事故，客运停止", ["渡轮", "事故", "客运"]),
+    ("zh", "2022年GDP增长", "gdp 增长", ["gdp", "增长"]),
+    ("en", "the report should describe", "The report describes the document", []),
+    ("en", "C++ (a+b) [x] $^", "c, a+b and x$ ++ ()[]", []),
+]
+
+
+def test_words_are_compared_and_found_again_in_every_language(chromium: "Browser", server: Running) -> None:
+    with assessor(chromium, server, "Words") as ann:
+        for language, before, after, expected in DIFFERENCES:
+            code = """async ([before, after, language]) => (await import('/static/diff.js'))
+                .difference(before, after, language).map(({ kind, text }) => [kind, text])"""
+            found = ann.page.evaluate(code, [before, after, language])
+            assert found == expected, (before, after)
+            assert "".join(text for kind, text in found if kind != "out") == after
+        for language, terms, text, expected in MARKED:
+            code = """async ([terms, text, language]) => {
+                const { marked, termsOf } = await import('/static/words.js');
+                return marked(text, language, { query: termsOf(terms, language, true) }); }"""
+            pieces = ann.page.evaluate(code, [terms, text, language])
+            assert "".join(one["text"] for one in pieces) == text
+            assert [one["text"] for one in pieces if one["kind"]] == expected, terms
+
+
+def test_without_the_token_the_browser_gets_nothing(chromium: "Browser", server: Running) -> None:
+    with assessor(chromium, server, "Token") as ann:
+        origin = f"http://127.0.0.1:{server.port}"
+        stranger = chromium.new_context()
+        page = stranger.new_page()
+        assert page.goto(origin).status == 403
+        assert page.goto(f"{origin}/?token={quote('wrong token')}").status == 403
+        assert page.goto(f"{origin}/static/annotate.js").status == 403
+        stranger.close()
+        elsewhere = ann.context.new_page()  # a page of another origin in the browser that has the cookie
+        elsewhere.goto(f"http://localhost:{server.port}/?token={server.token}")
+        code = (
+            f"fetch('{origin}/api/task', {{credentials: 'include', mode: 'no-cors'}}).then(() => 'ok', () => 'refused')"
+        )
+        assert elsewhere.evaluate(code) == "refused"
+        assert ann.page.evaluate("document.cookie") == "", "no script can read the token"

@@ -1,0 +1,349 @@
+"""The annotation server as other programs meet it: who is let in, what it answers, many at once, killed."""
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from annotating import Running, grade, running, sample_pool
+from conftest import write_jsonl
+
+from pipelines.annotation.guard import LARGEST
+from pipelines.annotation.server import PAGE
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("annotate") / "pool.jsonl"
+    sample_pool(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(pool: Path) -> Iterator[Running]:
+    with running(pool, "--lang", "zho", "--grades", "0,1,3") as found:
+        yield found
+
+
+def raw(port: int, request: bytes) -> bytes:
+    """The answer to bytes as they are: no client mends the path."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def test_it_listens_on_this_machine_alone(server: Running) -> None:
+    tables = [Path("/proc/net/tcp").read_text(), Path("/proc/net/tcp6").read_text()]
+    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+    addresses = [row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{server.port:04X}")]  # 0A: listening
+    assert addresses == [f"0100007F:{server.port:04X}"]
+
+
+def test_the_link_brings_the_page_and_a_strict_cookie(server: Running) -> None:
+    status, headers, text = server.request("GET", f"/?token={server.token}", Cookie="")
+    assert status == 200 and "<!doctype html>" in text
+    assert headers["set-cookie"] == f"heed-{server.port}={server.token}; Path=/; HttpOnly; SameSite=Strict"
+    assert len(server.token) >= 43  # 32 bytes of chance
+    assert server.request("GET", "/")[0] == 200, "a reload has the cookie"
+    assert "set-cookie" not in server.request("GET", "/")[1]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/?token=", "/?token=wrong", "/static/annotate.js", "/api/task", "/api/topic?qid=01&assessor=a", "/absent"],
+)
+@pytest.mark.parametrize("cookie", ["", "heed-PORT=", "heed-PORT=wrong", "heed-1=TOKEN", "other=TOKEN"])
+def test_without_the_token_all_is_refused(server: Running, path: str, cookie: str) -> None:
+    cookie = cookie.replace("PORT", str(server.port)).replace("TOKEN", server.token)
+    status, headers, text = server.request("GET", path, Cookie=cookie)
+    assert status == 403
+    assert "set-cookie" not in headers
+    assert "open the link that python -m pipelines.annotate printed" in text
+
+
+def test_the_token_opens_the_page_only(server: Running) -> None:
+    for path in ("/api/task", "/static/annotate.js", "/api/changes"):
+        assert server.request("GET", f"{path}?token={server.token}", Cookie="")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:PORT", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:PORT", "[::1]:PORT"],
+)
+def test_a_foreign_host_is_refused(server: Running, host: str) -> None:
+    status, _, text = server.request("GET", "/api/task", Host=host.replace("PORT", str(server.port)))
+    assert (status, text) == (403, "this host is not served here\n")
+
+
+def test_localhost_is_this_machine_too(server: Running) -> None:
+    assert server.request("GET", "/api/task", Host=f"localhost:{server.port}")[0] == 200
+
+
+def test_a_request_without_a_host_is_refused(server: Running) -> None:
+    cookie = f"Cookie: heed-{server.port}={server.token}\r\n"
+    assert b" 403 " in raw(server.port, f"GET /api/task HTTP/1.0\r\n{cookie}\r\n".encode()).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "https://127.0.0.1:PORT", "http://127.0.0.1:1", "http://localhost:PORT", "file://"],
+)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/api/task"), ("POST", "/api/changes"), ("GET", "/")])
+def test_a_foreign_origin_is_refused(server: Running, origin: str, method: str, path: str) -> None:
+    body = {"id": "from-elsewhere", "assessor": "a", "changes": []} if method == "POST" else None
+    status, _, text = server.request(method, path, body, Origin=origin.replace("PORT", str(server.port)))
+    assert (status, text) == (403, "this page may not ask here\n")
+
+
+def test_pages_of_other_ports_may_not_ask_even_where_browsers_call_them_the_same_site(server: Running) -> None:
+    for site in ("same-site", "cross-site", "none"):
+        assert server.request("GET", "/api/task", Sec_Fetch_Site=site)[0] == 403
+    assert server.request("GET", "/api/task", Sec_Fetch_Site="same-origin")[0] == 200
+    assert server.request("GET", "/api/task", Origin=f"http://127.0.0.1:{server.port}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../annotation_server.py",
+        "/../../etc/passwd",
+        "/static/%2e%2e/annotation_server.py",
+        "/static/%2e%2e%2fannotation_server.py",
+        "/static/..%5cannotation_server.py",
+        "/static//etc/passwd",
+        "//etc/passwd",
+        "/static/annotate.js%00.css",
+        "/static/annotate%2ejs",
+        "/static/",
+        "/static/absent.js",
+        "/api/absent",
+        "/favicon.ico",
+        "http://127.0.0.1/api/task",
+    ],
+)
+def test_nothing_outside_is_served(server: Running, path: str) -> None:
+    head = f"Host: 127.0.0.1:{server.port}\r\nCookie: heed-{server.port}={server.token}\r\nConnection: close\r\n\r\n"
+    answer = raw(server.port, f"GET {path} HTTP/1.1\r\n{head}".encode())
+    assert b" 404 " in answer.splitlines()[0], answer
+    assert b"import" not in answer and b"root:" not in answer
+
+
+def test_every_answer_carries_the_strict_headers(server: Running) -> None:
+    answers = [
+        server.request("GET", "/"),
+        server.request("GET", "/api/task"),
+        server.request("GET", "/static/annotate.css"),
+        server.request("GET", "/absent"),
+        server.request("GET", "/", Cookie=""),
+        server.request("POST", "/api/changes", {"id": 1}),
+    ]
+    for _, headers, _ in answers:
+        policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+        assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in headers
+
+
+def test_the_page_names_nothing_outside_and_holds_nothing_inline() -> None:
+    for path in PAGE.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text), path.name
+        assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), path.name
+    page = (PAGE / "index.html").read_text()
+    assert not re.findall(r"<style|\sstyle=|\son\w+=|<script(?! type=\"module\" src)", page)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content_Length": str(LARGEST + 1)}, 413),
+        ({"Content_Length": "", "Transfer_Encoding": "chunked"}, 411),
+        ({"Content_Length": "ten"}, 400),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
+    ],
+)
+def test_bodies_are_small_and_json(server: Running, headers: dict[str, str], status: int) -> None:
+    found = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"heed-{server.port}={server.token}", "Connection": "close"}
+    found |= {"Content-Length": "2", "Content-Type": "application/json"}
+    found |= {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in found.items() if value)
+    answer = raw(server.port, f"POST /api/changes HTTP/1.1\r\n{lines}\r\n{{}}".encode())
+    assert f" {status} ".encode() in answer.splitlines()[0]
+
+
+DOCID = "n005"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ([], "expected an object with id, assessor, batch and changes"),
+        ({"id": "x"}, "id or batch is 'x'"),
+        ({"id": "../../../../etc"}, "id or batch is"),
+        ({"id": "12345678"}, "assessor is None"),
+        ({"id": "12345678", "assessor": " "}, "assessor is ' '"),
+        ({"id": "12345678", "assessor": "a" * 41}, "at most 40 characters"),
+        ({"id": "12345678", "assessor": "a\u202eb"}, "assessor is"),
+        ({"id": "12345678", "assessor": "a", "changes": {}}, "expected an object"),
+        ({"id": "12345678", "assessor": "a", "changes": [None]}, "topic is None"),
+        ({"id": "12345678", "assessor": "a", "changes": [{"qid": ["01"]}]}, "topic is ['01']"),
+        ({"id": "12345678", "assessor": "a", "changes": [{"qid": "99"}]}, "topic is '99', expected one of the pool"),
+        ({"id": "12345678", "assessor": "a", "changes": [{"qid": "01", "kind": "drop"}]}, "kind is 'drop'"),
+        (
+            {"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, 2)]},
+            "grade is 2, expected one of 0, 1, 3",
+        ),
+        ({"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, True)]}, "grade is True"),
+        (
+            {"id": "12345678", "assessor": "a", "changes": [grade("01", "gone", 1)]},
+            "document 'gone' is not to be judged",
+        ),
+        ({"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, 1, "query")]}, "condition is 'query'"),
+        (
+            {"id": "12345678", "assessor": "a", "changes": [{"qid": "01", "kind": "narrative", "text": "x" * 20_001}]},
+            "text: expected text of at most 20000 characters",
+        ),
+        (
+            {
+                "id": "12345678",
+                "assessor": "a",
+                "changes": [{"qid": "01", "kind": "narrative", "text": "x", "base": "0"}],
+            },
+            "base is '0'",
+        ),
+        (
+            {
+                "id": "12345678",
+                "assessor": "a",
+                "changes": [{"qid": "01", "kind": "narrative", "text": "\ud800", "base": 0}],
+            },
+            "half of a surrogate pair",
+        ),
+        ({"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, 1)] * 2001}, "2001 changes at once"),
+    ],
+)
+def test_what_does_not_fit_the_task_is_told_and_not_kept(server: Running, body: object, said: str) -> None:
+    status, _, text = server.request("POST", "/api/changes", body)
+    assert status == 400
+    assert said in json.loads(text)["error"]
+
+
+def test_unknown_topics_and_documents_are_not_found(server: Running) -> None:
+    assert server.request("GET", "/api/topic?qid=99&assessor=a")[0] == 404
+    assert server.request("GET", f"/api/document?docid={quote('../pool.jsonl')}")[0] == 404
+    assert server.request("GET", "/api/topic?qid=01")[0] == 400
+    assert server.request("DELETE", "/api/task")[0] == 405
+
+
+def test_an_assessor_sees_no_judgement_of_another(server: Running) -> None:
+    docids = [one["docid"] for one in server.get("/api/topic?qid=02&assessor=Other")["documents"]]
+    assert server.change("Secret", grade("02", docids[0], 3))[0] == 200
+    other = server.get("/api/topic?qid=02&assessor=Other")
+    assert all("original" not in one for one in other["documents"])
+    own = server.get("/api/topic?qid=02&assessor=Secret")["documents"][0]
+    assert own["original"] == {"grade": 3, "note": "", "stale": False}
+    assert server.get("/api/progress?assessor=Other")["topics"]["02"]["original"] == 0
+    assert server.get("/api/progress?assessor=Secret")["topics"]["02"]["original"] == 1
+
+
+def test_disagreements_are_shown_of_documents_that_one_has_graded(server: Running) -> None:
+    one, two = (doc["docid"] for doc in server.get("/api/topic?qid=03&assessor=x")["documents"][:2])
+    server.change("D1", grade("03", one, 3), grade("03", two, 3))
+    server.change("D2", grade("03", one, 0), grade("03", two, 0))
+    server.change("D3", grade("03", two, 1))
+    shown = {who: server.get(f"/api/agreement?assessor={who}") for who in ("D3", "Organiser")}
+    assert [found["docid"] for found in shown["D3"]["disagreements"]] == [two]
+    assert [found["docid"] for found in shown["Organiser"]["disagreements"] if found["qid"] == "03"] == sorted(
+        [one, two]
+    )
+    assert shown["Organiser"]["open"] == shown["Organiser"]["count"]
+
+
+def test_a_narrative_that_was_edited_elsewhere_is_a_conflict_with_its_text(server: Running) -> None:
+    status, answer = server.change("N1", {"kind": "narrative", "qid": "01", "text": "first", "base": 0})
+    assert status == 200
+    version = answer["done"][0]["version"]
+    status, answer = server.change("N2", {"kind": "narrative", "qid": "01", "text": "second", "base": 0})
+    assert (status, answer["text"], answer["version"]) == (409, "first", version)
+    server.change("N2", grade("01", DOCID, 1, "changed"), wording="first")
+    status, _ = server.change("N2", {"kind": "narrative", "qid": "01", "text": "second", "base": version})
+    assert status == 200
+    entry = next(one for one in server.get("/api/topic?qid=01&assessor=N2")["documents"] if one["docid"] == DOCID)
+    assert entry["changed"] == {"grade": 1, "note": "", "stale": True}
+
+
+def test_many_assessors_at_once_are_all_kept(pool: Path) -> None:
+    database = pool.with_name("many.db")
+    with running(pool, "--lang", "zho", "--database", database) as server:
+        docids = [one["docid"] for one in server.get("/api/topic?qid=01&assessor=x")["documents"]]
+        failures: list[object] = []
+
+        def judge(name: str) -> None:
+            for at, docid in enumerate(docids):
+                status, answer = server.change(name, grade("01", docid, at % 4))
+                if status != 200:
+                    failures.append(answer)
+
+        threads = [threading.Thread(target=judge, args=(f"assessor {at}",)) for at in range(10)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert failures == []
+        server.kill()
+    with running(pool, "--database", database) as server:
+        for at in range(10):
+            found = server.get(f"/api/topic?qid=01&assessor=assessor%20{at}")["documents"]
+            assert [one["original"]["grade"] for one in found] == [at % 4 for at in range(len(docids))]
+
+
+def test_a_restart_keeps_port_and_token_and_ends_well_on_interrupt(pool: Path) -> None:
+    database = pool.with_name("again.db")
+    with running(pool, "--lang", "zho", "--database", database) as server:
+        address = server.address
+        server.kill()
+    with running(pool, "--database", database) as server:
+        assert server.address == address
+        with running(pool, "--database", database) as second:  # the port is taken now: another one
+            assert second.port != server.port
+            assert second.request("GET", "/")[0] == 200
+        assert server.stop() == 0
+        assert any("stopped; go on with the same command" in line for line in server.told)
+
+
+def test_a_taken_port_is_told(pool: Path, server: Running, heed: object) -> None:
+    result = heed("pipelines.annotate", pool, "--port", server.port, "--no-browser")  # type: ignore[operator]
+    assert result.returncode == 1
+    assert f"error: --port {server.port}: Address already in use; choose another, or 0 for any" in result.stderr
+
+
+def test_a_document_is_told_with_its_date_and_as_a_table(tmp_path: Path) -> None:
+    table = "<table><caption>C</caption><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    write_jsonl(
+        tmp_path / "docs.jsonl",
+        [
+            {"id": "news", "title": "T", "text": "a | b", "time": "2020-05-06T10:00:00+00:00"},
+            {"id": "odd/id?", "text": "<script>alert(1)</script>", "date": " spring 2021 "},
+            {"id": "table", "title": "C", "text": table},
+        ],
+    )
+    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "q", "lang": "rus", "query": "вопрос"}])
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q", "docids": ["table", "odd/id?", "news"]}])
+    with running(tmp_path / "pool.jsonl", "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path) as server:
+        assert server.get("/api/task")["documents"] == {"code": "rus", "tag": "ru", "dir": "ltr"}
+        found = server.get("/api/document?docid=news")
+        assert (found["title"], found["date"], found["table"]) == ("T", "2020-05-06", None)
+        odd = server.get(f"/api/document?docid={quote('odd/id?')}")
+        assert (odd["text"], odd["date"]) == ("<script>alert(1)</script>", "spring 2021")
+        drawn = server.get("/api/document?docid=table")["table"]
+        assert drawn == {"caption": "C", "header": [["A", "B"]], "body": [["1", "2"]]}

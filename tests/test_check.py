@@ -1,0 +1,185 @@
+"""``python -m pipelines.check`` as a user runs it, over planted faults and over the runs of every command."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, write_jsonl
+from planted_faults import RERANKED, TAG, clean, everywhere, put, uuid
+
+from pipelines.check import main
+
+COMMAND = "pipelines.check"
+HEAVY = {"torch", "faiss", "numpy", "jnius", "ir_datasets", "pyarrow", "yaml", "tqdm", "pandas", "transformers"}
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(lines))
+    return path
+
+
+def test_a_clean_run_gives_0_and_says_what_was_not_tested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / TAG, clean())
+    assert main([str(run), "--track", "neuclir-2023", "--quiet"]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines() == [
+        f"{run}: tag {TAG}, 3 topics, 12 documents: no problem",
+        "not tested: topics that are missing (--topics); membership of documents (--docs or --docids); "
+        "the team's name (--team)",
+    ]
+    assert told.err == ""
+
+
+def test_errors_give_1_and_warnings_do_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "a.run", put(4, 2, "q0")(clean()))
+    assert main([str(run), "--track", "neuclir-2023"]) == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines()[0].endswith("12 documents: 1 error (q0); 1 warning (file-name)")
+    assert told.err.splitlines() == [
+        f"warning: {run}: found file name a.run, expected the tag, {TAG} or {TAG}.gz; "
+        "rename the file (--fix and --submission do)",
+        f"error: {run}, line 4: found 'q0' in column 2, expected 'Q0'; write Q0 (--fix)",
+    ]
+    write(run, clean())
+    assert main([str(run), "--track", "neuclir-2023", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main([str(run), "--track", "neuclir-2023", "--named-as-tag"]) == 1
+
+
+def test_every_run_is_told_of_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = write(tmp_path / "one", put(4, 2, "q0")(clean())), write(tmp_path / "other", clean(tag="b"))
+    (tmp_path / "ids").write_text("200\n201\n202\n203\n")
+    arguments = ["--topics", str(tmp_path / "ids"), "--json", str(tmp_path / "found.json")]
+    assert main([str(one), str(other), *arguments]) == 1
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["track"] == "trec"
+    assert [run["file"] for run in found["runs"]] == [str(one), str(other)]
+    assert [run["errors"] for run in found["runs"]] == [{"missing": 1, "q0": 1}, {"missing": 1}]
+    assert found["runs"][0]["problems"][1] == {
+        "line": 4,
+        "kind": "q0",
+        "severity": "error",
+        "message": "found 'q0' in column 2, expected 'Q0'; write Q0 (--fix)",
+    }
+    assert (found["runs"][1]["tag"], found["runs"][1]["lines"], found["runs"][1]["topics"]) == ("b", 12, 3)
+
+
+def test_the_languages_of_a_multilingual_run_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag = "mlir-TEAM3-AEND_x"
+    run = write(tmp_path / tag, clean(tag=tag))
+    places = []
+    for place, language in enumerate(("zho", "fas", "rus")):
+        ids = tmp_path / f"{language}.txt"
+        ids.write_text("".join(f"{uuid(99 - 10 * place - rank)}\n" for rank in range(1, 5)))
+        places.append(f"{language}={ids}")
+    assert main([str(run), "--track", "mlir", "--docids", *places]) == 0
+    assert "12 documents; documents by language: fas 4, rus 4, zho 4: no problem" in capsys.readouterr().out
+
+
+def test_the_reranking_task_takes_a_run_or_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag = "zho-TEAM3-2A_x"
+    run = write(tmp_path / tag, put(4, 3, uuid(7))(clean(tag=tag)))
+    official = write(tmp_path / "official.run", clean(tag="official"))
+    pool = write_jsonl(tmp_path / "pool.jsonl", [{"qid": qid, "docids": sorted(ids)} for qid, ids in RERANKED.items()])
+    for listed in (official, pool):
+        assert main([str(run), "--track", "neuclir-2023", "--reranking", str(listed)]) == 1
+        assert f"line 4: found document {uuid(7)}, which is not among the 4" in capsys.readouterr().err
+
+
+def test_fix_writes_copies_under_the_tag_and_tells_what_it_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "a.run.gz"
+    run.write_bytes(gzip.compress("".join(everywhere(2, "0")(clean())).encode()))
+    assert main([str(run), "--track", "neuclir-2023", "--fix", f"{tmp_path / 'fixed'}/"]) == 0
+    assert f"{tmp_path / 'fixed' / TAG}.gz: 12 lines with Q0 in column 2" in capsys.readouterr().out
+    assert gzip.decompress((tmp_path / "fixed" / f"{TAG}.gz").read_bytes()).decode() == "".join(clean())
+    other = write(tmp_path / "b.run", put(3, 5, "nan")(clean(tag="b")))
+    assert main([str(run), str(other), "--fix", str(tmp_path / "both")]) == 1
+    assert [path.name for path in (tmp_path / "both").iterdir()] == ["a.run.gz"]
+    assert f"{other}: not mended" in capsys.readouterr().err
+    assert main([str(other), "--tag", "c", "--fix", str(tmp_path / "c.run")]) == 1
+    (tmp_path / "x").mkdir()
+    twin = write(tmp_path / "x" / "b.run", clean())
+    assert main([str(other), str(twin), "--fix", str(tmp_path / "twins")]) == 1
+    assert "two runs would be written to b.run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a", "b", "--tag", "t"), "--tag t with 2 runs: a tag names one run"),
+        (("a", "a"), "2 runs given, 1 of them again"),
+        (("a", "--condition", "query"), "--condition query without --topics"),
+        (("a", "--metadata", "m.yml"), "--metadata and --no-gzip belong to --submission"),
+        (("a", "--no-gzip"), "--metadata and --no-gzip belong to --submission"),
+        (("a", "--submission", "s"), "--submission for the track trec: its form is not known"),
+        (("a", "--track", "mlir", "--fix", "f", "--submission", "s"), "--fix with --submission"),
+        (("a", "--track", "mlir", "--named-as-tag", "--submission", "s"), "--named-as-tag with --submission"),
+        (("a", "--team", "t"), "--team t for the track trec: its tags carry no team's name"),
+        (("a", "--docid-pattern", "x", "--docids", "a"), "--docid-pattern with --docs or --docids"),
+        (("a", "--docid-pattern", "("), "--docid-pattern (: not a regular expression"),
+        (("absent",), "absent: cannot be read after line 0"),
+        ((".",), ".: cannot be read after line 0"),
+        (("a", "--topics", "absent"), "absent: cannot be read"),
+        (("a", "--docids", "zho=absent"), "absent: cannot be read"),
+        (("a", "--docids", "."), "no documents.sqlite in this folder"),
+        (("a", "--docs", "no/such-id"), "no/such-id: no such file, and not an id that ir_datasets knows"),
+        (("a", "--reranking", "absent"), "absent: cannot be read"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a", clean())
+    assert main(arguments) == 1
+    told = capsys.readouterr().err
+    assert said in told
+    assert all(line.startswith("error: ") for line in told.splitlines())
+
+
+def test_help_is_quick_and_wrong_arguments_give_2(heed: Heed) -> None:
+    code = f"import sys, pipelines.check as c; c.parser().format_help(); print(*({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+    result = heed(COMMAND, "run", "--track", "trec-1992")
+    assert (result.returncode, "invalid choice: 'trec-1992'" in result.stderr) == (2, True)
+
+
+COMMANDS = {
+    "neuclir": ("--lang", "zho", "--collection", "sample"),
+    "trec": (),
+    "tables": (),
+    "infosearch": ("--dimension", "length"),
+}
+SAMPLES = {"neuclir": "zho", "trec": "eng", "tables": "eng", "infosearch": "length"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_runs_of_every_command_pass(
+    tmp_path: Path, heed: Heed, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    made = heed(
+        f"pipelines.{command}", *COMMANDS[command], "--retriever", "bm25", "--reranker", "none", "--out", "runs"
+    )
+    assert made.returncode == 0, made.stderr
+    runs = sorted((tmp_path / "runs").rglob("*.run"))
+    (documents,) = (tmp_path / "indexes").rglob("documents.sqlite")
+    sample = "neuclir-sample" if command == "trec" else runs[0].parts[-3]
+    topics = ROOT / "topics" / sample / f"{SAMPLES[command]}.jsonl"
+    for run in runs:
+        condition = run.name.split(".")[1]
+        against = ["--topics", str(topics), "--condition", condition, "--docids", str(documents.parent)]
+        assert main([str(run), *against, "--quiet"]) == 0
+        told = capsys.readouterr()
+        assert "no problem\nall was tested" in told.out
+        assert told.err == ""
+    assert len(runs) == {"neuclir": 3, "trec": 3, "tables": 2, "infosearch": 3}[command]
