@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.errors import HeedError
+from pipelines.base.errors import HeedError
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.comparison import Figure, Inputs
-    from pipelines.judged import PerTopic
-    from pipelines.trec_files import Qrels, Run
+    from pipelines.inputs.trec_files import Qrels, Run
+    from pipelines.measuring.comparison import Figure, Inputs
+    from pipelines.measuring.judged import PerTopic
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,21 +59,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.progress import set_quiet
+    from pipelines.base.progress import set_quiet
 
     set_quiet(options.quiet)
     if options.runs:
-        from pipelines.systems import compare_systems
+        from pipelines.measuring.systems import compare_systems
 
         compare_systems(options)
         return
     if len(options.run) not in (2, 3):
         raise HeedError(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
-    from pipelines.comparison import compare, figure
-    from pipelines.files import write_json
+    from pipelines.base.files import write_json
+    from pipelines.base.progress import timed
+    from pipelines.measuring.comparison import compare, figure
 
-    given = _inputs(options)
-    values = compare(given, options.measure or ["nDCG@20", "AP"], options.variant)
+    with timed("runs") as work:
+        given = _inputs(options)
+        work.did(len(options.run), "runs")
+    with timed("measures") as work:
+        values = compare(given, options.measure or ["nDCG@20", "AP"], options.variant)
+        work.did(len(given.new), "pairs")
     if not values:
         raise HeedError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
     figures = {name: figure(per_topic) for name, per_topic in values.items()}
@@ -88,7 +93,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
-    from pipelines.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
+    from pipelines.measuring.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
 
     if not options.mteb_task:
         raise HeedError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
@@ -98,10 +103,10 @@ def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
 
 
 def _inputs(options: argparse.Namespace) -> "Inputs":
-    from pipelines.comparison import Inputs
-    from pipelines.pairs import pair, qrels_for, renamed, select
-    from pipelines.run_formats import read_any_run
-    from pipelines.trec_files import read_qrels
+    from pipelines.inputs.pairs import pair, qrels_for, renamed, select
+    from pipelines.inputs.run_formats import read_any_run
+    from pipelines.inputs.trec_files import read_qrels
+    from pipelines.measuring.comparison import Inputs
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
@@ -129,9 +134,9 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
 
 def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
     """A topic of one run that no other run and no judgement knows is a mistake in its id."""
-    from pipelines.errors import fail
-    from pipelines.pairs import stem
-    from pipelines.run_formats import place_of
+    from pipelines.base.errors import fail
+    from pipelines.inputs.pairs import stem
+    from pipelines.inputs.run_formats import place_of
 
     stems = {stem(qid) for qid in known}
     fail(
@@ -144,8 +149,8 @@ def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Documents by new qid from a ``qrel_diff`` file, whose ids are the new ones, the base ones, or their stems."""
-    from pipelines.pairs import stem
-    from pipelines.topic_files import read_listed
+    from pipelines.inputs.pairs import stem
+    from pipelines.inputs.topic_files import read_listed
 
     if path is None:
         return {}
@@ -173,7 +178,7 @@ def _topics(values: "dict[str, PerTopic]") -> str:
 
 
 def _aligned(rows: list[list[str]]) -> str:
-    from pipelines.summary import aligned
+    from pipelines.measuring.summary import aligned
 
     return aligned(rows, left=1)
 

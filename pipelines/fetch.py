@@ -5,12 +5,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.errors import SHOWN, HeedError, fail
+from pipelines.base.errors import SHOWN, HeedError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.downloads import File, Store
-    from pipelines.holdings import ByHand, Holding
+    from pipelines.fetching.downloads import File, Store
+    from pipelines.fetching.holdings import ByHand, Holding
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.downloads import check_space
-    from pipelines.holdings import holdings
-    from pipelines.progress import set_quiet
+    from pipelines.base.progress import set_quiet
+    from pipelines.fetching.downloads import check_space
+    from pipelines.fetching.holdings import holdings
 
     set_quiet(options.quiet)
     if not options.collection:
@@ -57,14 +57,18 @@ def _run(options: argparse.Namespace) -> None:
 
 def _fetch(planned: "list[tuple[Holding, list[Store]]]") -> None:
     """Fetch what is missing, check everything, and tell what is still to be done, or the commands that use it."""
-    from pipelines.downloads import check
-    from pipelines.progress import say
+    from pipelines.base.progress import say, timed
+    from pipelines.fetching.downloads import check
 
-    for _, stores in planned:
-        for store in stores:
-            if store.missing:
-                store.fetch(store.missing)
-    fail(problem for _, stores in planned for store in stores for problem in check(store))
+    with timed("fetch") as work:
+        for _, stores in planned:
+            for store in stores:
+                if store.missing:
+                    work.did(len(store.missing), "files")
+                    store.fetch(store.missing)
+    with timed("check") as work:
+        work.did(sum(len(store.files) for _, stores in planned for store in stores), "files")
+        fail(problem for _, stores in planned for store in stores for problem in check(store))
     for one, stores in planned:
         if stores:
             say(f"{_title(one)}: {sum(len(store.files) for store in stores)} files are here, their digests are right")
@@ -103,7 +107,7 @@ def _plan(one: "Holding", stores: "list[Store]") -> list[str]:
 
 
 def _store_lines(store: "Store") -> list[str]:
-    from pipelines.downloads import free_space, to_come, told
+    from pipelines.fetching.downloads import free_space, to_come, told
 
     shown = store.files[:SHOWN]
     width = max(len(file.name) for file in shown)
@@ -132,7 +136,7 @@ def _listing() -> list[str]:
     """All collections, one a line: name, how it comes, what of it is here, what it holds."""
     from itertools import groupby
 
-    from pipelines.holdings import every_holding
+    from pipelines.fetching.holdings import every_holding
 
     rows = []
     for name, group in groupby(every_holding(), key=lambda one: one.name):

@@ -1,33 +1,34 @@
 """The path that every collection command takes: index, search, pool, rerank, measure, write."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.api_cache import set_cache
-from pipelines.bm25 import Weights
-from pipelines.brought import read_brought
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Source
-from pipelines.errors import fail
-from pipelines.evaluate import Judging, evaluate, shifts
-from pipelines.files import digest_json, locked, write_json
-from pipelines.languages import Language
-from pipelines.made import Recipe, file_as_made
-from pipelines.manifest import write_manifest
-from pipelines.passages import Cut, MaxP, Passages
-from pipelines.pool import pool, write_pool
-from pipelines.progress import brief, say, timed, timings
+from pipelines.base.errors import fail
+from pipelines.base.files import CONTROL, digest_json, locked, write_json
+from pipelines.base.languages import Language
+from pipelines.base.made import Recipe, file_as_made
+from pipelines.base.manifest import write_manifest
+from pipelines.base.progress import brief, say, timed, timings
+from pipelines.engines.engine import LOCAL, Engine, crew_of
+from pipelines.inputs.brought import read_brought
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Source
+from pipelines.inputs.pool_files import write_pool
+from pipelines.inputs.topics import JOIN, Topic, conditions_of, under
+from pipelines.inputs.trec_files import Run, as_tag, read_run, write_run
+from pipelines.measuring.evaluate import Judging, evaluate, shifts
+from pipelines.measuring.summary import Row, rows_of
+from pipelines.pools.pooling import pool
 from pipelines.report import write_page
-from pipelines.rerank import Reranker, rerank
-from pipelines.rerankers import reranker
-from pipelines.retrievers import Retriever, Shelf, retriever
-from pipelines.summary import Row, rows_of
-from pipelines.topics import JOIN, Topic, conditions_of, under
-from pipelines.trec_files import Run, read_run, write_run
+from pipelines.reranking.passages import Cut
+from pipelines.reranking.rerankers import over_passages, reranker
+from pipelines.reranking.rescoring import Reranker, rerank
+from pipelines.retrieval.bm25 import Weights
+from pipelines.retrieval.retrievers import Retriever, Shelf, retriever
+from pipelines.services.api_cache import set_cache
 
-VERSION = 2  # raise when runs are made in another way
+VERSION = 3  # raise when runs are made in another way
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Settings:
     rerank_depth: int
     maxp: Cut | None
     weights: Weights
+    shards: int
     faiss: str
     device: str
     threads: int
@@ -68,6 +70,7 @@ class Settings:
     brought: list[str]
     indexes: Path
     out: Path
+    engine: Engine = LOCAL
 
 
 def run(collection: Collection, settings: Settings) -> list[Row]:
@@ -78,12 +81,14 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
     is used again.
     """
     timings.clear()
+    fail(_unshowable(collection.topics))
     conditions = conditions_of(collection.topics, settings.conditions)
     folder = settings.out / collection.name / collection.subset
     indexes = settings.indexes / collection.name / collection.shelf
-    with locked(folder), locked(indexes):
-        with timed("documents"):
+    with locked(folder), locked(indexes), crew_of(settings.engine, settings.device) as crew:
+        with timed("documents") as work:
             store = open_docstore(indexes / "documents", collection.source)
+            work.did(store.count, "documents")
         absent = _tell_unknown(collection, store)
         shelf = Shelf(
             indexes,
@@ -94,6 +99,8 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             settings.faiss,
             settings.device,
             settings.threads,
+            crew,
+            settings.shards,
         )
         set_cache(settings.indexes / "api")
         retrievers = [retriever(name, shelf) for name in settings.retrievers]
@@ -105,13 +112,14 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         pooled = _pool(collection, settings, store, list(runs.values()))
         write_pool(folder / "pool.jsonl", pooled)
         if settings.maxp and rerankers:
-            rerankers = _over_passages(settings, shelf, pooled)
+            docids = {docid for found in pooled.values() for docid in found}
+            rerankers = over_passages(settings.rerankers, shelf, docids, settings.maxp)
             systems = [*retrievers, *rerankers]
         runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
         brought = read_brought(settings.brought, collection.topics, conditions)
         _refuse_same_names([*{name for name, _ in runs}, *{name for name, _ in brought}])
         for (name, condition), found in brought.items():
-            write_run(folder / f"{name}.{condition}.run", found, _tag(f"{name}.{condition}"))
+            write_run(folder / f"{name}.{condition}.run", found, as_tag(f"{name}.{condition}"))
         runs |= brought
         with timed("measures"):
             details = evaluate(runs, collection.judging, collection.topics, store.count + absent)
@@ -122,14 +130,10 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
     return rows
 
 
-def _over_passages(settings: Settings, shelf: Shelf, pooled: Mapping[str, list[str]]) -> list[Reranker]:
-    """The rerankers with MaxP, over the passages of all pooled documents."""
-    docids = {docid for found in pooled.values() for docid in found}
-    folder = shelf.folder / "passages"
-    with timed("passages"):
-        store = open_docstore(folder / "documents", Passages(shelf.store, list(docids), settings.maxp or Cut()))
-    over = shelf._replace(folder=folder, store=store)
-    return [MaxP(reranker(name, over), store) for name in settings.rerankers]
+def _unshowable(topics: Sequence[Topic]) -> list[str]:
+    """Topics that a report would refuse at the end, told before any work is done."""
+    odd = [topic.qid for topic in topics if CONTROL.search(topic.qid)]
+    return [f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic" for qid in odd]
 
 
 class _Step:
@@ -141,7 +145,13 @@ class _Step:
     def search(self, system: Retriever, condition: str) -> Run:
         topics, depth = under(self._topics, condition), self._settings.depth
         recipe: Recipe = {"system": system.recipe, "depth": depth}
-        return self._made(system, condition, topics, recipe, lambda: system.search(topics, condition, depth))
+
+        def search() -> Run:
+            with timed("run", f"{system.name}.{condition}") as work:
+                work.did(len(topics), "topics")
+                return system.search(topics, condition, depth)
+
+        return self._made(system, condition, topics, recipe, search)
 
     def rescore(self, system: Reranker, condition: str, pooled: Mapping[str, list[str]]) -> Run:
         topics = under(self._topics, condition)
@@ -168,10 +178,9 @@ class _Step:
         def build() -> None:
             with timed("prepare", system.name):
                 system.prepare()
-            with timed("run", name):
-                found = make()
+            found = make()
             _tell_empty(name, found, topics)
-            write_run(path, {qid: scores for qid, scores in found.items() if scores}, _tag(name))
+            write_run(path, {qid: scores for qid, scores in found.items() if scores}, as_tag(name))
 
         if file_as_made(path, recipe, build):
             say(f"{path}: used again")
@@ -222,10 +231,6 @@ def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
     empty = [topic.qid for topic in topics if not found.get(topic.qid)]
     if empty:
         say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {brief(empty)}")
-
-
-def _tag(name: str) -> str:
-    return re.sub(r"[^\w-]", "-", name)
 
 
 def _refuse_same_names(names: Sequence[str]) -> None:

@@ -3,16 +3,19 @@
 import argparse
 from collections.abc import Sequence
 
-from pipelines.bm25 import Weights
-from pipelines.errors import fail
-from pipelines.files import write_json
+from pipelines.base.errors import fail
+from pipelines.base.files import write_json
+from pipelines.base.progress import Timing, say, set_quiet, timings
+from pipelines.base.resources import tell_resources
+from pipelines.engines.engine import Engine
 from pipelines.flow import Collection, Settings, run
-from pipelines.jvm import set_heap
-from pipelines.model_files import allow_remote_code
-from pipelines.passages import parse_cut
-from pipelines.progress import Timing, say, set_quiet, timings
-from pipelines.registry import add_models, set_unknown
-from pipelines.summary import Row, average, table
+from pipelines.measuring.summary import Row, average, table
+from pipelines.registry.entries import add_models, set_unknown
+from pipelines.registry.model_files import allow_remote_code
+from pipelines.reranking.passages import parse_cut
+from pipelines.reranking.vllm_models import set_inference
+from pipelines.retrieval.bm25 import Weights
+from pipelines.retrieval.jvm import set_heap
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
 
@@ -25,6 +28,7 @@ def begin(options: argparse.Namespace) -> None:
         add_models(options.models)
     if options.trust_remote_code:
         allow_remote_code()
+    set_inference(options.inference)
     templates = {part: getattr(options, f"{part}_template") for part in ("query", "document", "prompt")}
     set_unknown({"family": options.family, **templates})
 
@@ -42,6 +46,7 @@ def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     rows = run(collection, _settings(options, collection))
     print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
     said = relative_times(timings, list(dict.fromkeys(row["system"] for row in rows)))
+    tell_resources()
     if said:
         say(said)  # not among the results: it differs from run to run
     say(f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more")
@@ -69,6 +74,7 @@ def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
         rerank_depth=options.rerank_depth or options.depth,
         maxp=parse_cut(options.maxp) if options.maxp else None,
         weights=Weights(options.k1, options.b, *options.field_weights),
+        shards=options.shards,
         faiss=options.faiss,
         device=options.device,
         threads=options.threads,
@@ -76,6 +82,7 @@ def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
         brought=options.run or [],
         indexes=options.indexes,
         out=options.out,
+        engine=Engine(options.engine, options.workers, options.ray_address),
     )
 
 

@@ -1,8 +1,8 @@
 """Measures between rankings: did a system follow the instruction?
 
 Every measure is a pure function over plain runs (``qid -> docid -> score``) and gives one value a
-topic. Runs of one call share their qids; :mod:`pipelines.pairs` brings runs there. Ranks obey
-:mod:`pipelines.ranking`; the published programs of IRS, WISE and SICR keep insertion order on ties
+topic. Runs of one call share their qids; :mod:`pipelines.inputs.pairs` brings runs there. Ranks obey
+:mod:`pipelines.base.ranking`; the published programs of IRS, WISE and SICR keep insertion order on ties
 instead, also where ``variant="released"`` follows them in everything else.
 """
 
@@ -10,11 +10,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.errors import HeedError
-from pipelines.infosearch_measures import Variant, sicr, wise
-from pipelines.judged import Judged, PerTopic, Ranks, ranks_of, scores_of
-from pipelines.standard import STANDARD, standard
-from pipelines.trec_files import Qrels, Run
+from pipelines.base.errors import HeedError
+from pipelines.inputs.trec_files import Qrels, Run
+from pipelines.measuring.infosearch_measures import Variant, sicr, wise
+from pipelines.measuring.judged import Judged, PerTopic, Ranks, ranks_of, scores_of
+from pipelines.measuring.standard import STANDARD, standard
 
 __all__ = (
     "STANDARD",
@@ -33,7 +33,7 @@ __all__ = (
 )
 
 if TYPE_CHECKING:
-    from pipelines.judged import Array
+    from pipelines.measuring.judged import Array
 
 EXACT = 1e-12  # what rounding leaves of a sum that is 0
 
@@ -188,5 +188,5 @@ def robustness(values: PerTopic, query_of: Mapping[str, str]) -> PerTopic:
 
 
 def mean(values: PerTopic) -> float:
-    """The mean over topics; the caller says over how many."""
-    return sum(values.values()) / len(values)
+    """The mean over topics, to the last bit the same in any order of them; the caller says over how many."""
+    return math.fsum(values.values()) / len(values)

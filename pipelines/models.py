@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import HeedError
-from pipelines.model_files import TOLD
+from pipelines.base.errors import HeedError
 from pipelines.options import run_command, talk_options
-from pipelines.registry import AUTHOR, STATUSES, Model, add_models, entries
-from pipelines.rendering import DOCUMENT, sees, visible
+from pipelines.registry.entries import AUTHOR, STATUSES, Model, add_models, entries
+from pipelines.registry.model_files import TOLD
+from pipelines.registry.rendering import DOCUMENT, sees, visible
 
 PAPERS = {"followir": "FollowIR", "mfollowir": "mFollowIR", "followtable": "FollowTable", "infosearch": "InfoSearch"}
 BI_ENCODER, UNKNOWN = "bi-encoder", "-"
@@ -38,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.files import write_json
-    from pipelines.progress import say, set_quiet
+    from pipelines.base.files import write_json
+    from pipelines.base.progress import say, set_quiet
 
     set_quiet(options.quiet)
     if options.models:
@@ -126,7 +126,7 @@ def missing(model: Model) -> list[str]:
 def _missing_key(source: str) -> list[str]:
     import os
 
-    from pipelines.api_providers import PROVIDERS
+    from pipelines.services.api_providers import PROVIDERS
 
     provider = PROVIDERS.get(source.partition("/")[0])
     if provider is None:
@@ -164,7 +164,7 @@ def as_data(name: str, model: Model) -> dict[str, Any]:
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
-    from pipelines.summary import aligned
+    from pipelines.measuring.summary import aligned
 
     head = ["name", "family", "status", "licence", "marks", "missing here"]
     rows = [

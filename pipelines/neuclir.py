@@ -4,9 +4,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pipelines.errors import HeedError
+from pipelines.base.errors import HeedError
+from pipelines.inputs.topics import FIELDS
 from pipelines.options import collection_options, run_command
-from pipelines.topics import FIELDS
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from pipelines.inputs.neuclir_collections import find_collection
     from pipelines.launch import begin, finish, launch
-    from pipelines.neuclir_collections import find_collection
 
     begin(options)
     if options.lang not in ("zho", "fas", "rus"):
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _hint(found: str) -> str:
-    from pipelines.languages import LANGUAGES
+    from pipelines.base.languages import LANGUAGES
 
     return next((f"; did you mean {one.code}?" for one in LANGUAGES.values() if one.short == found), "")
 

@@ -7,10 +7,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipelines.bm25 import K1, B
-from pipelines.dense import KINDS
-from pipelines.errors import HeedError
-from pipelines.topics import CONDITIONS
+from pipelines.base.errors import HeedError
+from pipelines.base.progress import harmless
+from pipelines.base.resources import tell_resources
+from pipelines.base.stopping import Terminated, stoppable
+from pipelines.engines import ENGINES
+from pipelines.inputs.topics import CONDITIONS
+from pipelines.retrieval.bm25 import K1, B
+from pipelines.retrieval.dense import KINDS
 
 
 def collection_options(parser: argparse.ArgumentParser) -> None:
@@ -49,15 +53,7 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         metavar="WORDS/OVERLAP",
         help="rerankers score a document by its best passage of so many words (400/200 if not told)",
     )
-    systems.add_argument(
-        "--models", type=Path, metavar="FILE", help="JSON with family, templates and lengths of further models"
-    )
-    systems.add_argument("--family", metavar="NAME", help="family of models without an entry, such as causal")
-    for part in ("query", "document", "prompt"):
-        systems.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of models without an entry")
-    systems.add_argument(
-        "--trust-remote-code", action="store_true", help="run code that comes with a model, at its pinned revision"
-    )
+    model_options(systems)
     systems.add_argument(
         "--run",
         action="append",
@@ -69,10 +65,10 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
     )
     systems.add_argument(
-        "--depth", type=_positive, default=1000, metavar="N", help="documents a topic in a run (default 1000)"
+        "--depth", type=positive, default=1000, metavar="N", help="documents a topic in a run (default 1000)"
     )
     systems.add_argument(
-        "--rerank-depth", type=_positive, metavar="N", help="documents a topic in the pool (default: --depth)"
+        "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: --depth)"
     )
     systems.add_argument(
         "--pool",
@@ -82,11 +78,45 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
     )
     systems.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
     systems.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")
+    systems.add_argument(
+        "--shards",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="split BM25's index in N, made one after the other and searched as one (default 1)",
+    )
     systems.add_argument("--faiss", choices=KINDS, default=KINDS[0], help="kind of FAISS index (default exact)")
+    machine_options(parser)
+    engine_options(parser)
+    output_options(parser)
+
+
+def model_options(systems: argparse._ActionsContainer) -> None:
+    """Add what is told of models that the registry does not know."""
+    systems.add_argument(
+        "--models", type=Path, metavar="FILE", help="JSON with family, templates and lengths of further models"
+    )
+    systems.add_argument("--family", metavar="NAME", help="family of models without an entry, such as causal")
+    for part in ("query", "document", "prompt"):
+        systems.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of models without an entry")
+    systems.add_argument(
+        "--trust-remote-code", action="store_true", help="run code that comes with a model, at its pinned revision"
+    )
+    systems.add_argument(
+        "--inference",
+        choices=("transformers", "vllm"),
+        default="transformers",
+        help="what runs causal, reasoning and local list-wise rerankers; all other models run as ever "
+        "(default transformers; vllm needs heed[vllm])",
+    )
+
+
+def machine_options(parser: argparse.ArgumentParser) -> None:
+    """Add threads, device and Java's heap."""
     machine = parser.add_argument_group("machine")
     machine.add_argument(
         "--threads",
-        type=_positive,
+        type=positive,
         default=os.cpu_count() or 1,
         metavar="N",
         help="threads for Java and search (default: all cores)",
@@ -95,7 +125,29 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models run (default auto)"
     )
     machine.add_argument("--heap", default="4g", metavar="SIZE", help="Java's largest heap, as 512m or 8g (default 4g)")
-    output_options(parser)
+
+
+def engine_options(parser: argparse.ArgumentParser) -> None:
+    """Add where models run."""
+    engine = parser.add_argument_group("engine")
+    engine.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="where models run: on this machine, or on a Ray cluster; the results are the same (default local)",
+    )
+    engine.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="processes that run models (default: one for each GPU; without several GPUs this process does it, "
+        "with ray one on each machine)",
+    )
+    engine.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="the Ray cluster (default: RAY_ADDRESS, else one of the command's own)",
+    )
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +167,8 @@ def talk_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A whole number from 1, as argparse wants its types."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"found {text}, expected at least 1")
@@ -125,14 +178,19 @@ def _positive(text: str) -> int:
 def run_command(
     parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
 ) -> int:
-    """Parse, run, and give back the exit status: 0 done, 1 a problem told on stderr (2: argparse's own)."""
+    """Parse, run, and give back the exit status.
+
+    0 done, 1 a problem told on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
+    """
     options = parser.parse_args(argv)
     try:
-        body(options)
+        with stoppable():
+            body(options)
+        tell_resources()
         sys.stdout.flush()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as stop:
         print("stopped; what was complete is kept and used again", file=sys.stderr)
-        return 130
+        return 130 if isinstance(stop, KeyboardInterrupt) else 143
     except BrokenPipeError:  # the reader of our output left, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -154,5 +212,5 @@ def _tell(error: Exception) -> int:
     else:
         message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
     for line in message.splitlines():
-        print(f"error: {line}", file=sys.stderr)
+        print(f"error: {harmless(line)}", file=sys.stderr)
     return 1

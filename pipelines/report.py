@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipelines.errors import HeedError, fail
+from pipelines.base.errors import HeedError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.summary import Detail, Row, Shift
+    from pipelines.measuring.summary import Detail, Row, Shift
 
 FORMATS = ("text", "markdown", "latex", "csv")
 LARGEST = 1e9  # beyond it a value is a mistake; NaN and infinity fall out with it
@@ -66,9 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.files import write_bytes
-    from pipelines.progress import say, set_quiet
-    from pipelines.report_text import tables
+    from pipelines.base.files import write_bytes
+    from pipelines.base.progress import say, set_quiet, timed
+    from pipelines.reports.report_text import tables
 
     set_quiet(options.quiet)
     found = read_tree(options.runs)
@@ -82,10 +82,12 @@ def _run(options: argparse.Namespace) -> None:
     if bare and (options.html or options.plots):
         say(f"no per_topic.json, so no rank shifts and no bars by topic; run again for them: {', '.join(bare)}")
     if options.plots:
-        _write_plots(found, options.plots, options.plot_format)
+        with timed("plots"):
+            _write_plots(found, options.plots, options.plot_format)
     if options.html:
         path = options.runs / "report.html" if options.html == Path() else options.html
-        _write_page(found, options.runs, path)
+        with timed("page"):
+            _write_page(found, options.runs, path)
         say(f"{path}: open it in a browser")
 
 
@@ -95,16 +97,16 @@ def write_page(runs: Path, path: Path) -> None:
 
 
 def _write_page(found: list[Results], runs: Path, path: Path) -> None:
-    from pipelines.files import write_bytes
-    from pipelines.report_page import page
+    from pipelines.base.files import write_bytes
+    from pipelines.reports.report_page import page
 
     write_bytes(path, page(found, runs.resolve().name).encode())
 
 
 def _write_plots(found: list[Results], folder: Path, form: str) -> None:
-    from pipelines.files import write_bytes
-    from pipelines.plots import plots, render
-    from pipelines.progress import bar, say
+    from pipelines.base.files import write_bytes
+    from pipelines.base.progress import bar, say
+    from pipelines.reports.plots import plots, render
 
     drawn = plots(found)
     for plot in bar(drawn, len(drawn), "drawing", "plots"):
@@ -144,7 +146,7 @@ def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
 
 def _read_object(path: Path, problems: list[str], keys: "dict[str, Rule]") -> dict[str, Any]:
     """The object in ``path`` if it has all ``keys`` in order, else an empty one."""
-    from pipelines.files import read_bytes
+    from pipelines.base.files import read_bytes
 
     try:
         value = json.loads(read_bytes(path).decode("utf-8-sig"))

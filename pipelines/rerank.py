@@ -1,103 +1,167 @@
-"""Rescore a pool under one condition, topic by topic, so that a kill costs one topic at most."""
+"""Rescore one run, or a pool, under one condition with one reranker, and write a run."""
 
-import json
-import math
-from collections.abc import Mapping, Sequence
+import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
-from pipelines.errors import HeedError, fail
-from pipelines.files import digest_json
-from pipelines.made import Recipe
-from pipelines.progress import bar, say
-from pipelines.topics import Topic
-from pipelines.trec_files import Run
+from pipelines.base.errors import HeedError, fail
+from pipelines.inputs.topics import CONDITIONS, FIELDS
+from pipelines.options import engine_options, machine_options, model_options, positive, run_command, talk_options
+from pipelines.retrieval.dense import KINDS
 
-
-class Reranker(Protocol):
-    """Scores documents for a topic under a condition; higher is better."""
-
-    @property
-    def name(self) -> str:
-        """What runs of this reranker are called."""
-
-    @property
-    def recipe(self) -> Recipe:
-        """Everything that decides its scores."""
-
-    def prepare(self) -> None:
-        """Load and open what scoring needs, so that it can be timed alone."""
-
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """One finite score for each of ``docids``, in their order."""
+if TYPE_CHECKING:
+    from pipelines.inputs.docstore import Docstore
+    from pipelines.inputs.pool_files import Pool
+    from pipelines.inputs.topics import Topic
+    from pipelines.reranking.rescoring import Reranker
+    from pipelines.retrieval.retrievers import Shelf
 
 
-@runtime_checkable
-class Announcing(Protocol):
-    """A reranker that tells what its work will cost, and afterwards what it had to mend."""
-
-    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
-        """Called before the first of ``topics`` is scored."""
-
-    def finish(self) -> None:
-        """Called after the last."""
-
-
-def rerank(
-    reranker: Reranker, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]], journal: Path
-) -> Run:
-    """The pool of each topic rescored under ``condition``.
-
-    ``journal`` collects the scores of every finished topic; a run that was killed goes on from
-    it if the reranker, the topics and the pool are the same.
-    """
-    key = digest_json([reranker.recipe, condition, topics, pooled])
-    run = _read_journal(journal, key)
-    if run:
-        say(f"{reranker.name}.{condition}: {len(run)} of {len(topics)} topics are done already")
-    todo = [topic for topic in topics if topic.qid not in run]
-    if isinstance(reranker, Announcing):
-        reranker.begin(todo, condition, pooled)
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with journal.open("a" if run else "w", encoding="utf-8") as stream:
-        if not run:
-            stream.write(json.dumps({"key": key}) + "\n")
-        for topic in bar(todo, len(todo), f"{reranker.name}.{condition}", "topics"):
-            docids = pooled.get(topic.qid, [])
-            scores = [float(score) for score in reranker.score(topic, condition, docids)]
-            fail(_not_finite(reranker.name, topic.qid, docids, scores))
-            run[topic.qid] = dict(zip(docids, scores, strict=True))
-            stream.write(json.dumps({"qid": topic.qid, "scores": run[topic.qid]}) + "\n")
-            stream.flush()
-    if isinstance(reranker, Announcing):
-        reranker.finish()
-    return {topic.qid: run[topic.qid] for topic in topics if run[topic.qid]}
+def parser() -> argparse.ArgumentParser:
+    """The command line of ``python -m pipelines.rerank``."""
+    made = argparse.ArgumentParser(prog="python -m pipelines.rerank", description=__doc__)
+    made.add_argument("run", type=Path, metavar="RUN", help="TREC run, or a pool (.jsonl): what is rescored")
+    made.set_defaults(dataset=None)
+    data = made.add_argument_group("data")
+    data.add_argument("--topics", required=True, metavar="PATH", help="topics; the format is recognised")
+    data.add_argument("--topics-format", choices=("heed", "neuclir", "tsv", "trec"), help="read the topics as this")
+    data.add_argument("--fields", choices=FIELDS, default="title", help="what of a topic is the query (default title)")
+    data.add_argument(
+        "--docs", nargs="+", required=True, metavar="PATH", help=".jsonl[.gz], folders, or an ir_datasets id"
+    )
+    data.add_argument("--lang", metavar="LANG", help="eng, zho, fas, rus (default: the data set's, else eng)")
+    systems = made.add_argument_group("system")
+    systems.add_argument(
+        "--reranker",
+        required=True,
+        metavar="NAME",
+        help="polarity, a model by name, path or hub id, decompose:ENCODER, or polarity+NAME",
+    )
+    systems.add_argument(
+        "--condition",
+        choices=CONDITIONS,
+        help="what goes with the query (default: original where the topics carry instructions, else query)",
+    )
+    systems.add_argument("--depth", type=positive, default=1000, metavar="N", help="rescore a topic's N best (1000)")
+    systems.add_argument("--maxp", nargs="?", const="400/200", metavar="WORDS/OVERLAP", help="score by best passage")
+    model_options(systems)
+    machine_options(made)
+    engine_options(made)
+    output = made.add_argument_group("output")
+    output.add_argument("--out", required=True, type=Path, metavar="RUN", help="the new run; gzipped by suffix")
+    output.add_argument("--tag", metavar="TAG", help="the run's tag (default: reranker and condition)")
+    output.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
+    talk_options(output)
+    return made
 
 
-def _read_journal(journal: Path, key: str) -> Run:
-    """The finished topics; a last line that was cut by a kill is dropped from the file too."""
-    if not journal.exists():
-        return {}
-    lines = journal.read_bytes().splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith(b"\n")]
-    try:
-        head, *rest = [json.loads(line) for line in whole]
-        if head["key"] != key:
-            return {}
-        run = {record["qid"]: record["scores"] for record in rest}
-    except (ValueError, KeyError, TypeError):
-        return {}
-    if len(whole) < len(lines):
-        with journal.open("r+b") as stream:
-            stream.truncate(sum(map(len, whole)))
-    return run
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives back the exit status."""
+    return run_command(parser(), _run, argv)
 
 
-def _not_finite(name: str, qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
-    if len(scores) != len(docids):
-        raise HeedError(f"{name}: topic {qid}: {len(scores)} scores for {len(docids)} documents")
-    return [
-        f"{name}: topic {qid}, document {docid}: score {score}, expected a finite number (half precision overflow?)"
-        for docid, score in zip(docids, scores, strict=True)
-        if not math.isfinite(score)
-    ]
+def _run(options: argparse.Namespace) -> None:
+    from pipelines.base.files import locked
+    from pipelines.base.languages import language
+    from pipelines.base.progress import timed
+    from pipelines.engines.engine import Engine, crew_of
+    from pipelines.inputs.docstore import open_docstore
+    from pipelines.inputs.topics import JOIN, under
+    from pipelines.inputs.trec_collections import given_files
+    from pipelines.launch import begin
+    from pipelines.retrieval.bm25 import Weights
+    from pipelines.retrieval.retrievers import Shelf
+    from pipelines.services.api_cache import set_cache
+
+    begin(options)
+    name, code, source, read = given_files(options)
+    condition = options.condition or _condition(read)
+    topics = under(read, condition)
+    fail([] if topics else [f"{options.topics}: no topic can be asked under condition {condition}"])
+    indexes = options.indexes / name / code
+    engine = Engine(options.engine, options.workers, options.ray_address)
+    with locked(options.out.parent), locked(indexes), crew_of(engine, options.device) as crew:
+        with timed("documents") as work:
+            store = open_docstore(indexes / "documents", source)
+            work.did(store.count, "documents")
+        pooled = _pool(options, topics, store)
+        set_cache(options.indexes / "api")
+        machine = (options.device, options.threads, crew)
+        shelf = Shelf(indexes, store, language(code), JOIN, Weights(), KINDS[0], *machine)
+        _write(options, _system(options, shelf, pooled), topics, condition, pooled)
+
+
+def _condition(topics: "Sequence[Topic]") -> str:
+    return "original" if any("original" in topic.instructions for topic in topics) else "query"
+
+
+def _system(options: argparse.Namespace, shelf: "Shelf", pooled: "Pool") -> "Reranker":
+    from pipelines.reranking.passages import parse_cut
+    from pipelines.reranking.rerankers import over_passages, reranker
+
+    if not options.maxp:
+        return reranker(options.reranker, shelf)
+    docids = {docid for found in pooled.values() for docid in found}
+    return over_passages([options.reranker], shelf, docids, parse_cut(options.maxp))[0]
+
+
+def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "Docstore") -> "Pool":
+    """What is rescored by qid: each topic's best documents, all of them among the documents."""
+    from pipelines.base.progress import brief, say
+    from pipelines.base.ranking import ranked
+    from pipelines.inputs.pool_files import read_pool
+    from pipelines.inputs.run_formats import read_any_run
+
+    is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
+    lists = read_pool(options.run) if is_pool else {q: ranked(found) for q, found in read_any_run(options.run).items()}
+    # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
+    pooled = {
+        topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]
+        for topic in topics
+        if topic.qid in lists or topic.base in lists
+    }
+    unasked = sorted(lists.keys() - {one for topic in topics for one in (topic.qid, topic.base)})
+    if not pooled:
+        raise HeedError(f"{options.run}: none of its topics ({brief(unasked)}) is asked in {options.topics}")
+    if unasked:
+        say(f"{options.run}: {len(unasked)} topics are not asked here and left out: {brief(unasked)}")
+    missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
+    fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
+    return pooled
+
+
+def _write(
+    options: argparse.Namespace, system: "Reranker", topics: "Sequence[Topic]", condition: str, pooled: "Pool"
+) -> None:
+    """Make the run, or find it made, or go on where it was killed."""
+    from pipelines.base.files import digest_json
+    from pipelines.base.made import Recipe, file_as_made
+    from pipelines.base.progress import say, timed
+    from pipelines.inputs.trec_files import as_tag, write_run
+    from pipelines.reranking.rescoring import rerank
+
+    asked = [topic for topic in topics if topic.qid in pooled]
+    tag = options.tag or as_tag(f"{system.name}.{condition}")
+    recipe: Recipe = {
+        "system": system.recipe,
+        "condition": condition,
+        "topics": digest_json(asked),
+        "pool": digest_json(pooled),
+        "tag": tag,
+    }
+    journal = options.out.parent / ".made" / f"{options.out.name}.partial"
+
+    def build() -> None:
+        with timed("prepare", system.name):
+            system.prepare()
+        write_run(options.out, rerank(system, asked, condition, pooled, journal), tag)
+
+    used_again = file_as_made(options.out, recipe, build)
+    journal.unlink(missing_ok=True)
+    say(f"{options.out}: {'used again' if used_again else 'written'}; {len(asked)} topics under {condition}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

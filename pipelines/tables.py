@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.inputs.table_text import FORMS
 from pipelines.options import collection_options, run_command
-from pipelines.table_text import FORMS
 
 if TYPE_CHECKING:
-    from pipelines.summary import Row
+    from pipelines.measuring.summary import Row
 
 SUBSETS = ("WQT", "WTR", "TArX", "IndusTR", "sample")
 # FollowTable's paper, BM25's row: nDCG@10 of query and of original, IRS, p-MRR, all ×100
@@ -57,8 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from pipelines.inputs.tables_collections import find_tables
     from pipelines.launch import begin, finish, launch, refuse
-    from pipelines.tables_collections import find_tables
 
     begin(options)
     if options.docs:
@@ -77,7 +77,7 @@ def _beside_the_paper(subset: str, rows: "list[Row]") -> None:
     found = {(row["condition"], row["measure"]): row["value"] for row in rows if row["system"] == "bm25"}
     if subset not in PAPER or not all(key in found for key in BESIDE):
         return
-    from pipelines.summary import aligned
+    from pipelines.measuring.summary import aligned
 
     ours = [f"{100 * found[key]:z.1f}" for key in BESIDE]
     lines = [["bm25", *(f"{measure} {condition}" for condition, measure in BESIDE)]]

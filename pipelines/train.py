@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.errors import HeedError
-from pipelines.learner import Settings
+from pipelines.base.errors import HeedError
 from pipelines.options import run_command, talk_options
+from pipelines.training.learner import Settings
 
 if TYPE_CHECKING:
-    from pipelines.registry import Model
+    from pipelines.registry.entries import Model
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
@@ -89,10 +89,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.model_files import allow_remote_code
-    from pipelines.progress import set_quiet
-    from pipelines.registry import add_models, named
-    from pipelines.training import train
+    from pipelines.base.progress import set_quiet
+    from pipelines.registry.entries import add_models, named
+    from pipelines.registry.model_files import allow_remote_code
+    from pipelines.training.recipe import train
 
     set_quiet(options.quiet)
     if options.models:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.inputs.topics import FIELDS
 from pipelines.options import collection_options, run_command
-from pipelines.topics import FIELDS
 
 if TYPE_CHECKING:
-    from pipelines.summary import Row
+    from pipelines.measuring.summary import Row
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from pipelines.inputs.trec_collections import find_trec
     from pipelines.launch import OWN_FILES, begin, finish, launch, refuse
-    from pipelines.trec_collections import find_trec
 
     begin(options)
     if options.benchmark:
@@ -59,7 +59,7 @@ def _with_score(subset: str, rows: "list[Row]") -> "list[Row]":
 
     FollowIR's tables average MAP of two collections and nDCG@5 of the third under that name.
     """
-    from pipelines.followir import BENCHMARKS
+    from pipelines.inputs.followir import BENCHMARKS
 
     measure = BENCHMARKS[subset.removesuffix("-full")].measure
     scores = [row.copy() for row in rows if (row["condition"], row["measure"]) == ("original", measure)]

@@ -2,12 +2,16 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+
+# read when torch is loaded; two workers of pytest, with a thread for each core each, would wait for one another
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -24,8 +28,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test sets for this process, --quiet or further models, must not reach the next test."""
-    from pipelines import registry
-    from pipelines.progress import set_quiet
+    from pipelines.base.progress import set_quiet
+    from pipelines.registry import entries as registry
 
     set_quiet(False)
     monkeypatch.setattr(registry, "_extra", {})
@@ -46,6 +50,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "HF_HUB_OFFLINE": "1",
         "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
     }
 
 
@@ -67,13 +72,18 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     return run
 
 
+def hear_interrupts() -> None:
+    """Run in a child before its program: a shell lets its background jobs, and so their children, ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def write_jsonl(path: Path, records: Iterable[object]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records), encoding="utf-8")
     return path
 
 
-def tiny_tokenizer() -> object:
+def tiny_tokenizer(positions: int = 64) -> object:
     """A real fast tokenizer of BERT's form over single letters and a few words."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -87,7 +97,7 @@ def tiny_tokenizer() -> object:
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        model_max_length=64,
+        model_max_length=positions,
         pad_token="[PAD]",
         unk_token="[UNK]",
         cls_token="[CLS]",
@@ -96,7 +106,7 @@ def tiny_tokenizer() -> object:
     )
 
 
-def tiny_config(**settings: int) -> object:
+def tiny_config(positions: int = 64, **settings: int) -> object:
     from transformers import BertConfig
 
     return BertConfig(
@@ -105,7 +115,7 @@ def tiny_config(**settings: int) -> object:
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=64,
-        max_position_embeddings=64,
+        max_position_embeddings=positions,
         initializer_range=0.5,  # wide weights, so that different inputs give visibly different scores
         **settings,
     )

@@ -11,17 +11,17 @@ import pytest
 from conftest import write_jsonl
 from openai_server import DIMENSION, Reply, Server, vector
 
-from pipelines import api, api_cache
-from pipelines.api import ATTEMPTS, Client, RefusedError
-from pipelines.api_cache import Answers, set_cache
-from pipelines.api_cost import Bill, about, counter
-from pipelines.api_encoder import TEXTS, ApiEncoder
-from pipelines.api_providers import endpoint
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document, Files
-from pipelines.errors import HeedError
-from pipelines.registry import Model
-from pipelines.vectors import embed
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document, Files
+from pipelines.registry.entries import Model
+from pipelines.retrieval.vectors import embed
+from pipelines.services import api, api_cache
+from pipelines.services.api import ATTEMPTS, Client, RefusedError
+from pipelines.services.api_cache import Answers, set_cache
+from pipelines.services.api_cost import Bill, about, counter
+from pipelines.services.api_encoder import TEXTS, ApiEncoder
+from pipelines.services.api_providers import endpoint
 
 KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api")

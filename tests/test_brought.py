@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines.brought import read_brought
-from pipelines.errors import HeedError
-from pipelines.topics import Topic
-from pipelines.trec_files import write_run
+from pipelines.base.errors import HeedError
+from pipelines.inputs.brought import read_brought
+from pipelines.inputs.topics import Topic
+from pipelines.inputs.trec_files import write_run
 
 TOPICS = [Topic("12", "eng", "q", {"original": "a", "changed": "b"})]
 CONDITIONS = ["query", "original", "changed"]

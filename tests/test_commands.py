@@ -1,18 +1,27 @@
 """What a user meets before and beside the work: lists, help, errors."""
 
 import ast
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed, write_jsonl
+from conftest import ROOT, Heed, hear_interrupts, write_jsonl
 
 from pipelines.__main__ import COMMANDS
 
 COMMAND = "pipelines.neuclir"
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
-TORCH_ONLY = "pipelines.answers"  # its classes are torch's; itself imported only where it is used
+# made of torch or numpy alone; themselves imported only where they are used
+ALONE = {
+    "pipelines.reranking.answers",
+    "pipelines.reranking.int8",
+    "pipelines.reranking.unpadded",
+    "pipelines.retrieval.field_scores",
+    "pipelines.retrieval.impact_search",
+    "pipelines.retrieval.impacts",
+}
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 
 
@@ -44,13 +53,12 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
-    for path in sorted((ROOT / "pipelines").glob("*.py")):
+    for path in sorted((ROOT / "pipelines").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert TORCH_ONLY not in names, path.name
-            heavy = {name.split(".")[0] for name in names} & HEAVY
-            assert not heavy or path.stem == TORCH_ONLY.removeprefix("pipelines."), path.name
+            heavy = {name.split(".")[0] for name in names} & HEAVY | ALONE.intersection(names)
+            assert not heavy or path.stem in {name.rpartition(".")[2] for name in ALONE}, path.name
 
 
 @pytest.mark.parametrize(
@@ -126,12 +134,66 @@ def test_wrong_arguments_have_status_2(heed: Heed, arguments: tuple[str, ...]) -
 
 
 def test_two_commands_do_not_write_to_one_folder(tmp_path: Path, heed: Heed) -> None:
-    from pipelines.files import locked
+    from pipelines.base.files import locked
 
     with locked(tmp_path / "runs" / "neuclir-sample" / "zho"):
         result = heed(COMMAND, "--lang", "zho", "--quiet")
     assert result.returncode == 1
     assert "another Heed process is writing here" in result.stderr
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_that_is_asked_to_stop_says_so(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals, status: int
+) -> None:
+    command = [sys.executable, "-m", COMMAND, "--lang", "zho"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,
+    )
+    assert process.stderr
+    told = ""
+    while "bm25: building" not in told:
+        told = process.stderr.readline()
+    process.send_signal(number)
+    rest = process.communicate(timeout=60)[1].splitlines()
+    assert process.returncode == status
+    assert rest[-1] == "stopped; what was complete is kept and used again" and "Traceback" not in "".join(rest)
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith((".part", ".old"))]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals, status: int
+) -> None:
+    script = tmp_path / "dropping.py"
+    script.write_text(
+        "import argparse, os, sys, time\n"
+        "from pipelines.options import run_command, talk_options\n"
+        "class Dropping:\n"
+        f"    def __del__(self): os.kill(os.getpid(), {int(number)}); time.sleep(0.01)\n"
+        "def body(options):\n"
+        "    Dropping()\n"
+        "    try:\n"
+        "        time.sleep(30)\n"
+        "    finally:\n"
+        "        time.sleep(1.2)\n"  # more than one repetition
+        "        print('swept')\n"
+        "parser = argparse.ArgumentParser()\n"
+        "talk_options(parser)\n"
+        "sys.exit(run_command(parser, body, []))\n"
+    )
+    process = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=25, preexec_fn=hear_interrupts,
+    )  # fmt: skip
+    assert process.returncode == status, process.stderr
+    assert process.stdout == "swept\n"
+    assert "Exception ignored in" in process.stderr  # it was dropped once
 
 
 def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed) -> None:
@@ -153,7 +215,7 @@ def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Hee
 def test_the_sample_holds_what_it_promises() -> None:
     import json
 
-    from pipelines.trec_files import read_qrels
+    from pipelines.inputs.trec_files import read_qrels
 
     original = read_qrels(ROOT / "qrels/neuclir-sample/original.qrels")
     changed = read_qrels(ROOT / "qrels/neuclir-sample/changed.qrels")

@@ -10,12 +10,12 @@ from conftest import Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import HeedError
-from pipelines.pairs import pair, qrels_for, select, stem
-from pipelines.run_formats import read_any_run
-from pipelines.significance import fisher, holm, interval, wilcoxon
-from pipelines.systems import similar_to_best
-from pipelines.trec_files import write_run
+from pipelines.base.errors import HeedError
+from pipelines.inputs.pairs import pair, qrels_for, select, stem
+from pipelines.inputs.run_formats import read_any_run
+from pipelines.inputs.trec_files import write_run
+from pipelines.measuring.significance import fisher, holm, interval, wilcoxon
+from pipelines.measuring.systems import similar_to_best
 
 COMMAND = "pipelines.compare"
 RUN = {"1-og": {"a": 2.0, "b": 1.0}, "1-changed": {"b": 2.0, "a": 1.0}}
@@ -29,7 +29,7 @@ def mteb_file(path: Path, **subsets: dict) -> Path:
 def rank_llm(run: dict[str, dict[str, float]]) -> list[dict]:
     return [
         {
-            "query": {"text": "q", "qid": qid},
+            "query": {"text": "q\u2028", "qid": qid},  # written raw by rank_llm; no end of a line
             "candidates": [{"docid": docid, "score": score, "doc": {}} for docid, score in scores.items()],
         }
         for qid, scores in run.items()
@@ -41,6 +41,7 @@ def test_the_same_run_is_read_from_every_form(tmp_path: Path) -> None:
     write_run(tmp_path / "a.run.gz", RUN, "t")
     (tmp_path / "llm.json").write_text(json.dumps(rank_llm(RUN)))
     write_jsonl(tmp_path / "llm.jsonl", rank_llm(RUN))
+    assert "\u2028" in (tmp_path / "llm.jsonl").read_text()
     (tmp_path / "llm.jsonl.gz").write_bytes(gzip.compress((tmp_path / "llm.jsonl").read_bytes()))
     mteb_file(tmp_path / "Task_predictions.json", zho={"test": RUN})
     for path in tmp_path.iterdir():

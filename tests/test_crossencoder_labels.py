@@ -4,12 +4,12 @@ import pytest
 import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
 
-from pipelines.crossencoder import CrossEncoderReranker
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Files
-from pipelines.errors import HeedError
-from pipelines.registry import Model
-from pipelines.topics import Topic
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import Topic
+from pipelines.registry.entries import Model
+from pipelines.reranking.crossencoder import CrossEncoderReranker
 
 TEXTS = ["a short one", "a longer text with 12 numbers and 大 中 国 in it", "x", "z" * 500]
 DOCIDS = ["d2", "d0", "d3", "d1"]

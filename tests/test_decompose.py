@@ -1,23 +1,23 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import write_jsonl
 
-from pipelines.bm25 import Weights as Bm25Weights
-from pipelines.crossencoder import CrossEncoderReranker
-from pipelines.decompose import WEIGHTS, Decompose, Weights
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document, Files
-from pipelines.encoders import SentenceEncoder
-from pipelines.fusion import WEIGHT, Fusion, scaled
-from pipelines.languages import language
-from pipelines.polarity import Polarity
-from pipelines.registry import Model
-from pipelines.rerank import Reranker
-from pipelines.retrievers import Bm25, Shelf
-from pipelines.topics import JOIN, Topic
+from pipelines.base.languages import language
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document, Files
+from pipelines.inputs.topics import JOIN, Topic
+from pipelines.registry.entries import Model
+from pipelines.reranking.crossencoder import CrossEncoderReranker
+from pipelines.reranking.decompose import WEIGHTS, Decompose, Weights
+from pipelines.reranking.fusion import WEIGHT, Fusion, scaled
+from pipelines.reranking.polarity import Polarity
+from pipelines.reranking.rescoring import Reranker, rerank
+from pipelines.retrieval.bm25 import Weights as Bm25Weights
+from pipelines.retrieval.encoders import SentenceEncoder
+from pipelines.retrieval.retrievers import Bm25, Shelf
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
 TOPIC = Topic(
@@ -136,3 +136,30 @@ def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, store: Docst
     assert fusion.score(TOPIC, "changed", DOCIDS) == [p + WEIGHT * o for p, o in zip(ours, theirs, strict=True)]
     assert ranking(fusion, "original") != ranking(fusion, "changed")
     assert fusion.recipe["of"] == [polarity.recipe, other.recipe]
+
+
+class Telling:
+    """A reranker that tells what it costs, and what it mended."""
+
+    name, recipe = "telling", {"telling": 1}
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def prepare(self) -> None:
+        self.told.append("prepared")
+
+    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
+        self.told.append(f"{len(topics)} {condition} {pooled}")
+
+    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> list[float]:
+        return [0.0 for _ in docids]
+
+    def finish(self) -> None:
+        self.told.append("finished")
+
+
+def test_in_a_fusion_the_other_reranker_tells_its_cost_too(polarity: Polarity, tmp_path: Path) -> None:
+    telling = Telling()
+    rerank(Fusion(polarity, telling), [TOPIC], "original", {"1": DOCIDS}, tmp_path / "journal")
+    assert telling.told == [f"1 original {{'1': {DOCIDS}}}", "finished"]

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from conftest import ROOT, write_jsonl
 
-from pipelines import vectors as vectors_module
-from pipelines.dense import KINDS, DenseIndex, open_index
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document, Files
-from pipelines.errors import HeedError
-from pipelines.lsa import build_lsa
-from pipelines.vectors import embed
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document, Files
+from pipelines.retrieval import vectors as vectors_module
+from pipelines.retrieval.dense import KINDS, DenseIndex, open_index
+from pipelines.retrieval.lsa import build_lsa
+from pipelines.retrieval.vectors import embed
 
 Matrix = np.ndarray
 
@@ -51,7 +51,7 @@ def store(tmp_path: Path) -> Docstore:
 
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (vectors_module, __import__("pipelines.dense", fromlist=["dense"])):
+    for module in (vectors_module, __import__("pipelines.retrieval.dense", fromlist=["dense"])):
         monkeypatch.setattr(module, "SHARD", 64)
 
 
@@ -106,6 +106,35 @@ def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: Docst
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("harm", ["cut", "byte", "shape"])
+def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
+    tmp_path: Path, store: Docstore, small_shards: None, harm: str
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embed(tmp_path / "killed", store, Lengths(fail_after=200))
+    shard = tmp_path / "killed/shard-00001.npy"
+    content = shard.read_bytes()
+    if harm == "shape":
+        np.save(shard, np.zeros((64, 9), dtype=np.float32))
+    else:
+        shard.write_bytes(content[:-1] + (b"" if harm == "cut" else bytes([content[-1] ^ 1])))
+    second = Lengths()
+    resumed = embed(tmp_path / "killed", store, second)
+    assert len(second.encoded) == 500 - 4 * 64 + 64  # the damaged shard beside those not made yet
+    assert shard.read_bytes() == content
+    whole = embed(tmp_path / "whole", store, Lengths())
+    assert [one.read_bytes() for one in resumed.shards] == [one.read_bytes() for one in whole.shards]
+    assert {one.name for one in (tmp_path / "killed").iterdir()} == {one.name for one in (tmp_path / "whole").iterdir()}
+
+
+def test_a_flipped_byte_in_finished_vectors_is_found(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+    before = embed(tmp_path / "v", store, Lengths()).shards[2].read_bytes()
+    shard = tmp_path / "v/shard-00002.npy"
+    shard.write_bytes(before[:200] + bytes([before[200] ^ 1]) + before[201:])
+    embed(tmp_path / "v", store, Lengths())
+    assert shard.read_bytes() == before
+
+
 def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: Docstore, small_shards: None) -> None:
     with pytest.raises(KeyboardInterrupt):
         embed(tmp_path / "v", store, Lengths(version=1, fail_after=200))
@@ -136,7 +165,7 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
     """Scores of the truncated SVD against numpy's full one on the same weighted matrix, all dimensions kept."""
     from sklearn.preprocessing import normalize
 
-    from pipelines.lsa import _counts
+    from pipelines.retrieval.lsa import _counts
 
     texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
     records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]

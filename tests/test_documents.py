@@ -1,14 +1,15 @@
 import gzip
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import write_jsonl
 
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document, Files, corpus_files, read_corpus
-from pipelines.errors import HeedError
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document, Files, Line, corpus_files, read_corpus
 
 
 def store_of(tmp_path: Path, records: list[object]) -> Docstore:
@@ -111,6 +112,20 @@ def test_a_store_is_rebuilt_when_its_input_changes(tmp_path: Path) -> None:
     changed = store_of(tmp_path, [{"id": "a", "text": "y"}])
     assert first.digest == again.digest != changed.digest
     assert [one.text for one in changed] == ["y"]
+
+
+def test_a_corpus_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
+
+    class Growing(Files):
+        def lines(self) -> Iterator[Line]:
+            for line in super().lines():
+                write_jsonl(path, [{"id": "c", "text": "z"}])  # another program writes it anew
+                yield line
+
+    with pytest.raises(HeedError, match=r"docs\.jsonl: changed while it was read"):
+        open_docstore(tmp_path / "store", Growing([path]))
+    assert not (tmp_path / "store").exists()
 
 
 def test_the_real_chinese_news_are_read_in_full(shared: Path, tmp_path: Path) -> None:

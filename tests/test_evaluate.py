@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.errors import HeedError
-from pipelines.evaluate import CHANGED, Judging, Pair, evaluate, shifts
-from pipelines.summary import Detail
-from pipelines.topics import Topic
+from pipelines.base.errors import HeedError
+from pipelines.inputs.topics import Topic
+from pipelines.measuring.evaluate import CHANGED, Judging, Pair, evaluate, shifts
+from pipelines.measuring.summary import Detail
 
 A, B = {"1": {"a": 1}}, {"1": {"b": 1}}
 

@@ -16,10 +16,10 @@ import pytest
 from conftest import ROOT, Heed
 from test_mfollowir import hub_copy
 
-from pipelines.downloads import File, Store, check, fetch, file_digest, told
-from pipelines.errors import HeedError
-from pipelines.holdings import every_holding, holdings
-from pipelines.irds import known_file
+from pipelines.base.errors import HeedError
+from pipelines.fetching.downloads import File, Store, check, fetch, file_digest, told
+from pipelines.fetching.holdings import every_holding, holdings
+from pipelines.inputs.irds import known_file
 
 FETCH = "pipelines.fetch"
 CORE17, MAIN = "mteb/Core17InstructionRetrieval", "f" * 40

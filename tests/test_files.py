@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import SHOWN, HeedError, fail
-from pipelines.files import finished, finished_folder, locked, read_lines
-from pipelines.made import file_as_made, folder_as_made
+from pipelines.base.errors import SHOWN, HeedError, fail
+from pipelines.base.files import finished, finished_folder, locked, read_lines
+from pipelines.base.made import file_as_made, folder_as_made
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
@@ -47,7 +47,9 @@ def test_what_a_killed_build_left_is_swept_away(tmp_path: Path) -> None:
 
 
 def test_two_processes_cannot_write_to_one_folder(tmp_path: Path) -> None:
-    code = f"from pathlib import Path; from pipelines.files import locked\nwith locked(Path({str(tmp_path)!r})): pass"
+    code = (
+        f"from pathlib import Path; from pipelines.base.files import locked\nwith locked(Path({str(tmp_path)!r})): pass"
+    )
     with locked(tmp_path):
         second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "another Heed process is writing here" in second.stderr
@@ -75,7 +77,7 @@ def test_a_folder_is_used_again_only_for_the_same_recipe(tmp_path: Path, capsys:
     assert "rebuilding, bm25.k1 was 0.9 and is now 1.2" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("harm", ["cut", "remove", "note"])
+@pytest.mark.parametrize("harm", ["cut", "remove", "add", "byte", "note"])
 def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> None:
     def build(part: Path) -> None:
         (part / "data").write_text("12345")
@@ -83,12 +85,18 @@ def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> No
     folder = folder_as_made(tmp_path / "index", {"a": 1}, build)
     if harm == "cut":
         (folder / "data").write_text("123")
+    elif harm == "byte":  # of the same size, and with the time of change put back: bit rot
+        before = (folder / "data").stat()
+        (folder / "data").write_text("12346")
+        os.utime(folder / "data", ns=(before.st_atime_ns, before.st_mtime_ns))
+    elif harm == "add":
+        (folder / "more").write_text("")
     elif harm == "remove":
         (folder / "data").unlink()
     else:
         (folder / "made.json").write_text("{")
     folder_as_made(folder, {"a": 1}, build)
-    assert (folder / "data").read_text() == "12345"
+    assert (folder / "data").read_text() == "12345" and not (folder / "more").exists()
 
 
 def test_a_run_file_that_was_changed_by_hand_is_made_again(tmp_path: Path) -> None:

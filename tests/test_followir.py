@@ -9,10 +9,10 @@ from conftest import write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import HeedError
-from pipelines.followir import BENCHMARKS, docno, read_followir
-from pipelines.hub import Row, config_files, judgements, rows, snapshot
-from pipelines.topics import Topic
+from pipelines.base.errors import HeedError
+from pipelines.inputs.followir import BENCHMARKS, docno, read_followir
+from pipelines.inputs.hub import Row, config_files, judgements, rows, snapshot
+from pipelines.inputs.topics import Topic
 
 Files = dict[str, list[dict[str, Any]]]
 

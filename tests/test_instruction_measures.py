@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import HeedError
+from pipelines.base.errors import HeedError
 from pipelines.measures import irs, mean, mean_rank, nfr, p_mrr, robustness, sicr, standard, still_relevant, wise
 
 # w(r) = 1 / log2(r + 1), to six places, from a table of logarithms

@@ -1,7 +1,7 @@
 """The registry and the command that shows it.
 
 ``tests/data/registry_texts.txt`` pins what every entry and preset makes of an example. After a change of
-``pipelines/registry.json`` write it anew with ``python tests/test_models.py``, and read the difference
+``pipelines/registry/registry.json`` write it anew with ``python tests/test_models.py``, and read the difference
 against the sources of the facts before it is committed.
 """
 
@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines import models, registry
-from pipelines.errors import HeedError
-from pipelines.model_files import local_copy
+from pipelines import models
+from pipelines.base.errors import HeedError
 from pipelines.models import PAPERS, entry, listed, missing, narrowed
-from pipelines.registry import Model, entries, model, named
-from pipelines.rendering import (
+from pipelines.registry import entries as registry
+from pipelines.registry.entries import Model, entries, model, named
+from pipelines.registry.model_files import local_copy
+from pipelines.registry.rendering import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
@@ -243,7 +244,8 @@ def test_systems_without_weights_refuse_with_their_reason(name: str) -> None:
 
 
 def test_an_unknown_preset_names_those_that_there_are() -> None:
-    with pytest.raises(HeedError, match="no preset 'trec'; expected one of author, followir, infosearch, followtable"):
+    known = "author, followir, infosearch, followtable, mteb, int8"
+    with pytest.raises(HeedError, match=f"no preset 'trec'; expected one of {known}"):
         model("intfloat/e5-mistral-7b-instruct@trec")
     with pytest.raises(HeedError, match="no preset 'mteb'"):
         entry("Birdie@mteb")

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.comparison import Inputs
-from pipelines.errors import HeedError
-from pipelines.mteb_results import (
+from pipelines.base.errors import HeedError
+from pipelines.inputs.pairs import pair, qrels_for, renamed, select
+from pipelines.inputs.run_formats import read_any_run
+from pipelines.inputs.trec_files import Qrels, Run
+from pipelines.measuring.comparison import Inputs
+from pipelines.measuring.mteb_results import (
     MTEB_VERSION,
     TASKS,
     Result,
@@ -19,9 +22,6 @@ from pipelines.mteb_results import (
     result_path,
     write_mteb_result,
 )
-from pipelines.pairs import pair, qrels_for, renamed, select
-from pipelines.run_formats import read_any_run
-from pipelines.trec_files import Qrels, Run
 
 K_VALUES = [1, 3, 5, 10, 20, 100, 1000]
 Case = tuple[Run, Qrels, dict[str, list[str]]]

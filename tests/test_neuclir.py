@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT, Heed, write_jsonl
+from conftest import ROOT, Heed, tiny_config, tiny_tokenizer
 
+from pipelines.inputs.trec_files import read_qrels, read_run
 from pipelines.measures import no_longer_relevant
-from pipelines.trec_files import read_qrels, read_run
 
 LANGS = ("zho", "fas", "rus")
 COMMAND = "pipelines.neuclir"
+NOWHERE = "http://127.0.0.1:9"  # the port of discard, where nothing listens
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -83,7 +84,7 @@ def test_the_files_of_the_contract_are_there(sample: Path, lang: str) -> None:
     assert manifest["schema-version"] == "0.1"
     assert [one["name"] for one in manifest["method"]["retrieval"]] == ["bm25", "lsa", "polarity"]
     timings = json.loads((sample / lang / "timings.json").read_text())
-    assert {"stage", "system", "seconds", "peak_mib"} == set(timings[0])
+    assert {"stage", "system", "seconds", "peak_mib", "count", "unit"} == set(timings[0])
 
 
 @pytest.mark.parametrize("lang", LANGS)
@@ -186,24 +187,43 @@ def test_killed_at_any_point_and_started_again_gives_the_same_bytes(
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith((".part", ".old", ".partial"))]
 
 
-def test_local_models_run_as_retriever_and_reranker(
-    tmp_path: Path, heed: Heed, tiny_encoder: Path, tiny_cross_encoder: Path
-) -> None:
-    config = {"tiny": {"source": str(tiny_encoder), "pooling": "mean", "normalize": True, "max_length": 64}}
-    (tmp_path / "registry.json").write_text(json.dumps(config))
-    docs = write_jsonl(tmp_path / "d.jsonl", [{"id": f"d{n}", "text": f"a{n} b c"} for n in range(8)])
-    instructions = {"original": "a1", "changed": "a2"}
-    topics = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "b", "instructions": instructions}])
-    (tmp_path / "q").write_text("1 0 d1 1\n1 0 d2 1\n")
-    (tmp_path / "c").write_text("1 0 d1 0\n1 0 d2 1\n")
-    common = ("--lang", "zho", "--docs", docs, "--topics", topics, "--qrels", "q", "--changed-qrels", "c")
-    systems = ("--models", "registry.json", "--retriever", "tiny", "--reranker", tiny_cross_encoder)
-    result = heed(COMMAND, *common, *systems, "--faiss", "hnsw", "--json", "s.json")
+@pytest.fixture(scope="module")
+def long_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bi-encoder and a cross-encoder of two layers, with room for the sample's instructions."""
+    import torch
+    from transformers import BertForSequenceClassification, BertModel
+
+    folder = tmp_path_factory.mktemp("models")
+    torch.manual_seed(0)
+    BertModel(tiny_config(512)).save_pretrained(folder / "bi")
+    BertForSequenceClassification(tiny_config(512, num_labels=1)).save_pretrained(folder / "cross")
+    for name in ("bi", "cross"):
+        tiny_tokenizer(512).save_pretrained(folder / name)  # type: ignore[attr-defined]
+    return folder
+
+
+def test_the_main_job_runs_with_local_models_and_no_hub(tmp_path: Path, heed: Heed, long_models: Path) -> None:
+    systems = ("--retriever", long_models / "bi", "--reranker", long_models / "cross", "--rerank-depth", 20)
+    options = ("--lang", "zho", *systems, "--faiss", "hnsw", "--device", "cpu", "--json", "s.json")
+    result = heed(COMMAND, *options, HF_HUB_OFFLINE="0", HF_ENDPOINT=NOWHERE)
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "s.json").read_text())["rows"]
-    assert {row["system"] for row in rows} == {"tiny-encoder", "tiny-cross"}
-    runs = [read_run(tmp_path / f"runs/d/zho/tiny-cross.{one}.run") for one in ("original", "changed")]
-    assert runs[0] != runs[1]
+    assert {row["system"] for row in rows} == {"bi", "cross"}
+    runs = [read_run(tmp_path / f"runs/neuclir-sample/zho/cross.{one}.run") for one in ("original", "changed")]
+    assert runs[0].keys() == runs[1].keys() and len(runs[0]) == 12
+    assert all(runs[0][qid] != runs[1][qid] for qid in runs[0])  # the instruction reaches the model in every topic
+
+
+@pytest.mark.parametrize("offline", ["0", "1"])
+@pytest.mark.parametrize("kind", ["--retriever", "--reranker"])
+def test_a_model_of_a_hub_out_of_reach_says_what_to_do(tmp_path: Path, heed: Heed, kind: str, offline: str) -> None:
+    known = "intfloat/e5-small-v2" if kind == "--retriever" else "BAAI/bge-reranker-v2-m3"
+    result = heed(COMMAND, "--lang", "zho", kind, known, "--quiet", HF_HUB_OFFLINE=offline, HF_ENDPOINT=NOWHERE)
+    assert result.returncode == 1 and "Traceback" not in result.stderr
+    [told] = result.stderr.splitlines()
+    assert told.startswith(f"error: {known}: cannot be loaded as a model (")
+    assert f"'hf download {known} --local-dir DIR' on a machine that reaches the hub" in told
+    assert not list(tmp_path.rglob("*.run"))
 
 
 def test_feedback_runs_by_its_name(tmp_path: Path, heed: Heed) -> None:

@@ -7,16 +7,16 @@ import pytest
 import torch
 from conftest import write_jsonl
 
-from pipelines import model_files
-from pipelines.crossencoder import CrossEncoderReranker
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document, Files
-from pipelines.encoders import SentenceEncoder
-from pipelines.errors import HeedError
-from pipelines.registry import Model, add_models, model, named
-from pipelines.table_documents import Tables
-from pipelines.templates import fill
-from pipelines.topics import Topic
+from pipelines.base.errors import HeedError
+from pipelines.base.templates import fill
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document, Files
+from pipelines.inputs.table_documents import Tables
+from pipelines.inputs.topics import Topic
+from pipelines.registry import model_files
+from pipelines.registry.entries import Model, add_models, model, named
+from pipelines.reranking.crossencoder import CrossEncoderReranker
+from pipelines.retrieval.encoders import SentenceEncoder
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it", "x", "y" * 40]
 TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"})
@@ -53,7 +53,7 @@ def test_vectors_equal_plain_transformers(tiny_encoder: Path, pooling: str, norm
 def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    from pipelines.sentence_models import modules
+    from pipelines.retrieval.sentence_models import modules
 
     own = SentenceTransformer(
         modules=modules(Model(str(tiny_encoder), pooling="mean"), str(tiny_encoder)), device="cpu"

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines import trec
-from pipelines.crossencoder import CrossEncoderReranker
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Files
-from pipelines.errors import HeedError
-from pipelines.passages import Cut, MaxP, Passages, parse_cut, passages
-from pipelines.registry import Model
-from pipelines.topics import Topic
-from pipelines.trec_files import read_run
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import Topic
+from pipelines.inputs.trec_files import read_run
+from pipelines.registry.entries import Model
+from pipelines.reranking.crossencoder import CrossEncoderReranker
+from pipelines.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
 
 CUTS = st.integers(1, 40).flatmap(lambda words: st.builds(Cut, st.just(words), st.integers(0, words - 1)))
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, write_jsonl
 
-from pipelines.bm25 import Weights
-from pipelines.clauses import split
-from pipelines.cues import cues, script_language
-from pipelines.docstore import open_docstore
-from pipelines.documents import Files
-from pipelines.languages import LANGUAGES, language
-from pipelines.polarity import ALPHA, BETA, Polarity, parts
-from pipelines.retrievers import Bm25, Shelf
-from pipelines.topics import JOIN, Topic
+from pipelines.base.languages import LANGUAGES, language
+from pipelines.inputs.docstore import open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import JOIN, Topic
+from pipelines.reranking.clauses import split
+from pipelines.reranking.cues import cues, script_language
+from pipelines.reranking.polarity import ALPHA, BETA, Polarity, parts
+from pipelines.retrieval.bm25 import Weights
+from pipelines.retrieval.retrievers import Bm25, Shelf
 
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how
 

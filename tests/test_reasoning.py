@@ -7,14 +7,14 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 
-from pipelines import reasoning
-from pipelines.answers import padded
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Files
-from pipelines.errors import HeedError
-from pipelines.reasoning import ReasoningReranker, ended
-from pipelines.registry import Model
-from pipelines.topics import Topic
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import Topic
+from pipelines.registry.entries import Model
+from pipelines.reranking import reasoning
+from pipelines.reranking.answers import padded
+from pipelines.reranking.reasoning import ReasoningReranker, ended
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
 DOCIDS = ["d2", "d0", "d3", "d1"]

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from pipelines import jvm
-from pipelines.bm25 import Weights, build
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document
-from pipelines.errors import HeedError
-from pipelines.languages import language
-from pipelines.retrievers import Shelf, retriever
-from pipelines.table_documents import Tables
-from pipelines.table_text import FORMS
-from pipelines.topics import Topic
+from pipelines.base.errors import HeedError
+from pipelines.base.languages import language
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document
+from pipelines.inputs.table_documents import Tables
+from pipelines.inputs.table_text import FORMS
+from pipelines.inputs.topics import Topic
+from pipelines.retrieval import jvm
+from pipelines.retrieval.bm25 import Weights, build
+from pipelines.retrieval.retrievers import Shelf, retriever
 
 MARKDOWN = "# Depth of rivers\n\n| River | Depth (m) |\n| --- | --- |\n| Orrin | 4 |\n| Wendle | 2 |"
 HTML = "<table><caption>Lakes</caption><tr><th>Lake</th><th>Depth</th></tr><tr><td>Tarn</td><td>9</td></tr></table>"

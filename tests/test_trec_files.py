@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import HeedError
-from pipelines.trec_files import read_qrels, read_run, write_run
+from pipelines.base.errors import HeedError
+from pipelines.inputs.trec_files import as_tag, read_qrels, read_run, write_run
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
     lambda one: one.split() == [one]
 )
 RUNS = st.dictionaries(
-    IDS,
+    IDS.filter(lambda one: not one.startswith("#")),  # begins a comment for trec_eval
     st.dictionaries(IDS, st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),
     min_size=1,
     max_size=4,
@@ -56,6 +56,7 @@ def test_a_gzipped_run_has_the_same_bytes_twice(tmp_path: Path) -> None:
         ({"q": {"d": float("inf")}}, "t", "score inf"),
         ({"q": {"a b": 1.0}}, "t", "docid 'a b' holds white space"),
         ({"": {"d": 1.0}}, "t", "qid '' holds white space or is empty"),
+        ({"#1": {"d": 1.0}}, "t", "qid '#1' begins a comment"),
         ({"q": {"d": 1.0}}, "two words", "tag 'two words'"),
     ],
 )
@@ -89,6 +90,17 @@ def test_wrong_encoding_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "latin.run").write_bytes("1 Q0 a 1 2.0 t\n1 Q0 é 2 1.0 t\n".encode("latin-1"))
     with pytest.raises(HeedError, match=r"latin.run, line 2: not UTF-8"):
         read_run(tmp_path / "latin.run")
+
+
+def test_a_damaged_gzip_stream_is_told(tmp_path: Path) -> None:
+    whole = gzip.compress("".join(f"1 Q0 {at * 7919} 1 {at}.5 t\n" for at in range(1000)).encode())
+    (tmp_path / "bad.run.gz").write_bytes(whole[:50] + bytes(100) + whole[150:])
+    with pytest.raises(HeedError, match=r"bad\.run\.gz: cannot be read after line \d+ \(Error -3"):
+        read_run(tmp_path / "bad.run.gz")
+
+
+def test_a_tag_is_made_of_any_name() -> None:
+    assert [as_tag(name) for name in ("bm25+rm3.query", "-x", "模型", "--")] == ["bm25-rm3-query", "x", "run", "run"]
 
 
 def test_a_cut_gzip_stream_is_told(tmp_path: Path) -> None:

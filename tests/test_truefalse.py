@@ -9,17 +9,17 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 
-from pipelines import truefalse
-from pipelines.answers import TwoRows, shares_prefixes
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Files
-from pipelines.errors import HeedError
-from pipelines.language_models import precision
-from pipelines.prompts import Prompts
-from pipelines.registry import Model
-from pipelines.table_documents import Tables
-from pipelines.topics import Topic
-from pipelines.truefalse import TrueFalseReranker, batches
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.table_documents import Tables
+from pipelines.inputs.topics import Topic
+from pipelines.registry.entries import Model
+from pipelines.reranking import truefalse
+from pipelines.reranking.answers import TwoRows, shares_prefixes
+from pipelines.reranking.language_models import precision
+from pipelines.reranking.prompts import Prompts
+from pipelines.reranking.truefalse import TrueFalseReranker, batches
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]
 LONG = "a long 龙 document of 12 words " * 60
@@ -230,7 +230,7 @@ def test_models_that_keep_other_states_share_no_prefix() -> None:
 
 
 def test_the_prefix_is_read_once(folders: dict[str, Path], store: Docstore, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines import answers
+    from pipelines.reranking import answers
 
     read, widths = [], []
     kept, made = answers.read_prefix, answers.padded

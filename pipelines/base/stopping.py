@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM end a command wherever they find it, with temporary files swept away."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+AGAIN = 0.5  # seconds until a stop that was lost on the way is repeated
+
+
+class Terminated(BaseException):
+    """SIGTERM came; no Exception, so that nothing on the way catches it."""
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let SIGTERM raise :class:`Terminated` inside the block, and SIGINT KeyboardInterrupt, as Python has it.
+
+    Python drops what a handler raises inside of finalizers and of some C code, pyjnius's among it; one
+    stop in twenty-five that came while Java started was lost so. It is therefore raised again until the
+    block ends, but not while it is on its way out and files are swept away. A SIGINT that is ignored, as
+    background shells have it, stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only there can signals be taken
+        yield
+        return
+    kinds: dict[int, type[BaseException]] = {signal.SIGTERM: Terminated}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        kinds[signal.SIGINT] = KeyboardInterrupt
+    came: list[type[BaseException]] = []
+
+    def stop(number: int, frame: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        if number in kinds:
+            came.append(kinds[number])
+        elif _on_its_way(came[-1]):
+            return
+        raise came[-1]
+
+    before = {number: signal.signal(number, stop) for number in (*kinds, signal.SIGALRM)}
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _on_its_way(kind: type[BaseException]) -> bool:
+    """Whether the code that runs now does so because an exception of this kind is being handled."""
+    error = sys.exception()
+    while error is not None:
+        if isinstance(error, kind):
+            return True
+        error = error.__context__
+    return False

@@ -1,0 +1,1 @@
+"""What can be downloaded, and how it is."""

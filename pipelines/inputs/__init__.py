@@ -1,0 +1,1 @@
+"""Topics, documents, runs, qrels, pools and tables: the one reader and writer of each, and where collections lie."""

@@ -1,0 +1,58 @@
+"""Runs of systems that Heed does not run itself, brought as files into a comparison."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipelines.base.errors import HeedError, fail
+from pipelines.inputs.pairs import ENDINGS
+from pipelines.inputs.run_formats import read_any_run
+from pipelines.inputs.topics import CONDITIONS, Topic, under
+from pipelines.inputs.trec_files import Run
+
+ROLES = {"original": "base", "changed": "new", "reversed": "reversed"}  # as pipelines.inputs.pairs calls them
+FORMS = "NAME.CONDITION=FILE, NAME=FILE with {condition} in it, or NAME=FILE with ids that end -og and -changed"
+
+Brought = dict[tuple[str, str], Run]  # (system, condition) -> run
+
+
+def read_brought(given: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]) -> Brought:
+    """The runs that --run names, each in the form ``FORMS``, for those of ``conditions`` that they have.
+
+    Raises :class:`HeedError` for another form, a file that cannot be read, and a run without any of
+    its condition's topics.
+    """
+    found: Brought = {}
+    for text in given:
+        name, mark, file = text.partition("=")
+        fail([] if name and mark and file else [f"--run {text}: expected {FORMS}"])
+        system, _, condition = name.rpartition(".")
+        if condition in CONDITIONS:
+            runs = {condition: read_any_run(Path(file))}
+        elif "{condition}" in file:
+            paths = {one: Path(file.replace("{condition}", one)) for one in conditions}
+            system, runs = name, {one: read_any_run(path) for one, path in paths.items() if path.exists()}
+        else:
+            system, runs = name, _by_endings(text, read_any_run(Path(file)))
+        fail([] if runs else [f"--run {text}: no such file for any of {', '.join(conditions)}"])
+        found |= {(system, one): _known(text, run, topics, one) for one, run in runs.items() if one in conditions}
+    return found
+
+
+def _by_endings(text: str, run: Run) -> dict[str, Run]:
+    found: dict[str, Run] = {}
+    for condition, role in ROLES.items():
+        ending = ENDINGS[role]
+        part = {qid.removesuffix(ending): scores for qid, scores in run.items() if qid.endswith(ending)}
+        if part:
+            found[condition] = part
+    if not found:
+        raise HeedError(f"--run {text}: which condition is it a run of? expected {FORMS}")
+    return found
+
+
+def _known(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
+    qids = [topic.qid for topic in under(topics, condition)]
+    mine = {qid: run[qid] for qid in qids if qid in run}
+    if not mine:
+        raise HeedError(f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}")
+    return mine

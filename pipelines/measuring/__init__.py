@@ -1,0 +1,1 @@
+"""From runs and judgements to figures, pairwise and per topic."""

@@ -1,0 +1,1 @@
+"""Models as data: what they are, how they are asked, where their files come from."""

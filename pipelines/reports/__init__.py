@@ -1,0 +1,1 @@
+"""Figures drawn: text, plots, one page."""

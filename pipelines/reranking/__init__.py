@@ -1,0 +1,1 @@
+"""Second-stage systems: polarity, decompose, and models of every family."""

@@ -1,0 +1,1 @@
+"""First-stage systems: BM25 on Lucene, LSA, encoders and late interaction."""

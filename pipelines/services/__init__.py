@@ -1,0 +1,1 @@
+"""Models behind an API: requests, their cost, their cache."""

@@ -1,0 +1,1 @@
+"""A reranker of one's own: data, recipe, learner."""

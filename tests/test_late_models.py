@@ -1,0 +1,207 @@
+import json
+import shutil
+import string
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import tiny_late_models as tiny
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_late_models import (
+    CONDITIONS,
+    DOCIDS,
+    DOCUMENT,
+    LEAST,
+    MOST,
+    TEXTS,
+    TOPIC,
+    Made,
+    asked,
+    entry,
+    plain,
+    reranker_of,
+)
+
+from pipelines.base.errors import HeedError
+from pipelines.registry import model_files
+from pipelines.registry.entries import Model, model
+from pipelines.reranking.late_interaction import LateReranker, LateRetriever
+from pipelines.retrieval.late_encoder import LateEncoder, parted
+
+
+def test_without_lengths_in_the_entry_the_checkpoints_own_hold(tmp_path: Path) -> None:
+    made = tiny.bert(tmp_path)
+    for condition in CONDITIONS:
+        ours = LateReranker(Model(str(made.folder)), tiny.store(tmp_path), "cpu").score(TOPIC, condition, DOCIDS)
+        assert ours == pytest.approx(plain(made, condition, most=LEAST, documents=24), abs=1e-5)
+    short = reranker_of(made.folder, tmp_path, query_length=8).score(TOPIC, "query", DOCIDS)
+    assert short == pytest.approx(plain(made, "query", most=8), abs=1e-5)
+
+
+def test_half_precision_weights_are_widened(tmp_path: Path) -> None:
+    made = tiny.bert(tmp_path)
+    path = made.folder / "model.safetensors"
+    save_file({name: weight.half() for name, weight in load_file(path).items()}, path, metadata={"format": "pt"})
+    rounded = made._replace(network=made.network.half().float(), linear=made.linear.half().float())
+    ours = reranker_of(made.folder, tmp_path).score(TOPIC, "original", DOCIDS)
+    assert ours == pytest.approx(plain(rounded, "original"), abs=1e-5)
+
+
+def saved_by_sentence_transformers(made: Made, folder: Path, similarity: str, strategy: str) -> Path:
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    expansion = {"strategy": strategy, "length": LEAST, "attend": True}
+    parts = [
+        Transformer(str(made.folder), query_expansion=expansion, document_length=DOCUMENT),
+        Dense(32, tiny.WIDTH, bias=False, activation_function=torch.nn.Identity(), init_weight=made.linear,
+              module_input_name="token_embeddings"),
+        MultiVectorMask(skiplist_words=list(string.punctuation)),
+        Normalize(module_input_name="token_embeddings"),
+    ]  # fmt: skip
+    encoder = MultiVectorEncoder(modules=parts, device="cpu", similarity_fn_name=similarity)
+    encoder.prompts = {"query": "x: ", "document": "y: "}
+    encoder.save(str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("similarity", ["maxsim", "meanmaxsim"])
+@pytest.mark.parametrize("strategy", ["fixed", "min"])
+def test_a_saved_multi_vector_encoder_keeps_its_own_prompts_and_settings(
+    tmp_path: Path, similarity: str, strategy: str
+) -> None:
+    made = tiny.bert(tmp_path)
+    folder = saved_by_sentence_transformers(made, tmp_path / "own", similarity, strategy)
+
+    def ids(text: str, most: int) -> list[int]:
+        found: list[int] = made.tokenizer(text, truncation=True, max_length=most)["input_ids"]
+        return found
+
+    expected = []
+    query = ids(f"x: {asked('query')}", 64)
+    query += [made.tokenizer.mask_token_id] * (LEAST - len(query))
+    rows = tiny.vectors(made, query, [1] * len(query))
+    for docid in DOCIDS:
+        read = ids(f"y: T {TEXTS[int(docid[1:])]}", DOCUMENT)
+        kept = [at for at, one in enumerate(read) if one not in made.skips]
+        found = tiny.score(rows, tiny.vectors(made, read, [1] * len(read))[kept])
+        expected.append(found / (len(rows) if similarity == "meanmaxsim" else 1))
+    ours = LateReranker(Model(str(folder)), tiny.store(tmp_path), "cpu")
+    assert ours.score(TOPIC, "query", DOCIDS) == pytest.approx(expected, abs=1e-5)
+    longer = LateReranker(Model(str(folder), query_length=MOST), tiny.store(tmp_path), "cpu")
+    assert len(parted(longer._encoder.queries([("a river", "a" * 60)]))[0]) == MOST
+    whole = len(parted(ours._encoder.queries([("a river", "a" * 60)]))[0])
+    assert whole == (LEAST if strategy == "fixed" else 64)
+
+
+def test_what_pylate_saves_is_read_as_pylate_reads_it(tmp_path: Path) -> None:
+    """Pylate 1.6.0 left such a folder of this checkpoint; its own scores and ours were equal to 2e-6."""
+    made = tiny.bert(tmp_path)
+    folder = tmp_path / "pylate"
+    shutil.copytree(made.folder, folder)
+    (folder / "artifact.metadata").unlink()
+    (folder / "1_Dense").mkdir()
+    save_file({"linear.weight": made.linear}, folder / "1_Dense" / "model.safetensors", metadata={"format": "pt"})
+    dense = {"in_features": 32, "out_features": tiny.WIDTH, "bias": False}
+    files = {
+        "1_Dense/config.json": {**dense, "activation_function": "torch.nn.modules.linear.Identity"},
+        "modules.json": [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_Dense", "type": "pylate.models.Dense.Dense"},
+        ],
+        "config_sentence_transformers.json": {
+            "model_type": "ColBERT", "similarity_fn_name": "MaxSim", "prompts": {"query": "", "document": ""},
+            "query_prefix": "[unused0]", "document_prefix": "[unused1]", "query_length": LEAST,
+            "document_length": DOCUMENT, "attend_to_expansion_tokens": False, "do_query_expansion": True,
+            "skiplist_words": list(string.punctuation),
+        },
+    }  # fmt: skip
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    for condition in CONDITIONS:
+        ours = reranker_of(folder, tmp_path).score(TOPIC, condition, DOCIDS)
+        assert ours == pytest.approx(plain(made, condition), abs=1e-5)
+
+
+def without(made: Made, part: str) -> None:
+    path = made.folder / "model.safetensors"
+    weights = {name: weight for name, weight in load_file(path).items() if part not in name}
+    save_file(weights, path, metadata={"format": "pt"})
+
+
+def no_projection(made: Made) -> None:
+    without(made, "linear.weight")
+
+
+def no_layer(made: Made) -> None:
+    without(made, "layer.1.attention.self.key")
+
+
+def pickled(made: Made) -> None:
+    (made.folder / "model.safetensors").rename(made.folder / "pytorch_model.bin")
+
+
+def no_metadata(made: Made) -> None:
+    (made.folder / "artifact.metadata").unlink()
+
+
+def odd_marker(made: Made) -> None:
+    (made.folder / "artifact.metadata").write_text('{"query_token_id": {"root": "x"}}')
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_projection, "model.safetensors: no linear.weight, the projection of HF_ColBERT; copy the whole model"),
+        (no_layer, "2 weights are missing, such as encoder.layer.1.attention.self.key.bias; copy the whole model"),
+        (pickled, r"pytorch_model.bin: pickled weights, .* torch.load\(…, weights_only=True\), and write model.safet"),
+        (no_metadata, "artifact.metadata: not there, but it says how HF_ColBERT reads texts; copy the whole model"),
+        (odd_marker, "query_token_id is {'root': 'x'}, expected the marker's token, mostly '.unused0.'"),
+    ],
+)
+def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path: Path, spoil: Callable[[Made], None], message: str) -> None:
+    made = tiny.bert(tmp_path)
+    spoil(made)
+    with pytest.raises(HeedError, match=message):
+        LateEncoder(entry(made.folder), "cpu").load()
+
+
+def test_markers_without_an_embedding_are_refused(tmp_path: Path) -> None:
+    made = tiny.xlmr(tmp_path, saves_markers=False, rows=1)
+    size = len(made.tokenizer) - 2
+    with pytest.raises(HeedError, match=rf"no embedding for the markers \[unused0\] and .* at {size} and {size + 1};"):
+        LateEncoder(entry(made.folder), "cpu").load()
+
+
+def test_a_length_that_the_model_cannot_read_is_refused(tmp_path: Path) -> None:
+    made = tiny.xlmr(tmp_path)
+    with pytest.raises(HeedError, match="tiny-xlmr: query_length 63, but the model reads 62 tokens at most"):
+        LateEncoder(entry(made.folder, query_length=63), "cpu").load()
+    config = made.folder / "tokenizer_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "model_max_length": 512}))
+    with pytest.raises(HeedError, match="document_length 63, but the model reads 62 tokens at most"):
+        LateEncoder(entry(made.folder, document_length=63), "cpu").load()
+    with pytest.raises(HeedError, match="padding left, but HF_ColBERT has its marker as a text's second token"):
+        LateEncoder(entry(made.folder, padding="left"), "cpu").load()
+
+
+def test_what_is_no_late_interaction_model_is_refused(tiny_encoder: Path) -> None:
+    with pytest.raises(HeedError, match="tiny-encoder: no late-interaction model; expected the class HF_ColBERT"):
+        LateEncoder(Model(str(tiny_encoder)), "cpu").load()
+
+
+def test_a_hub_model_out_of_reach_says_what_to_do(tmp_path: Path) -> None:
+    message = "give the path of a local copy .* 'hf download colbert-ir/colbertv2.0 --local-dir DIR'"
+    with pytest.raises(HeedError, match=message):
+        LateReranker(model("colbert-ir/colbertv2.0"), tiny.store(tmp_path), "cpu")
+    with pytest.raises(HeedError, match=message):
+        LateRetriever(model("colbert-ir/colbertv2.0"), tiny.store(tmp_path), tmp_path, "cpu")
+    with pytest.raises(HeedError, match="plaidx-large-neuclir-.*: its weights on the hub are pickled"):
+        LateReranker(model("hltcoe/plaidx-large-neuclir-mtd-mix-passages-mt5xxl-engeng"), tiny.store(tmp_path), "cpu")
+
+
+def test_a_download_brings_what_a_checkpoint_of_colbert_needs() -> None:
+    assert any(fnmatch("artifact.metadata", one) for one in model_files.FETCHED)

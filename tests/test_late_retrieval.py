@@ -1,0 +1,96 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_late_models as tiny
+from conftest import Heed, write_jsonl
+from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
+
+from pipelines.base.ranking import ranked
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document, Files
+from pipelines.reranking.late_interaction import LateReranker, LateRetriever
+from pipelines.retrieval import vectors
+from pipelines.retrieval.late_encoder import LateEncoder
+
+
+def many(tmp_path: Path) -> Docstore:
+    chooser = np.random.default_rng(0)
+    texts = [" ".join(chooser.choice(tiny.LETTERS, size=size)) for size in chooser.integers(1, 40, size=50)]
+    texts[7] = texts[31] = texts[40]  # ties
+    records = [{"id": f"d{at:02}", "text": text} for at, text in enumerate(texts)]
+    return open_docstore(tmp_path / "many", Files([write_jsonl(tmp_path / "many.jsonl", records)]))
+
+
+def test_the_retriever_finds_what_reranking_everything_puts_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+    made, store = tiny.xlmr(tmp_path), many(tmp_path)
+    retriever = LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu")
+    topics = [TOPIC, TOPIC._replace(qid="2", query="x 大 中"), TOPIC._replace(qid="3", query="z")]
+    reranker, docids = LateReranker(entry(made.folder), store, "cpu"), list(store.docids())
+    for condition in ("query", "changed"):
+        run = retriever.search(topics, condition, 12)
+        for topic in topics:
+            everything = dict(zip(docids, reranker.score(topic, condition, docids), strict=True))
+            assert list(run[topic.qid].values()) == sorted(run[topic.qid].values(), reverse=True)
+            assert list(run[topic.qid]) == ranked(run[topic.qid])  # score, then docid, descending
+            assert list(run[topic.qid].values()) == pytest.approx(sorted(everything.values())[:-13:-1], abs=1e-5)
+            assert run[topic.qid] == pytest.approx({docid: everything[docid] for docid in run[topic.qid]}, abs=1e-5)
+    told = capsys.readouterr().err
+    assert "tiny-xlmr: 68 bytes a token, at most 0.0001 GB for 50 documents" in told
+    assert len(list((tmp_path / "shelf" / "tiny-xlmr" / "vectors").glob("shard-*.npy"))) == 7
+    everything = retriever.search(topics[:1], "query", 1000)["1"]
+    assert sorted(everything) == docids
+    again = LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu")
+    assert again.search(topics[:1], "query", 1000)["1"] == everything
+    assert "used again, inputs and settings are the same" in capsys.readouterr().err
+    assert retriever.search([], "query", 10) == {}
+
+
+def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+    made, store = tiny.bert(tmp_path), many(tmp_path)
+    encode, read = LateEncoder.documents, []
+
+    def killed(self: LateEncoder, documents: Sequence[Document]) -> Any:
+        if len(read) == 24:
+            raise KeyboardInterrupt
+        read.extend(documents)
+        return encode(self, documents)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LateEncoder, "documents", killed)
+        with pytest.raises(KeyboardInterrupt):
+            LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu").prepare()
+    folder = tmp_path / "shelf" / "tiny-bert" / "vectors"
+    assert sorted(path.name for path in folder.glob("*.npy")) == [f"shard-0000{at}.npy" for at in range(3)]
+    assert not (folder / "made.json").exists()
+    resumed = LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu").search([TOPIC], "original", 50)
+    assert resumed == LateRetriever(entry(made.folder), store, tmp_path / "w", "cpu").search([TOPIC], "original", 50)
+    other = LateRetriever(entry(made.folder, document_length=10), store, tmp_path / "shelf", "cpu")
+    assert other.search([TOPIC], "original", 50) != resumed  # vectors of another length are not taken over
+
+
+def test_the_whole_path_by_name(heed: Heed, tmp_path: Path) -> None:
+    bert, xlmr = tiny.bert(tmp_path), tiny.xlmr(tmp_path)
+    lengths = {"family": "late-interaction", "query_length": MOST, "document_length": DOCUMENT}
+    entries = {name: {"source": str(one.folder), **lengths} for name, one in (("b", bert), ("x", xlmr))}
+    (tmp_path / "models.json").write_text(json.dumps(entries))
+    found = heed(
+        "pipelines.neuclir", "--lang", "zho", "--collection", "sample", "--models", "models.json", "--depth", "20",
+        "--condition", "query", "--condition", "changed", "--retriever", "x", "--reranker", "b", "--maxp", "60/20",
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    runs = {path.name: path.read_text() for path in (tmp_path / "runs").rglob("*.run")}
+    assert sorted(runs) == [
+        f"tiny-{one}.{under}.run" for one in ("bert+maxp", "xlmr") for under in ("changed", "query")
+    ]
+    for system in ("bert+maxp", "xlmr"):
+        asked, changed = (runs[f"tiny-{system}.{condition}.run"] for condition in ("query", "changed"))
+        assert asked.count("\n") == changed.count("\n") == 12 * 20
+        assert [line.split()[4] for line in asked.splitlines()] != [line.split()[4] for line in changed.splitlines()]

@@ -1,0 +1,142 @@
+"""The index that Heed writes beside the one that Anserini's own ``SimpleIndexer`` writes of the same documents."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+from pipelines.base.errors import HeedError
+from pipelines.base.languages import LANGUAGES, Language, language
+from pipelines.retrieval import lucene_writer
+from pipelines.retrieval.analysis import Analysis
+from pipelines.retrieval.jvm import cast, java, java_errors
+from pipelines.retrieval.lucene_writer import BATCH, write_index
+from pipelines.retrieval.postings import write_norms, write_postings
+
+FIELDS = ("contents", "caption", "header")
+
+
+class Index(NamedTuple):
+    """What an index holds of a field, by docid; of every eighth document its vector, read by a call a term."""
+
+    frequencies: dict[str, dict[str, int]]
+    norms: dict[str, int]
+    vectors: dict[str, dict[str, int]]
+
+
+def opened(folder: Path) -> Any:
+    directory = java("org.apache.lucene.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
+    return java("org.apache.lucene.index.DirectoryReader").open(directory)
+
+
+def read(folder: Path, place: Path, field: str) -> Index:
+    reader = opened(folder)
+    place.mkdir()
+    docids = {document: docid for docid, found in _postings(place, reader, "id").items() for document in found}
+    assert sorted(docids) == list(range(reader.maxDoc()))
+    found: dict[str, dict[str, int]] = {docid: {} for docid in docids.values()}
+    for term, documents in _postings(place, reader, field).items():
+        for document, frequency in documents.items():
+            found[docids[document]][term] = frequency
+    write_norms(place / "norms", reader, field, reader.maxDoc())
+    norms = {docids[at]: int(norm) for at, norm in enumerate(np.fromfile(place / "norms", dtype=np.uint8))}
+    some = sorted((docid, document) for document, docid in docids.items())[::8]
+    vectors = {docid: _vector(reader, document, field) for docid, document in some}
+    return Index(found, norms, vectors)
+
+
+def _postings(place: Path, reader: Any, field: str) -> dict[str, dict[int, int]]:
+    if not write_postings(place, field, reader, field):
+        return {}
+    sizes = np.fromfile(place / f"{field}.sizes", dtype="<i4").reshape(-1, 2).tolist()
+    pairs = iter(np.fromfile(place / f"{field}.pairs", dtype="<i4").reshape(-1, 2).tolist())
+    texts, found, at = (place / f"{field}.texts").read_bytes(), {}, 0
+    for length, documents in sizes:
+        found[texts[at : at + length].decode()] = dict(next(pairs) for _ in range(documents))
+        at += length
+    assert list(pairs) == [] and at == len(texts)
+    return found
+
+
+def _vector(reader: Any, document: int, field: str) -> dict[str, int]:
+    terms = cast("org.apache.lucene.index.IndexReader", reader).termVectors().get(document, field)
+    found, steps = {}, terms.iterator() if terms else None
+    while steps and (term := steps.next()):
+        found[term.utf8ToString()] = steps.totalTermFreq()
+    return found
+
+
+def anserini(folder: Path, rows: Iterable[list[str]], lang: Language, vectors: bool) -> Path:
+    """Anserini's own index: a field without text is not in the document's JSON."""
+    options = ["-input", "", "-collection", "JsonCollection", "-index", str(folder), "-language", lang.short]
+    options += ["-threads", "2", "-fields", *FIELDS[1:], *(["-storeDocvectors"] if vectors else [])]
+    indexer = java("io.anserini.index.SimpleIndexer")(options)
+    named = (dict(zip(("id", *FIELDS), row, strict=True)) for row in rows)
+    texts = [json.dumps({name: text for name, text in one.items() if text}) for one in named]
+    assert indexer.addRawDocuments(texts) == len(texts)
+    indexer.close()
+    return folder
+
+
+@pytest.mark.parametrize(("code", "vectors"), [("eng", False), *((code, True) for code in LANGUAGES)])
+def test_the_index_is_anserinis(tmp_path: Path, code: str, vectors: bool) -> None:
+    records = (ROOT / "documents" / "neuclir-sample" / f"{code}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [
+        [
+            one["id"],
+            f"{one['title']}\n{one['text']}",
+            one["title"] if at % 3 else "",
+            one["text"][:20] if at % 2 else "",
+        ]
+        for at, one in enumerate(map(json.loads, records))
+    ]
+    rows.append(["é中😀", "\x01 the \x00 \U0001f600 und 中文。" + "long " * 5000, " ", "x"])
+    theirs = anserini(tmp_path / "theirs", rows, language(code), vectors)
+    count = write_index(tmp_path / "ours", rows, FIELDS, Analysis(language(code)).analyzer, 2, vectors)
+    assert count == len(rows)
+    for field in FIELDS:
+        ours = read(tmp_path / "ours", tmp_path / f"ours-{field}", field)
+        assert ours == read(theirs, tmp_path / f"theirs-{field}", field)
+        assert (max(map(len, ours.vectors.values())) > 0) is vectors
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_document_is_indexed_once_whatever_the_threads(tmp_path: Path, threads: int) -> None:
+    count = 2 * BATCH + 17
+    rows = ([f"d{number}", f"word{number % 10} word{number}"] for number in range(count))
+    english = Analysis(language("eng")).analyzer
+    assert write_index(tmp_path / "index", rows, FIELDS[:1], english, threads, False) == count
+    found = read(tmp_path / "index", tmp_path / "raw", "contents").frequencies
+    assert found.keys() == {f"d{number}" for number in range(count)}
+    assert found["d2005"] == {"word5": 1, "word2005": 1}
+    assert found["d7"] == {"word7": 2}
+
+
+def test_long_documents_are_handed_over_few_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed, count = [], 30
+    made = lucene_writer.arguments
+
+    def seen(writer: object, *columns: Any) -> object:
+        handed.append(columns[0].size())
+        return made(writer, *columns)
+
+    monkeypatch.setattr(lucene_writer, "arguments", seen)
+    monkeypatch.setattr(lucene_writer, "CHARACTERS_AT_ONCE", 100)
+    rows = ([f"d{number:02}", "words " * (1 if number < 15 else 20)] for number in range(count))
+    english = Analysis(language("eng")).analyzer
+    assert write_index(tmp_path / "index", rows, FIELDS[:1], english, 2, False) == count
+    assert handed == [12, 4, *[1] * 14]  # 9 characters each, then 123
+    found = read(tmp_path / "index", tmp_path / "raw", "contents").frequencies
+    assert found == {f"d{number:02}": {"word": 1 if number < 15 else 20} for number in range(count)}
+
+
+def test_a_failure_leaves_the_index_unlocked_and_is_told(tmp_path: Path) -> None:
+    english = Analysis(language("eng")).analyzer
+    too_long = [["x" * 40_000, "words"]]  # Lucene's terms end at 32,766 bytes, an id is one term
+    with pytest.raises(HeedError, match="indexing: Java says .*immense term"), java_errors("indexing"):
+        write_index(tmp_path / "index", too_long, FIELDS[:1], english, 2, False)
+    assert write_index(tmp_path / "index", [["a", "words"]], FIELDS[:1], english, 2, False) == 1

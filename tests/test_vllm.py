@@ -1,0 +1,247 @@
+import json
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_language_models as tiny
+import torch
+from conftest import write_jsonl
+from test_truefalse import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
+
+from pipelines.base.errors import HeedError
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.registry.entries import Model
+from pipelines.reranking import reasoning, vllm_models
+from pipelines.reranking.listwise_local import LocalChat
+from pipelines.reranking.reasoning import ReasoningReranker
+from pipelines.reranking.truefalse import TrueFalseReranker
+from pipelines.reranking.vllm_models import VllmModel, Wanted, set_inference
+
+HERE = find_spec("vllm") is not None
+needs_vllm = pytest.mark.skipif(not HERE, reason="vllm is not installed")
+WIDE = {"hidden_size": 128, "initializer_range": 0.2}  # vLLM's attention on CPUs takes heads of 32 and wider
+ALL = [*DOCIDS, "long", "longer"]
+THINK = "Is it relevant?\nQuery: {query}\nPassage: {document}\n<think>"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("models")
+    made = {kind: tiny.causal(kind, root / kind, **WIDE) for kind in ("Llama", "Qwen2")}
+    return made | {"T5": tiny.seq2seq(root / "T5")}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Docstore:
+    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
+    records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+
+
+@pytest.fixture(autouse=True)
+def not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHDYNAMO_DISABLE", "1")  # vLLM's sampler would be, which takes a minute
+
+
+@pytest.fixture
+def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``set_inference("vllm")`` leaves it, for this test."""
+    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+
+
+# without vLLM too
+
+
+def test_an_inference_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(HeedError, match="inference 'tgi', expected one of transformers, vllm"):
+        set_inference("tgi")
+
+
+@pytest.mark.skipif(HERE, reason="vllm is installed")
+def test_the_error_without_vllm_names_the_extra() -> None:
+    with pytest.raises(HeedError, match=r"vllm is not installed; install it with pip install 'heed\[vllm\]'"):
+        set_inference("vllm")
+
+
+def recipes(folders: dict[str, Path], store: Docstore) -> dict[str, Any]:
+    causal = entry(folders, "Qwen2")
+    return {
+        "causal": TrueFalseReranker(causal, store, "cpu").recipe,
+        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), store, "cpu").recipe,
+        "listwise": LocalChat(causal._replace(family="listwise"), "cpu").recipe,
+        "seq2seq": TrueFalseReranker(entry(folders, "T5"), store, "cpu").recipe,
+    }
+
+
+def test_the_recipe_says_what_runs_the_model(
+    folders: dict[str, Path], store: Docstore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = recipes(folders, store)
+    assert not any("inference" in one for one in before.values())
+    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+    after = recipes(folders, store)
+    for family in ("causal", "reasoning", "listwise"):
+        assert after[family] == before[family] | {"inference": ["vllm", vllm_models.VERSION]}
+    assert after["seq2seq"] == before["seq2seq"]  # vLLM has no such models; transformers runs them as before
+
+
+# with vLLM, against transformers
+
+
+def ranks(model: Model, text: str) -> list[int]:
+    """Where the two tokens stand among all next ones, by plain transformers."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, network = AutoTokenizer.from_pretrained(model.source), AutoModelForCausalLM.from_pretrained(model.source)
+    with torch.no_grad():
+        logits = network(**tokenizer(text, return_tensors="pt")).logits[0, -1]
+    ids = tokenizer.convert_tokens_to_ids(list(model.tokens or ()))
+    return [int((logits > logits[one]).sum()) for one in ids]
+
+
+@needs_vllm
+@pytest.mark.parametrize("kind", ["Llama", "Qwen2"])
+def test_scores_equal_transformers(
+    folders: dict[str, Path], store: Docstore, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = entry(folders, kind, max_length=256)  # all positions that the model has
+    ours = TrueFalseReranker(model, store, "cpu")
+    expected = {condition: ours.score(TOPIC, condition, ALL) for condition in ("query", "original", "changed")}
+    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+    reranker = TrueFalseReranker(model, store, "cpu")
+    read: list[list[int]] = []
+    kept = VllmModel.differences
+    monkeypatch.setattr(VllmModel, "differences", lambda *all: read.extend(all[1]) or kept(*all))
+    for condition, scores in expected.items():
+        found = reranker.score(TOPIC, condition, ALL)
+        assert all(type(score) is float for score in found)
+        assert found == pytest.approx(scores, abs=1e-4)
+        assert reranker.score(TOPIC, condition, ALL[::-1]) == pytest.approx(scores[::-1], abs=1e-4)
+    assert read[: len(ALL)] == ours._reader._prompts.ids("", TOPIC.query, store.get(ALL))
+    assert 254 <= max(map(len, read)) <= 256
+    assert len({round(score, 2) for score in expected["original"]}) == len(ALL)
+    unlikely = [max(ranks(model, text)) for text in prompts(model, DOCIDS, store, TOPIC.query)]
+    assert max(unlikely) > 20  # beyond what vLLM gives of the likeliest
+    assert reranker.score(TOPIC, "query", []) == []
+
+
+@needs_vllm
+def test_two_models_in_turn(folders: dict[str, Path], store: Docstore, vllm: None) -> None:
+    first, second = (TrueFalseReranker(entry(folders, kind), store, "cpu") for kind in ("Llama", "Qwen2"))
+    once = [one.score(TOPIC, "original", DOCIDS) for one in (first, second)]
+    assert first._reader._engine._engine is None  # its memory is free
+    again = [one.score(TOPIC, "original", DOCIDS) for one in (first, second)]
+    assert once[0] == pytest.approx(again[0], abs=1e-4) and once[1] == pytest.approx(again[1], abs=1e-4)
+
+
+@needs_vllm
+def test_half_precision_makes_no_ties(folders: dict[str, Path], vllm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm_models, "precision", lambda model, device: "bfloat16")
+    model = Model(str(folders["Qwen2"]), "causal")
+    sent = torch.randint(3, 400, (300, 8), generator=torch.Generator().manual_seed(0)).tolist()
+    ours = VllmModel(model, "cpu", 20).differences(sent, (3, 4))
+    monkeypatch.setattr(VllmModel, "_overrides", lambda self: {})  # as vLLM has it: logits of three digits
+    rounded = VllmModel(model, "cpu", 20).differences(sent, (3, 4))
+    assert len(set(ours)) == 300 > len(set(rounded))
+    assert ours == pytest.approx(rounded, abs=0.1)
+
+
+@needs_vllm
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
+def test_an_adapter(folders: dict[str, Path], store: Docstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter_of(folders["Llama"], tmp_path / "adapter")
+    model = entry(folders, "Llama")._replace(source=str(tmp_path / "adapter"))
+    expected = TrueFalseReranker(model, store, "cpu").score(TOPIC, "original", ALL)
+    bare = TrueFalseReranker(entry(folders, "Llama"), store, "cpu").score(TOPIC, "original", ALL)
+    assert expected != pytest.approx(bare, abs=1e-2)
+    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+    assert TrueFalseReranker(model, store, "cpu").score(TOPIC, "original", ALL) == pytest.approx(expected, abs=1e-4)
+    path = tmp_path / "adapter" / "adapter_config.json"
+    plain = path.read_text()
+    path.write_text(json.dumps(json.loads(plain) | {"use_dora": True}))
+    with pytest.raises(HeedError, match="cannot be loaded as a model .*DoRA"):
+        TrueFalseReranker(model, store, "cpu").prepare()
+    path.write_text(json.dumps(json.loads(plain) | {"rank_pattern": {"q_proj": 600}}))
+    with pytest.raises(HeedError, match="an adapter of rank 600, vLLM takes 512"):
+        TrueFalseReranker(model, store, "cpu").prepare()
+    (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
+    with pytest.raises(HeedError, match="no adapter_model.safetensors"):
+        TrueFalseReranker(model, store, "cpu").prepare()
+
+
+@needs_vllm
+@pytest.mark.parametrize("tokens", [30, 4])
+def test_thoughts_equal_transformers(
+    store: Docstore, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reasoning, "THOUGHT", tokens)
+    longer = tiny.causal("Qwen2", tmp_path / "thinker", max_position_embeddings=512, **WIDE)
+    model = entry({"Qwen2": longer}, "Qwen2", family="reasoning", prompt=THINK, max_length=240)
+    ours = ReasoningReranker(model, store, "cpu")
+    expected = ours.score(TOPIC, "original", ALL)
+    sent = ours._thinker._prompts.ids("", "中 国 a query? only a", store.get(ALL))
+    thoughts = ours._thinker._mind.thoughts(sent)
+    monkeypatch.setattr(reasoning, "END", thoughts[1][1:3])  # a random model writes no </think>
+    ended = ours._thinker._mind.thoughts(sent)
+    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+    theirs = ReasoningReranker(model, store, "cpu")
+    assert theirs._thinker._mind.thoughts(sent) == ended != thoughts
+    monkeypatch.undo()
+    monkeypatch.setattr(reasoning, "THOUGHT", tokens)
+    assert theirs._thinker._mind.thoughts(sent) == thoughts
+    assert theirs.score(TOPIC, "original", ALL) == pytest.approx(expected, abs=1e-4)
+
+
+@needs_vllm
+def test_rankings_equal_transformers(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = shutil.copytree(folders["Llama"], tmp_path / "chat")
+    conversations = [
+        [{"role": "system", "content": "s"}, {"role": "user", "content": text}] for text in ("query", "true a | b", "x")
+    ]
+    model = Model(str(folder), "listwise", max_length=200)
+    plain = LocalChat(model, "cpu")
+    ids = [plain._ids(plain.answer(one, "[1]>[2]")) for one in conversations]
+    path = folder / "generation_config.json"
+    told = {"eos_token_id": [2, ids[0][0], ids[0][-3]], "do_sample": True, "temperature": 0.7, "top_k": 3}
+    path.write_text(json.dumps(json.loads(path.read_text()) | told))
+    expected = [LocalChat(model, "cpu").answer(one, "[1]>[2]") for one in conversations]
+    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+    chat = LocalChat(model, "cpu")
+    assert [chat.answer(one, "[1]>[2]") for one in conversations] == expected
+    assert expected[0] != plain._tokenizer.decode(ids[0])
+
+
+@needs_vllm
+def test_weights_that_are_missing_or_pickled_are_an_error(
+    folders: dict[str, Path], store: Docstore, tmp_path: Path, vllm: None
+) -> None:
+    from transformers import AutoModel
+
+    folder = shutil.copytree(folders["Llama"], tmp_path / "headless")
+    AutoModel.from_pretrained(folder).save_pretrained(folder)
+    with pytest.raises(HeedError, match="cannot be loaded as a model"):
+        TrueFalseReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+    (folder / "model.safetensors").unlink()
+    torch.save({"a": 1}, folder / "pytorch_model.bin")
+    with pytest.raises(HeedError, match="cannot be loaded as a model"):
+        TrueFalseReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+
+
+@needs_vllm
+def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path], vllm: None) -> None:
+    engine = VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 20)
+    assert len(engine.written([[5] * 10], Wanted(3, 3, []))[0]) == 3
+    with pytest.raises(HeedError, match=r"vLLM failed \(This model's maximum context length is 20 tokens"):
+        engine.differences([[5] * 21], (3, 4))
+    whole = [5] * 256  # all positions that the model has
+    assert len(VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 257).differences([whole], (3, 4))) == 1
+
+
+@needs_vllm
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
+def test_a_device_that_this_vllm_does_not_have_is_an_error(folders: dict[str, Path], vllm: None) -> None:
+    with pytest.raises(HeedError, match="--device cuda: the vLLM that is installed runs on cpu"):
+        VllmModel(Model(str(folders["Qwen2"]), "causal"), "cuda", 20).open()
