@@ -1,73 +1,64 @@
-"""Time Heed's BM25 beside pyserini's on the same input, alternating, and print the ratios.
+"""Heed beside its peers, all groups in turn: ``python -m benchmarks``, ``--quick`` in under three minutes.
 
-Each side runs in a process of its own: a Java machine cannot be started twice in one. The input is
-generated (Zipfian words, seeded), the queries are as long as instructions.
+Every group runs alone too: ``python -m benchmarks.lexical`` and so on. Both sides get the same input in one tree of
+processes, in turn; a row's ratio is the peer's seconds by Heed's, so that above 1 Heed is faster. The extra ``bench``
+brings the peers.
 """
 
 import argparse
 import json
-import os
-import platform
-import random
-import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
-SIDES = Path(__file__).with_name("sides.py")
-WORDS, DOCUMENTS, QUERIES = 20_000, 10_000, 100
+from benchmarks.table import Row, machine, markdown, read_rows
+
+GROUPS = {
+    "lexical": "BM25",
+    "neural": "Encoding, reranking, dense search",
+    "measures": "Measures, runs, fusion",
+    "pools": "Pools",
+}
 
 
 def main() -> None:
-    """Make the input, run both sides in turn, print a table."""
+    """Run the groups, each in a process of its own, and write what they found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--repeat", type=int, default=3, help="times each side is run (default 3)")
-    parser.add_argument("--json", type=Path, help="write all timings to this file")
+    parser.add_argument("--quick", action="store_true", help="smaller input, one or two repetitions")
+    parser.add_argument("--only", action="append", choices=GROUPS, help="this group; repeatable")
+    parser.add_argument("--json", type=Path, help="write every repetition's seconds to this file")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        _write_input(Path(folder))
-        measured: dict[str, list[dict[str, float]]] = {"heed": [], "pyserini": []}
-        for _ in range(options.repeat):
-            for side, timed in measured.items():
-                timed.append(_run(side, Path(folder)))
-    print(f"{DOCUMENTS} documents, {QUERIES} queries of 100 words, depth 1000, 2 threads, median of {options.repeat}")
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
-    print(f"{'step':<10}{'Heed s':>10}{'pyserini s':>12}{'ratio':>8}{'spread':>14}")
-    for step in measured["heed"][0]:
-        ours, theirs = ([one[step] for one in measured[side]] for side in ("heed", "pyserini"))
-        ratios = [their / our for our, their in zip(ours, theirs, strict=True)]
-        middle = (statistics.median(ours), statistics.median(theirs), statistics.median(ratios))
-        print(f"{step:<10}{middle[0]:>10.2f}{middle[1]:>12.2f}{middle[2]:>8.1f}{min(ratios):>8.1f}-{max(ratios):.1f}")
+    told, found = machine(), {}
+    print(told, flush=True)
+    with tempfile.TemporaryDirectory() as place:
+        for group in options.only or GROUPS:
+            result = Path(place) / f"{group}.json"
+            command = [sys.executable, "-m", f"benchmarks.{group}", "--json", str(result)]
+            print(f"\n{GROUPS[group]}", flush=True)
+            subprocess.run(command + ["--quick"] * options.quick, check=True)  # noqa: S603 (our own modules)
+            found[group] = read_rows(result)
+    missed = [f"{row.step} beside {row.peer}" for rows, _ in found.values() for row in rows if not row.met]
+    print(f"\n{len(missed)} targets missed{': ' if missed else ''}{', '.join(missed)}")
     if options.json:
-        options.json.write_text(json.dumps(measured, indent=1) + "\n")
+        groups = {group: {"input": given, "rows": list(map(asdict, rows))} for group, (rows, given) in found.items()}
+        options.json.write_text(json.dumps({"machine": told, "groups": groups}, ensure_ascii=False, indent=1) + "\n")
+    if options.markdown:
+        options.markdown.write_text(_page(told, found, options.quick), encoding="utf-8")
 
 
-def _write_input(folder: Path) -> None:
-    chooser = random.Random(0)  # noqa: S311 (an input, no secret)
-    words = [f"w{number}" for number in range(WORDS)]
-    weights = [1 / (rank + 1) for rank in range(WORDS)]
-
-    def text(length: int) -> str:
-        return " ".join(chooser.choices(words, weights, k=length))
-
-    (folder / "docs").mkdir()
-    with (folder / "docs" / "docs.jsonl").open("w") as stream:
-        for number in range(DOCUMENTS):
-            stream.write(json.dumps({"id": f"d{number}", "contents": text(chooser.randint(50, 400))}) + "\n")
-    queries = {str(number): text(100) for number in range(QUERIES)}
-    (folder / "queries.json").write_text(json.dumps(queries))
-
-
-def _run(side: str, folder: Path) -> dict[str, float]:
-    # pyserini 1.6 asks for a key at import, and finds Java by JAVA_HOME only
-    environment = os.environ | {"OPENAI_API_KEY": "unused"}
-    command = [sys.executable, str(SIDES), side, str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        sys.exit(f"{side} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def _page(told: str, found: dict[str, tuple[list[Row], str]], quick: bool) -> str:
+    parts = [
+        "# Heed beside its peers\n",
+        f"Written by `python -m benchmarks{' --quick' if quick else ''}`. A ratio is the peer's seconds by Heed's:"
+        "\nmedian and range of the repetitions, of wall time and of processor time. Above 1 Heed is faster.\n",
+        f"{told}\n",
+    ]
+    for group, (rows, given) in found.items():
+        parts += [f"## {GROUPS[group]}\n", f"{given}\n", markdown(rows)]
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -14,25 +14,25 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines import decompose, fusion
-from pipelines.bm25 import Weights as Bm25Weights
-from pipelines.decompose import Decompose, Weights
-from pipelines.docstore import Docstore, open_docstore
-from pipelines.documents import Document
-from pipelines.encoders import SentenceEncoder
-from pipelines.followtable import JOIN, read_followtable
-from pipelines.fusion import Fusion
-from pipelines.languages import language
+from pipelines.base.languages import language
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Document
+from pipelines.inputs.followtable import JOIN, read_followtable
+from pipelines.inputs.pairs import renamed
+from pipelines.inputs.table_documents import Tables
+from pipelines.inputs.topics import Topic, under
 from pipelines.measures import irs, mean, no_longer_relevant, standard
-from pipelines.pairs import renamed
-from pipelines.polarity import Polarity
-from pipelines.pool import pool
-from pipelines.registry import named
-from pipelines.rerank import Reranker
-from pipelines.retrievers import Bm25, Shelf
-from pipelines.table_documents import Tables
-from pipelines.topics import Topic, under
-from pipelines.vectors import Encoder
+from pipelines.pools.pooling import pool
+from pipelines.registry.entries import named
+from pipelines.reranking import decompose, fusion
+from pipelines.reranking.decompose import Decompose, Weights
+from pipelines.reranking.fusion import Fusion
+from pipelines.reranking.polarity import Polarity
+from pipelines.reranking.rescoring import Reranker
+from pipelines.retrieval.bm25 import Weights as Bm25Weights
+from pipelines.retrieval.encoders import SentenceEncoder
+from pipelines.retrieval.retrievers import Bm25, Shelf
+from pipelines.retrieval.vectors import Encoder
 
 DEPTH = 1000
 CHOICES = [Weights(*pair) for pair in ((1, 0), (1, 1), (2, 1), (2, 2), (3, 3), (5, 4), (5, 5), (5, 6), (8, 8))]

@@ -1,65 +1,150 @@
-"""Time Heed's measures beside MTEB's: ``python -m benchmarks.measures``."""
+"""Measures, run files and fusion beside mteb, ir_measures and ranx: ``python -m benchmarks.measures``."""
 
+import argparse
 import random
-import statistics
-import time
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
-from pipelines.measures import irs, mean, nfr, p_mrr, sicr, standard, wise
+from benchmarks.table import Row, in_turn, text, write_rows
+from pipelines.inputs.trec_files import Qrels, Run, read_run, write_run
+from pipelines.measures import mean, p_mrr, standard
+from pipelines.pools.pooling import pool
 
-Run = dict[str, dict[str, float]]
-REPEAT = 5
+TOPICS, DEPTH, JUDGED, SYSTEMS = 50, 1000, 300, 12
+NAMES = ("nDCG@20", "AP", "R@1000")
+Sides = tuple[Callable[[], object], Callable[[], object], str]
 
 
 def main() -> None:
-    """p-MRR beside mteb's function, alternating; then all measures of 100 systems."""
+    """Make runs and judgements, time every row."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.measures", description=__doc__)
+    parser.add_argument("--repeat", type=int, default=7, help="times each side is run (default 7)")
+    parser.add_argument("--quick", action="store_true", help="two repetitions")
+    parser.add_argument("--json", type=Path, help="write all timings to this file")
+    options = parser.parse_args()
+    repeat = 2 if options.quick else options.repeat
+    with tempfile.TemporaryDirectory() as place:
+        work = Work(Path(place))
+        rows = [_row(step, peer, sides(work), repeat) for (step, peer), sides in ROWS.items()]
+    told = f"{TOPICS} topics × {DEPTH} documents, {JUDGED} judged a topic, seeded; {repeat} repetitions"
+    print(f"{told}\n{text(rows)}")
+    if options.json:
+        write_rows(options.json, rows, told)
+
+
+class Work:
+    """Runs of several systems, of the first one under two conditions, and judgements."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make them; the first run is also a file."""
+        chooser = random.Random(0)  # noqa: S311 (an input, no secret)
+        names = [f"d{number:05}" for number in range(3 * DEPTH)]
+
+        def run() -> Run:
+            return {
+                str(qid): {docid: chooser.random() for docid in chooser.sample(names, DEPTH)} for qid in range(TOPICS)
+            }
+
+        self.runs = [run() for _ in range(SYSTEMS)]
+        self.qrels: Qrels = {
+            qid: {docid: chooser.choice((0, 0, 1, 3)) for docid in chooser.sample(names, JUDGED)}
+            for qid in self.runs[0]
+        }
+        self.changed = {qid: chooser.sample(sorted(scores), 8) for qid, scores in self.runs[0].items()}
+        self.file = folder / "system.run"
+        write_run(self.file, self.runs[0], "system")
+
+
+def _p_mrr(work: Work) -> Sides:
     from mteb._evaluators.retrieval_metrics import calculate_pmrr
 
-    chooser = random.Random(0)  # noqa: S311 (an input, no secret)
-    base, new = (_run(chooser, topics=43) for _ in range(2))
-    changed = {qid: chooser.sample(sorted(scores), 8) for qid, scores in base.items()}
+    base, new = work.runs[:2]
     og = {f"{qid}-og": scores for qid, scores in base.items()}
     later = {f"{qid}-changed": scores for qid, scores in new.items()}
-    ratios = []
-    for _ in range(REPEAT):
-        ours, our_value = _timed(lambda: mean(p_mrr(base, new, changed)))
-        theirs, their_value = _timed(lambda: calculate_pmrr(og, later, changed))
-        assert abs(our_value - their_value) < 1e-12
-        ratios.append(theirs / ours)
-    print(f"p-MRR, 43 topics of 1000 documents, 8 judged: {statistics.median(ratios):.0f} times mteb's speed", end="")
-    print(f" ({min(ratios):.0f}-{max(ratios):.0f}, {REPEAT} repetitions; Heed {1000 * ours:.1f} ms)")
-    print(f"all measures, 100 systems of 200 topics of 1000 documents: {_all_measures(chooser):.1f} s")
+    ours, theirs = mean(p_mrr(base, new, work.changed)), calculate_pmrr(og, later, work.changed)
+    return (
+        lambda: p_mrr(base, new, work.changed),
+        lambda: calculate_pmrr(og, later, work.changed),
+        _apart([ours], [theirs]),
+    )
 
 
-def _all_measures(chooser: random.Random) -> float:
-    """Seconds for every measure of 100 systems (making their runs is not counted)."""
-    total = 0.0
-    for _ in range(100):
-        runs = tuple(_run(chooser, topics=200) for _ in range(3))
-        wanted = {qid: chooser.sample(sorted(scores), 4) for qid, scores in runs[0].items()}
-        unwanted = {qid: chooser.sample(sorted(scores), 4) for qid, scores in runs[0].items()}
-        qrels = {qid: dict.fromkeys(docids, 1) for qid, docids in wanted.items()}
-        judged = dict.fromkeys(wanted, 8)
-        steps: list[Callable[[], object]] = [
-            lambda: p_mrr(runs[0], runs[1], unwanted),  # noqa: B023 (called at once)
-            lambda: nfr(runs[0], runs[1], unwanted),  # noqa: B023
-            lambda: irs(runs[0], runs[1], wanted, unwanted, 2000),  # noqa: B023
-            lambda: wise(runs, wanted, judged),  # noqa: B023
-            lambda: sicr(runs, wanted),  # noqa: B023
-            lambda: standard(runs[1], qrels),  # noqa: B023
-        ]
-        total += sum(_timed(step)[0] for step in steps)
-    return total
+def _ir_measures(work: Work) -> Sides:
+    import ir_measures
+
+    measures, run = [ir_measures.nDCG @ 20, ir_measures.AP, ir_measures.R @ 1000], work.runs[0]
+    theirs = {str(name): value for name, value in ir_measures.calc_aggregate(measures, work.qrels, run).items()}
+    return (
+        lambda: standard(run, work.qrels, NAMES),
+        lambda: list(ir_measures.iter_calc(measures, work.qrels, run)),
+        _apart(_means(work), [theirs[name] for name in NAMES]),
+    )
 
 
-def _run(chooser: random.Random, topics: int) -> Run:
-    return {str(qid): {f"d{number}": chooser.random() for number in range(1000)} for qid in range(topics)}
+def _ranx(work: Work) -> Sides:
+    import ranx
+
+    run, grades = work.runs[0], {qid: dict(judged) for qid, judged in work.qrels.items()}
+    names = ["ndcg@20", "map", "recall@1000"]
+    theirs = ranx.evaluate(ranx.Qrels(grades), ranx.Run(run), names)  # compiles, once
+    return (
+        lambda: standard(run, work.qrels, NAMES),
+        lambda: ranx.evaluate(ranx.Qrels(grades), ranx.Run(run), names),
+        _apart(_means(work), [theirs[name] for name in names]),
+    )
 
 
-def _timed(work: Callable[[], object]) -> tuple[float, object]:
-    start = time.perf_counter()
-    value = work()
-    return time.perf_counter() - start, value
+def _reading(work: Work) -> Sides:
+    import ir_measures
+
+    def theirs() -> Run:
+        found: Run = {}
+        for one in ir_measures.read_trec_run(str(work.file)):
+            found.setdefault(one.query_id, {})[one.doc_id] = one.score
+        return found
+
+    assert read_run(work.file) == theirs()
+    return lambda: read_run(work.file), theirs, "same scores"
+
+
+def _fusion(work: Work) -> Sides:
+    import ranx
+
+    def theirs() -> object:
+        return ranx.fuse([ranx.Run(run) for run in work.runs], method="rrf", params={"k": 60})
+
+    def ours() -> dict[str, list[str]]:
+        return pool(work.runs, DEPTH, SYSTEMS * DEPTH)
+
+    found = theirs().to_dict()  # type: ignore[attr-defined]
+    assert all(set(found[qid]) == set(docids) for qid, docids in ours().items())
+    return ours, theirs, "same documents"
+
+
+ROWS: dict[tuple[str, str], Callable[[Work], Sides]] = {
+    ("p-MRR", "mteb"): _p_mrr,
+    (", ".join(NAMES), "ir_measures"): _ir_measures,
+    (", ".join(NAMES), "ranx"): _ranx,
+    ("a run file read", "ir_measures"): _reading,
+    (f"reciprocal rank fusion of {SYSTEMS} runs", "ranx"): _fusion,
+}
+
+
+def _means(work: Work) -> list[float]:
+    found = standard(work.runs[0], work.qrels, NAMES)
+    return [mean(found[name]) for name in NAMES]
+
+
+def _apart(ours: list[float], theirs: list[float]) -> str:
+    apart = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
+    assert apart < 1e-12
+    return f"{apart:.0e} apart"
+
+
+def _row(step: str, peer: str, sides: Sides, repeat: int) -> Row:
+    ours, theirs, compared = sides
+    return Row(step, peer, *in_turn(ours, theirs, repeat), None, compared)
 
 
 if __name__ == "__main__":

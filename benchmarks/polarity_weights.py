@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines import polarity
-from pipelines.bm25 import FIELD, Among, Searcher, Weights, build
-from pipelines.docstore import open_docstore
-from pipelines.followtable import JOIN, read_followtable
-from pipelines.languages import language
+from pipelines.base.languages import language
+from pipelines.inputs.docstore import open_docstore
+from pipelines.inputs.followtable import JOIN, read_followtable
+from pipelines.inputs.pairs import renamed
+from pipelines.inputs.table_documents import Tables
+from pipelines.inputs.topics import Topic, under
 from pipelines.measures import irs, mean, no_longer_relevant, standard
-from pipelines.pairs import renamed
-from pipelines.polarity import TABLE, TEXT, Fields
-from pipelines.pool import pool
-from pipelines.table_documents import Tables
-from pipelines.topics import Topic, under
+from pipelines.pools.pooling import pool
+from pipelines.reranking import polarity
+from pipelines.reranking.polarity import TABLE, TEXT, Fields
+from pipelines.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
 
 FIELDS = {
     "whole text": TEXT,

@@ -1,0 +1,215 @@
+"""Encoding, reranking and dense search beside the libraries they stand on: ``python -m benchmarks.neural``.
+
+Both sides get the same texts, the same weights in float32 and torch's own number of threads, in turn, in one process.
+What is compared is the largest difference between both sides' numbers, as a part of the largest number.
+"""
+
+import argparse
+import gzip
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.neural_models import causal, classifier, encoder
+from benchmarks.table import Row, in_turn, text, write_rows
+from pipelines.base.progress import set_quiet
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import Topic
+from pipelines.registry.entries import Model
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+REAL = (SHARED / "hc4" / "cc-news-zho-1000.jsonl.gz", SHARED / "followtable" / "IndusTR" / "corpus.jsonl.gz")
+SCRIPTS = (range(97, 123), range(0x430, 0x450), range(0x627, 0x64B), range(0x4E00, 0x4F00))  # Latin … Han
+INSTRUCTION = " ".join(["only what names a river and says in which year it was measured is relevant"] * 12)
+Side = Callable[[], list[float]]
+
+
+def main() -> None:
+    """Make models and texts, run the rows, print a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.neural", description=__doc__)
+    parser.add_argument("--repeat", type=int, default=3, help="times each side is run (default 3)")
+    parser.add_argument("--texts", type=int, default=400, help="documents of a pool (default 400)")
+    parser.add_argument("--quick", action="store_true", help="30 texts, once")
+    parser.add_argument("--model", type=Path, help="a BERT encoder of sentence-transformers (default: random weights)")
+    parser.add_argument("--row", action="append", choices=ROWS, help="this row; repeatable")
+    parser.add_argument("--json", type=Path, help="write all timings to this file")
+    options = parser.parse_args()
+    from transformers.utils.logging import disable_progress_bar
+
+    repeat = 1 if options.quick else options.repeat
+    count = min(options.texts, 30) if options.quick else options.texts
+    set_quiet(True)
+    disable_progress_bar()
+    with tempfile.TemporaryDirectory() as folder:
+        work = Work(Path(folder), count, options.model)
+        rows = []
+        for name in options.row or ROWS:
+            rows.append(_row(name, work, repeat))
+            print(name, *rows[-1].cells()[2:6], flush=True)  # they take minutes
+    model = options.model.name if options.model else "random weights, 6 layers of 384"
+    told = f"{count} texts of 20 to 500 words in four scripts, or real ones; BERT, {model}; {repeat} repetitions"
+    print(f"{told}\n{text(rows)}")
+    if options.json:
+        write_rows(options.json, rows, told)
+
+
+class Work:
+    """The texts and models of all rows."""
+
+    def __init__(self, folder: Path, count: int, model: Path | None) -> None:
+        """Make them in ``folder``; ``model`` is a real encoder, else one with random weights is made."""
+        self.folder, self.count = folder, count
+        self.made, self.real = _zipfian(count), _real(count)
+        self.encoder = model or encoder(folder / "encoder", self.made)
+        self.classifier = classifier(folder / "classifier", self.encoder)
+
+    def store(self, texts: list[str]) -> Docstore:
+        """A document store of ``texts``."""
+        path = self.folder / f"docs-{len(list(self.folder.iterdir()))}.jsonl"
+        records = (json.dumps({"id": f"d{at:05}", "title": "", "text": text}) for at, text in enumerate(texts))
+        path.write_text("\n".join(records) + "\n")
+        return open_docstore(path.with_suffix(".store"), Files([path]))
+
+
+def encoding(work: Work, texts: list[str], dtype: str | None = None) -> tuple[Side, Side]:
+    """Documents to vectors: SentenceEncoder beside SentenceTransformer.encode, which stays in float32."""
+    from sentence_transformers import SentenceTransformer
+
+    from pipelines.inputs.documents import Document
+    from pipelines.retrieval.encoders import SentenceEncoder
+
+    entry = Model(str(work.encoder), document="{text}", pooling="mean", max_length=512, similarity="cos", dtype=dtype)
+    ours = SentenceEncoder(entry, "cpu")
+    theirs = SentenceTransformer(str(work.encoder), device="cpu")
+    theirs.max_seq_length = 512
+    documents = [Document(str(at), "", text) for at, text in enumerate(texts)]
+    return (
+        lambda: ours.documents(documents).ravel().tolist(),
+        lambda: theirs.encode(texts, normalize_embeddings=True, show_progress_bar=False).ravel().tolist(),
+    )
+
+
+def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
+    """A pool under two conditions: CrossEncoderReranker beside CrossEncoder.predict."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    from pipelines.reranking.crossencoder import CrossEncoderReranker
+
+    store = work.store(texts)
+    ours = CrossEncoderReranker(Model(str(work.classifier), max_length=512), store, "cpu")
+    theirs = CrossEncoder(str(work.classifier), device="cpu", max_length=512)
+    topic = Topic("1", "eng", texts[0][:40], {"original": texts[1][:60], "changed": texts[2][:60]})
+    docids = list(store.docids())
+    pairs = [(f"{topic.query} {topic.instructions[one]}", text) for one in ("original", "changed") for text in texts]
+    return (
+        lambda: [*ours.score(topic, "original", docids), *ours.score(topic, "changed", docids)],
+        lambda: theirs.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False).tolist(),
+    )
+
+
+def prefix(work: Work) -> tuple[Side, Side]:
+    """A causal model behind a long instruction: what its prompts begin with read once, beside every time."""
+    from pipelines.reranking.truefalse import TrueFalseReranker
+
+    texts = work.made[: work.count // 5]
+    store = work.store(texts)
+    entry = causal(work.folder / f"causal-{len(list(work.folder.iterdir()))}", work.made)
+    topic, docids = Topic("1", "eng", "river", {"original": INSTRUCTION}), list(store.docids())
+    once, again = (TrueFalseReranker(entry, store, "cpu", share_prefix=share) for share in (True, False))
+    return (
+        lambda: list(once.score(topic, "original", docids)),
+        lambda: list(again.score(topic, "original", docids)),
+    )
+
+
+def dense(work: Work) -> tuple[Side, Side]:
+    """200 queries, the 1000 best of 100,000 vectors: DenseIndex beside a FAISS index of the same."""
+    import faiss
+    import numpy as np
+
+    from pipelines.retrieval.dense import open_index
+    from pipelines.retrieval.vectors import SHARD, Vectors
+
+    chooser, count = np.random.default_rng(0), 100_000
+    matrix = chooser.standard_normal((count, 384), dtype=np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    folder = work.folder / "vectors"
+    folder.mkdir()
+    for number, begin in enumerate(range(0, count, SHARD)):
+        np.save(folder / f"shard-{number:05}.npy", matrix[begin : begin + SHARD])
+    docids = [f"d{at:07}" for at in range(count)]
+    (folder / "docids.txt").write_text("\n".join(docids))
+    queries, depth = matrix[chooser.choice(count, 200)], 1000
+    qids = [str(at) for at in range(len(queries))]
+    ours, theirs = open_index(folder, Vectors(folder), {}, "exact", "cpu"), faiss.IndexFlatIP(384)
+    theirs.add(matrix)
+
+    def bare() -> list[float]:
+        scores, found = theirs.search(queries, depth)
+        rows = zip(found.tolist(), scores.tolist(), strict=True)
+        return _scores(
+            {
+                qid: dict(zip([docids[at] for at in hits], row, strict=True))
+                for qid, (hits, row) in zip(qids, rows, strict=True)
+            }
+        )
+
+    return lambda: _scores(ours.search(qids, queries, depth)), bare
+
+
+def _scores(run: dict[str, dict[str, float]]) -> list[float]:
+    return [score for hits in run.values() for score in hits.values()]
+
+
+# how a row is made, the peer, the least ratio asked for
+ROWS: dict[str, tuple[Callable[[Work], tuple[Side, Side]], str, float | None]] = {
+    "encode": (lambda work: encoding(work, work.made), "sentence-transformers", 1.5),
+    "encode, real texts": (lambda work: encoding(work, work.real), "sentence-transformers", 1.5),
+    "encode, int8": (lambda work: encoding(work, work.made, "int8"), "sentence-transformers", None),
+    "rerank": (lambda work: reranking(work, work.made), "CrossEncoder.predict", 1.5),
+    "rerank, real texts": (lambda work: reranking(work, work.real), "CrossEncoder.predict", 1.5),
+    "prefix reuse": (prefix, "no reuse", 1.3),
+    "exact dense search": (dense, "faiss.IndexFlatIP", 0.95),
+}
+
+
+def _row(name: str, work: Work, repeat: int) -> Row:
+    """Both sides in turn; the first run of each, which loads the models, is not counted."""
+    make, peer, target = ROWS[name]
+    ours, theirs = make(work)
+    first, second = ours(), theirs()
+    apart = max(abs(one - other) for one, other in zip(first, second, strict=True)) / max(map(abs, second))
+    return Row(name, peer, *in_turn(ours, theirs, repeat), target, f"{apart:.0e} apart")
+
+
+def _zipfian(count: int) -> list[str]:
+    """Texts of 20 to 500 words of four scripts, a script a text."""
+    chooser = random.Random(0)  # noqa: S311 (an input, no secret)
+    letters = [[chr(one) for one in script] for script in SCRIPTS]
+    words = [["".join(chooser.choices(one, k=2 + at % 7)) for at in range(500)] for one in letters]
+    weights = [1 / (at + 1) for at in range(500)]
+    return [" ".join(chooser.choices(words[at % 4], weights, k=chooser.randint(20, 500))) for at in range(count)]
+
+
+def _real(count: int) -> list[str]:
+    """Chinese news and English tables in turn, where they are; else the generated texts."""
+    if not all(path.exists() for path in REAL):
+        return _zipfian(count)
+    kinds = [_texts(path, count // 2) for path in REAL]
+    return [text for pair in zip(*kinds, strict=True) for text in pair]
+
+
+def _texts(path: Path, count: int) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        records: Iterator[dict[str, Any]] = map(json.loads, stream)
+        texts = (f"{one.get('title') or ''} {one['text']}".strip() for one in records)
+        return [text for text, _ in zip(texts, range(count), strict=False)]
+
+
+if __name__ == "__main__":
+    main()

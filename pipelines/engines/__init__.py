@@ -1,0 +1,3 @@
+"""Where models run: in this process, in several of this machine, or on a Ray cluster; the results are the same."""
+
+ENGINES = ("local", "ray")

@@ -1,0 +1,284 @@
+"""Work by several processes and by a Ray cluster: the bytes of one process, also where workers are killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from conftest import Heed, write_jsonl
+from engine_checks import TOPICS, check_candidates, check_encoding, check_reranking, encoder, pid_of, records
+from engine_units import Deadly, Failing, Seen
+from tiny_language_models import LLAMA, causal
+
+from pipelines.base.errors import HeedError
+from pipelines.base.languages import language
+from pipelines.engines import processes
+from pipelines.engines.crew import Crew, found
+from pipelines.engines.engine import Engine, crew_of
+from pipelines.engines.likeness import check_likeness, likeness
+from pipelines.engines.processes import Process, Processes
+from pipelines.engines.spread import SpreadReranker
+from pipelines.engines.work import Sent
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import JOIN
+from pipelines.inputs.trec_files import as_tag, write_run
+from pipelines.registry.entries import Model
+from pipelines.reranking.crossencoder import CrossEncoderReranker
+from pipelines.reranking.passages import Cut, MaxP, Passages
+from pipelines.reranking.rerankers import reranker
+from pipelines.reranking.rescoring import rerank
+from pipelines.reranking.truefalse import TrueFalseReranker
+from pipelines.retrieval import vectors
+from pipelines.retrieval.bm25 import Weights
+from pipelines.retrieval.retrievers import Shelf, retriever
+from pipelines.retrieval.scan import Scan
+from pipelines.retrieval.vectors import embed
+
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+STORE = 100 * 2**20  # bytes of shared memory of a node
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docstore:
+    monkeypatch.setattr(vectors, "SHARD", 40)
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records())]))
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Crew]:
+    """Two processes, which the tests share as a command's steps do."""
+    with crew_of(Engine(workers=2), "cpu") as crew:
+        yield crew
+
+
+def test_two_processes_encode_as_one(
+    store: Docstore, tmp_path: Path, tiny_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_encoding(store, tmp_path, tiny_encoder, two)
+    told = capsys.readouterr().err
+    assert "worker 1: lost (process " in told
+    assert "ended by signal SIGKILL); its work is done again, attempt 2 of 3" in told
+
+
+def test_two_processes_rerank_as_one(
+    store: Docstore, tmp_path: Path, tiny_cross_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found(two.submit(lambda _: Seen(), two.workers[1]))
+    settings = Model(str(tiny_cross_encoder))
+    plain = CrossEncoderReranker(settings, store, "cpu")
+    spread = SpreadReranker(plain, settings, "cpu", store, two)
+    check_reranking(plain, spread, store, tmp_path, pid_of(two.workers[1]))
+    assert "worker 2: lost (process " in capsys.readouterr().err
+    assert spread.at_once == 2
+
+
+def test_causal_models_and_passages_are_spread_too(store: Docstore, tmp_path: Path, two: Crew) -> None:
+    folder = causal("Llama", tmp_path / "llama")
+    settings = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
+    cut = open_docstore(tmp_path / "cut", Passages(store, list(store.docids()), Cut(10, 2)))
+    plain = TrueFalseReranker(settings, cut, "cpu")
+    spread = SpreadReranker(plain, settings, "cpu", cut, two)
+    check_reranking(MaxP(plain, cut), MaxP(spread, cut), store, tmp_path, None)
+
+
+def test_what_a_worker_tells_or_cannot_do_reaches_the_user(
+    tiny_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder(tiny_encoder, two).queries([("short", ""), ("q", "a long instruction " * 9)])
+    assert "tiny-encoder: 1 of 2 queries are longer than 64 tokens" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
+        found(two.submit(lambda _: Failing()))
+    with pytest.raises(HeedError, match="3 workers were lost at the same piece of work"):
+        found(two.submit(lambda _: Deadly()))
+    here = str(Path.cwd())
+    assert [found(two.submit(lambda _: Seen(), home))[2] for home in two.workers] == [here, here]  # both work again
+    spread = encoder(tiny_encoder, two)
+    spread.recipe = {**spread.recipe, "files": {}}
+    with pytest.raises(HeedError, match="a worker has other files of this model, or another precision"):
+        spread.queries([("q", "")])
+
+
+def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv(processes.VISIBLE, raising=False)
+    assert processes.visible_gpus() == ["0", "1"]
+    monkeypatch.setenv(processes.VISIBLE, "GPU-a, GPU-b")
+    assert [worker._gpu for worker in Processes(None, "auto").workers()] == ["GPU-a", "GPU-b"]  # type: ignore[attr-defined]
+    assert len(Processes(3, "cuda").workers()) == 3 and not Processes(None, "cpu").workers()
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert not Processes(None, "auto").workers()
+    worker = Process(0, "GPU-b")
+    worker.begin()
+    try:
+        assert worker.do(Seen()).found[:2] == ("GPU-b", False)
+    finally:
+        worker.end()
+
+
+def test_what_stays_in_this_process_is_told_where_workers_were_asked_for(
+    store: Docstore, tmp_path: Path, two: Crew, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
+) -> None:
+    shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1, two)
+    retriever("lsa", shelf), reranker("polarity", shelf), reranker("polarity", shelf)
+    made = reranker(str(tiny_cross_encoder), shelf)
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"{name}: runs in this process, not by workers: it is no model" for name in ("lsa", "polarity")]
+    assert isinstance(made, SpreadReranker)
+    with crew_of(Engine(), "cpu") as nobody:
+        retriever("lsa", shelf._replace(crew=nobody))
+        assert not nobody.workers and capsys.readouterr().err == ""
+
+
+def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        pytest.raises(HeedError, match="--ray-address: used with --engine ray alone"),
+        crew_of(Engine(address="10.0.0.1:6379"), "cpu"),
+    ):
+        pass
+    with (
+        pytest.raises(HeedError, match="run the command on a machine of the cluster"),
+        crew_of(Engine("ray", address="ray://10.0.0.1:10001"), "cpu"),
+    ):
+        pass
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
+    with pytest.raises(HeedError, match=r"install it with pip install 'heed\[ray\]'"), crew_of(Engine("ray"), "cpu"):
+        pass
+
+
+def test_a_machine_with_other_software_is_refused() -> None:
+    ours = likeness()
+    check_likeness("worker 1", ours, dict(ours))
+    with pytest.raises(HeedError, match="worker 1: torch is 1.0, here it is") as raised:
+        check_likeness("worker 1", ours, {**ours, "torch": "1.0"})
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_documents_that_were_sent_read_as_the_store_does(store: Docstore) -> None:
+    sent = Sent(store.digest, store.tabular)
+    for wanted in (["d007", "d003"], ["d100"]):
+        sent.put(store.get(wanted))
+        assert sent.get(wanted) == store.get(wanted) and sent.count == len(wanted)
+        assert list(sent) == sorted(store.get(wanted)) and list(sent.docids()) == sorted(wanted)
+    with pytest.raises(HeedError, match="document d007: not in the collection"):
+        sent.get(["d007"])
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[object, ...]:
+    """A run to be rescored by command."""
+    write_jsonl(tmp_path / "docs.jsonl", records())
+    told = [{"qid": one.qid, "lang": "eng", "query": one.query, "instructions": one.instructions} for one in TOPICS]
+    write_jsonl(tmp_path / "topics.jsonl", told)
+    lines = [f"{one.qid} Q0 d{at:03} {at + 1} {300 - at} t\n" for one in TOPICS for at in range(300)]
+    (tmp_path / "first.run").write_text("".join(lines))
+    return ("first.run", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu")
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes that ``pid`` started, and those that they started."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found |= {child} | descendants(child)
+    return found
+
+
+def working(pids: set[int]) -> set[int]:
+    """Those that still run, but for two agents of Ray's, which seek their dead cluster for a minute before they end."""
+    found = set()
+    for pid in pids:
+        place = Path(f"/proc/{pid}")
+        try:
+            state, words = place.joinpath("stat").read_text(), place.joinpath("cmdline").read_text()
+        except OSError:
+            continue
+        if state.rpartition(")")[2].split()[0] != "Z" and not words.startswith(("ray::Dashboard", "ray::RuntimeEnv")):
+            found.add(pid)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=needs_ray)])
+def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
+    heed: Heed,
+    tmp_path: Path,
+    environment: dict[str, str],
+    files: tuple[object, ...],
+    store: Docstore,
+    tiny_cross_encoder: Path,
+    engine: str,
+) -> None:
+    told = (*files, "--reranker", tiny_cross_encoder, "--out", "new.run")
+    command = [sys.executable, "-m", "pipelines.rerank", *map(str, told), "--engine", engine, "--workers", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    journal = tmp_path / ".made/new.run.partial"
+    while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3):
+        time.sleep(0.01)
+    started = descendants(process.pid)
+    process.send_signal(signal.SIGKILL)
+    _, said = process.communicate()
+    assert started and not (tmp_path / "new.run").exists(), said
+    again = heed("pipelines.rerank", *told)
+    assert again.returncode == 0 and "of 8 topics are done already" in again.stderr, again.stderr
+    plain = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    docids = {topic.qid: list(store.docids()) for topic in TOPICS}
+    whole = rerank(plain, TOPICS, "original", docids, tmp_path / "whole.partial")
+    write_run(tmp_path / "whole.run", whole, as_tag(f"{plain.name}.original"))
+    assert (tmp_path / "new.run").read_bytes() == (tmp_path / "whole.run").read_bytes()
+    end = time.monotonic() + 30
+    while working(started) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not working(started)
+    for agent in started:
+        with suppress(OSError):
+            if Path(f"/proc/{agent}/cmdline").read_text().startswith("ray::"):
+                os.kill(agent, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two machines of a Ray cluster, as far as two sets of Ray's processes are two machines."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    node = {"object_store_memory": STORE, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **node})
+    made.add_node(num_cpus=1, **node)
+    yield made
+    made.shutdown()
+
+
+@needs_ray
+def test_a_cluster_of_two_machines_works_as_one_process(
+    store: Docstore,
+    tmp_path: Path,
+    tiny_encoder: Path,
+    tiny_cross_encoder: Path,
+    cluster: Any,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with crew_of(Engine("ray", 2, cluster.address), "cpu") as crew:
+        made = embed(tmp_path / "local", store, encoder(tiny_encoder))
+        queries = encoder(tiny_encoder).queries([(topic.query, "") for topic in TOPICS])
+        spread, plain = Scan(made, crew), Scan(made)
+        check_candidates(spread, plain, queries)
+        assert [len(worker.kept) for worker in crew.workers] == [4, 4]  # each shard went to one worker
+        told = capsys.readouterr().err
+        assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
+        cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
+        check_candidates(spread, plain, queries[:3])  # those that it had are sent again
+        out, told = capsys.readouterr()
+        assert out == "" and ": lost (process " in told and "its work is done again, attempt 2 of 3" in told
+        check_encoding(store, tmp_path, tiny_encoder, crew)  # kills a worker
+        assert "worker 1: lost (process " in capsys.readouterr().err
+        settings = Model(str(tiny_cross_encoder))
+        one = CrossEncoderReranker(settings, store, "cpu")
+        check_reranking(one, SpreadReranker(one, settings, "cpu", store, crew), store, tmp_path, None)
