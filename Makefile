@@ -1,20 +1,37 @@
 # Two environments' worth of work in one .venv: `make demo` needs the package, `make test` its test extra.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL := $(PIP) --no-deps --no-build-isolation
+LOCKED := $(INSTALL) --require-hashes --requirement
+WITH_LOCKS := $(filter 3.11 3.12,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
-.PHONY: help demo demo-all test check bench clean
+.PHONY: help demo demo-all test check sbom harden faults fuzz load bench clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-.venv/.made: pyproject.toml constraints.txt
+# every file that pip takes has its digest in locks/; torch asks for CUDA unless it is built for the CPU alone
+# for a Python that locks/ does not know, versions are pinned without digests
+.venv/.made: pyproject.toml constraints.txt $(wildcard locks/*.txt)
 	$(PYTHON) -m venv --clear .venv
+ifeq ($(WITH_LOCKS),)
+	$(PIP) --constraint constraints.txt --editable .
+else
+	$(LOCKED) locks/build.txt
+	$(LOCKED) locks/cpu.txt 2>/dev/null || true
+	$(LOCKED) locks/run.txt
+	! grep -q '^Requires-Dist: nvidia' .venv/lib/python3*/site-packages/torch-*.dist-info/METADATA || $(LOCKED) locks/cuda.txt
 	$(INSTALL) --editable .
+endif
 	@touch $@
 
 .venv/.tools: .venv/.made
-	$(INSTALL) --editable '.[test,check]'
+ifeq ($(WITH_LOCKS),)
+	$(PIP) --constraint constraints.txt --editable '.[test,check]'
+else
+	$(LOCKED) locks/tools.txt
+endif
 	@touch $@
 
 demo: .venv/.made ## set up .venv and run the main job on the embedded sample
@@ -29,14 +46,36 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 test: .venv/.tools ## set up .venv and pass the tests
 	$(BIN)/python -m pytest --numprocesses 2
 
-check: .venv/.tools ## format, lint and types
+check: .venv/.tools ## format, lint, types, and what is installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pip --disable-pip-version-check check
+	$(BIN)/python -m hardening.lock --check
+	$(BIN)/python -m hardening.audit
 
-bench: .venv/.tools ## time the main steps beside their peers
-	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.measures
+sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in docs/licences.md
+	$(LOCKED) locks/bench.txt
+	$(BIN)/python -m hardening.sbom
+
+harden: .venv/.tools ## disturb every command and feed every reader nonsense, briefly
+	$(BIN)/python -m hardening.faults --quick
+	$(BIN)/python -m hardening.load --judgements 1000 --think 0
+	$(BIN)/python -m hardening.fuzz --seconds 30
+
+faults: .venv/.tools ## 200 kills, full disks, damaged files: the same bytes in the end
+	$(BIN)/python -m hardening.faults
+
+load: .venv/.tools ## fifty assessors judge at once: latency, judgements lost, memory
+	$(BIN)/python -m hardening.load
+
+fuzz: .venv/.tools ## ten minutes of inputs that nobody would write, then hostile ones
+	$(BIN)/python -m hardening.fuzz
+	$(BIN)/python -m hardening.hostile
+
+bench: .venv/.tools ## Heed beside its peers: docs/benchmarks.md
+	$(LOCKED) locks/bench.txt
+	$(BIN)/python -m benchmarks --json docs/benchmarks.json --markdown docs/benchmarks.md
 
 clean: ## forget .venv, indexes and runs
 	rm -rf .venv

@@ -1,0 +1,170 @@
+"""The commands that are disturbed, each on a sample that comes with Heed, in a folder of its own."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hardening.tiny import tiny_causal, tiny_models
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = "neuclir-sample"
+QRELS = ROOT / f"qrels/{SAMPLE}"
+ZHO = (
+    *("--topics", str(ROOT / f"topics/{SAMPLE}/zho.jsonl"), "--docs", str(ROOT / f"documents/{SAMPLE}/zho.jsonl")),
+    *("--lang", "zho"),
+)
+# differ from run to run by design, or are what a killed process leaves and the next one takes over
+OTHER = ("timings.json", ".lock")
+LEFT = (".part", ".old", ".partial")
+
+
+class Job(NamedTuple):
+    """A command line; ``prepare`` puts what it needs into an empty folder before anything is disturbed."""
+
+    name: str
+    command: tuple[str, ...]
+    prepare: Callable[[Path], None] = lambda folder: None
+
+
+def _runs(folder: Path) -> None:
+    """Runs to pool, compare, check and rescore; the indexes that they were made with are not theirs to damage."""
+    done = run(Job("runs", ("pipelines.neuclir", "--lang", "zho", "--collection", "sample")), folder)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    (folder / f"runs/{SAMPLE}/zho").rename(folder / "given")
+    for left in ("indexes", "runs"):  # what is there afterwards, the command under test has begun
+        shutil.rmtree(folder / left)
+
+
+def _models(folder: Path) -> None:
+    tiny_models(folder / "models")
+
+
+def _tree(folder: Path) -> None:
+    """A results folder to report on."""
+    _runs(folder)
+    (folder / "given").rename(folder / "results")
+
+
+def _examples(folder: Path) -> None:
+    """A base to train, and eight examples."""
+    tiny_causal(folder / "base")
+    records = [
+        {"query": "water", "instruction": "rivers", "document": f"river {at}" * 3, "label": at % 2 == 0}
+        for at in range(8)
+    ]
+    (folder / "examples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+
+
+GIVEN = tuple(f"given/{system}.{condition}.run" for system in ("bm25", "lsa") for condition in ("original", "changed"))
+JOBS = (
+    Job("neuclir", ("pipelines.neuclir", "--lang", "zho", "--collection", "sample")),
+    Job("trec", ("pipelines.trec", "--retriever", "bm25+rm3", "--reranker", "polarity", "--maxp", "60/20")),
+    Job("tables", ("pipelines.tables", "--retriever", "bm25", "--retriever", "bm25+fields")),
+    Job("infosearch", ("pipelines.infosearch", "--collection", "sample", "--dimension", "audience")),
+    Job(
+        "models",
+        (
+            *("pipelines.neuclir", "--lang", "zho", "--collection", "sample", "--retriever", "models/bi", "--faiss"),
+            *("hnsw", "--reranker", "models/cross", "--rerank-depth", "30", "--device", "cpu"),
+        ),
+        _models,
+    ),
+    Job(
+        "rerank",
+        ("pipelines.rerank", "given/bm25.original.run", *ZHO, "--reranker", "polarity", "--out", "runs/new.run"),
+        _runs,
+    ),
+    Job(
+        "pool",
+        (
+            *("pipelines.pool", *GIVEN, "--out", "runs/pool.jsonl", "--json", "runs/pool.json", *ZHO),
+            *("--export", "label-studio=runs/tasks.json", "--export", "mteb=runs/mteb"),
+        ),
+        _runs,
+    ),
+    Job("check", ("pipelines.check", *GIVEN, "--fix", "runs/fixed", "--json", "runs/check.json"), _runs),
+    Job(
+        "compare",
+        (
+            *("pipelines.compare", "given/polarity.original.run", "given/polarity.changed.run", "--qrels"),
+            *(f"{QRELS}/original.qrels", "--new-qrels", f"{QRELS}/changed.qrels", "--json", "runs/compare.json"),
+        ),
+        _runs,
+    ),
+    Job(
+        "report",
+        (
+            *("pipelines.report", "results", "--format", "latex", "--out", "runs/tables.tex", "--html"),
+            *("runs/report.html", "--plots", "runs/plots"),
+        ),
+        _tree,
+    ),
+    Job(
+        "train",
+        (
+            *("pipelines.train", "examples.jsonl", "--base", "base", "--out", "runs/adapter", "--device", "cpu"),
+            *("--prompt-template", "{query} {document} ?", "--tokens", "n", "y", "--max-length", "96"),
+            *("--epochs", "8", "--batch", "2", "--lr", "0.01"),
+        ),
+        _examples,
+    ),
+    Job("judgements", ("pipelines.judgements", f"{QRELS}/changed.qrels", "--out", "runs/new.qrels")),
+)
+
+
+def environment() -> dict[str, str]:
+    """A stranger's: no Java, no hub."""
+    return {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+
+
+def start(job: Job, folder: Path) -> "subprocess.Popen[str]":
+    """The command, begun in ``folder``, in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", *job.command],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(job: Job, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """The command, run to its end."""
+    process = start(job, folder)
+    told = process.communicate()[1]
+    return subprocess.CompletedProcess(process.args, process.returncode, "", told)
+
+
+def kill(process: "subprocess.Popen[str]", number: int = signal.SIGKILL) -> None:
+    """Send a signal to the process and its children."""
+    os.killpg(process.pid, number)
+
+
+def results(folder: Path) -> dict[str, str]:
+    """SHA-256 of every result file under ``runs/``; ``folder`` itself, which an adapter names its base by, left out."""
+    paths = (path for path in sorted((folder / "runs").rglob("*")) if path.is_file() and path.name not in OTHER)
+    place = str(folder.resolve()).encode()
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes().replace(place, b"")).hexdigest()
+        for path in paths
+    }
+
+
+def size(folder: Path, names: Mapping[str, str]) -> int:
+    """Bytes of the files called ``names``."""
+    return sum((folder / name).stat().st_size for name in names)
+
+
+def left_over(folder: Path) -> list[str]:
+    """Half-written files that should have been swept away."""
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.name.endswith(LEFT)]

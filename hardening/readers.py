@@ -1,0 +1,201 @@
+"""Every reader of what users bring, as one table; each is put through ``hardening.fuzz``."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from hardening import said
+
+
+class Reader(NamedTuple):
+    """A reader; ``suffix`` is what its files end with. It raises nothing but HeedError."""
+
+    name: str
+    suffix: str
+    read: Callable[[Path], object]
+
+
+def _run(path: Path) -> object:
+    from pipelines.inputs.trec_files import read_run
+
+    return read_run(path)
+
+
+def _any_run(path: Path) -> object:
+    from pipelines.inputs.run_formats import read_any_run
+
+    return read_any_run(path)
+
+
+def _brought(path: Path) -> object:
+    from pipelines.inputs.brought import read_brought
+    from pipelines.inputs.topics import Topic
+
+    topics = [Topic(qid, "eng", "query", {"original": "told"}) for qid in ("1", "2")]
+    return read_brought([f"mine={path}"], topics, ["original"])
+
+
+def _qrels(path: Path) -> object:
+    from pipelines.inputs.trec_files import read_qrels
+
+    return read_qrels(path, "zho")
+
+
+def _topics(path: Path) -> object:
+    from pipelines.inputs.topic_files import read_topics
+
+    return read_topics(path, "zho", "title")
+
+
+def _neuclir(path: Path) -> object:
+    from pipelines.inputs.neuclir_topics import Wanted, read_neuclir_topics
+
+    return read_neuclir_topics(path, Wanted("zho", "zho", "any", "both"))
+
+
+def _expected(path: Path) -> object:
+    from pipelines.checks.expected_topics import expected_topics
+
+    return expected_topics(path)
+
+
+def _documents(path: Path) -> object:
+    from pipelines.inputs.documents import Files
+
+    return list(Files([path]).lines())
+
+
+def _tables(form: str, path: Path) -> object:
+    from pipelines.inputs.table_documents import Tables
+
+    return list(Tables([path], form).lines())
+
+
+def _pairs(path: Path) -> object:
+    from pipelines.inputs.pairs import pair
+
+    return pair(["1", "2"], ["1_0", "2_0"], path)
+
+
+def _pool(path: Path) -> object:
+    from pipelines.inputs.pool_files import read_pool
+
+    return read_pool(path)
+
+
+def _listed(path: Path) -> object:
+    from pipelines.inputs.topic_files import read_listed
+
+    return read_listed(path)
+
+
+def _rows(path: Path) -> object:
+    from pipelines.inputs import hub
+
+    return [hub.judgements(path.parent, path.name.partition(".")[0])]
+
+
+def _hub_topics(path: Path) -> object:
+    from pipelines.inputs.hub import read_topics
+
+    return read_topics(path.parent, path.name.partition(".")[0], "eng", {"original": "instruction"})
+
+
+def _followtable(path: Path) -> object:
+    from pipelines.inputs.followtable import RAW, read_followtable
+
+    path.replace(path.with_name(RAW))
+    return read_followtable(path.parent)
+
+
+def _models(path: Path) -> object:
+    from pipelines.registry import entries as registry
+
+    before = dict(registry._extra)
+    try:
+        registry.add_models(path)
+        return [(one, list(one.presets)) for name, one in registry._extra.items() if name not in before]
+    finally:
+        registry._extra.clear()
+        registry._extra.update(before)
+
+
+def _training(path: Path) -> object:
+    from pipelines.training.data import read_examples
+
+    return read_examples(path)
+
+
+def _judgements(path: Path) -> object:
+    from pipelines.exchange.judgement_votes import graded
+    from pipelines.judgements import gather
+
+    return graded(gather([path], "auto", None), {}, None)
+
+
+def _check(track: str, path: Path) -> object:
+    from pipelines.checks.run_checks import check_run
+    from pipelines.checks.run_rules import Rules
+    from pipelines.checks.track_rules import TRACKS
+
+    return check_run(path, Rules(TRACKS[track], 1000)).as_data()
+
+
+def _form(path: Path) -> object:
+    from pipelines.checks.submission_form import as_yaml, form_problems, read_form
+
+    read = read_form([path])
+    problems = [form_problems(one, "neuclir-2023", "team") for one in read.values()]
+    return problems, as_yaml(read.values())
+
+
+def _shown(path: Path) -> object:
+    from pipelines.annotation.documents import read_shown
+
+    return list(read_shown([str(path)], ["doc1", "doc2"]))
+
+
+def _mteb(path: Path) -> object:
+    from pipelines.measuring.mteb_results import merge_results, read_mteb_result
+
+    found = read_mteb_result(path)
+    return merge_results(found, found)
+
+
+def _named(name: str, suffixes: Iterable[str], read: Callable[[Path], object]) -> list[Reader]:
+    return [Reader(f"{name}{suffix.replace('.', '-')}", suffix, read) for suffix in suffixes]
+
+
+READERS = (
+    Reader("run", ".run", _run),
+    *_named("any-run", (".json", ".jsonl"), _any_run),
+    Reader("brought", ".run", _brought),
+    *_named("qrels", (".qrels", ".qrels.gz"), _qrels),
+    *_named("topics", (".jsonl", ".tsv", ".trec", ".txt.gz"), _topics),
+    Reader("neuclir", ".jsonl", _neuclir),
+    *_named("expected", (".txt", ".jsonl"), _expected),
+    *_named("documents", (".jsonl", ".jsonl.gz"), _documents),
+    *_named("tables", (".html", ".md", ".csv"), partial(_tables, "markdown")),
+    Reader("tables-rows", ".jsonl", partial(_tables, "rows")),
+    Reader("pairs", ".tsv", _pairs),
+    Reader("pool", ".jsonl", _pool),
+    Reader("listed", ".jsonl", _listed),
+    *_named("hub-qrels", (".jsonl", ".tsv", ".parquet"), _rows),
+    Reader("hub-topics", ".jsonl", _hub_topics),
+    Reader("followtable", ".json", _followtable),
+    Reader("answer", ".txt", said.answer),
+    Reader("passage", ".txt", said.passage),
+    Reader("thought", ".txt", said.thought),
+    Reader("models", ".json", _models),
+    Reader("training", ".jsonl", _training),
+    *_named("judgements", (".json", ".jsonl", ".csv", ".xlsx"), _judgements),
+    Reader("judgements-qrels", ".qrels", _judgements),
+    Reader("check", ".run", partial(_check, "trec")),
+    Reader("check-neuclir", ".run", partial(_check, "neuclir-2023")),
+    Reader("form", ".yaml", _form),
+    Reader("shown", ".jsonl", _shown),
+    Reader("mteb-result", ".json", _mteb),
+    Reader("request", ".json", said.request),
+    Reader("template", ".jinja", said.template),
+)

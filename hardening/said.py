@@ -1,0 +1,77 @@
+"""Readers of what a model, its chat template or a web page says; rows of :mod:`hardening.readers`."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+
+def answer(path: Path) -> object:
+    """An answer to list-wise ranking is a permutation, whatever it says."""
+    from pipelines.reranking.listwise import read
+
+    count = 20
+    found = read(_text(path), count)
+    if sorted(found.order) != list(range(count)):
+        raise AssertionError(f"the order is {found.order}")
+    return found
+
+
+def passage(path: Path) -> object:
+    """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
+    from pipelines.inputs.documents import Document
+    from pipelines.registry.entries import Model
+    from pipelines.reranking.listwise import IN_BRACKETS
+    from pipelines.reranking.listwise_prompt import passage as shown
+
+    found = shown(Model("hostile/model"), Document("1", "", _text(path)), 300)
+    if IN_BRACKETS.search(found):
+        raise AssertionError(f"an identifier is left in {found[:60]!r}")
+    return found
+
+
+def thought(path: Path) -> object:
+    """A reasoning model's words, which may end anywhere."""
+    from pipelines.reranking.reasoning import ended
+
+    return ended(_text(path))
+
+
+def request(path: Path) -> object:
+    """What a page, or whoever has its token, may send to the annotation server."""
+    import json
+
+    from pipelines.annotation.events import read_sent
+    from pipelines.annotation.task import Task, parse_scale
+    from pipelines.base.errors import HeedError
+    from pipelines.inputs.topics import Topic
+
+    task = Task({"1": ["a", "b"]}, {"1": Topic("1", "eng", "query", {"original": "told"})}, "eng", parse_scale("0,1,3"))
+    try:
+        body = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:  # as the server has it
+        raise HeedError(str(error)) from error
+    return list(read_sent(body, task))
+
+
+def template(path: Path) -> object:
+    """A chat template that comes with a model; the words of every message are in what it gives."""
+    from pipelines.registry.entries import Model
+    from pipelines.reranking import listwise_local
+
+    listwise_local.TEMPLATE_TIME = 1.0
+    (_with_tokenizer() / "chat_template.jinja").write_bytes(path.read_bytes())
+    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), "cpu")
+    return chat.text([{"role": "system", "content": "rank"}, {"role": "user", "content": "water"}])
+
+
+@cache
+def _with_tokenizer() -> Path:
+    from hardening.tiny import tokenizer
+
+    folder = Path(tempfile.mkdtemp(prefix="heed-fuzz-"))
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace")
