@@ -3,7 +3,6 @@
 import difflib
 import importlib
 import sys
-from collections.abc import Sequence
 
 COMMANDS = {
     "neuclir": "NeuCLIR, HC4 and mFollowIR: Chinese, Persian or Russian news, with instructions",
@@ -23,22 +22,22 @@ COMMANDS = {
 }
 
 
-def main(argv: Sequence[str]) -> int:
-    """List the commands, or run the one that is named; 2 for an unknown one."""
-    if not argv or argv[0] in ("-h", "--help"):
+def main() -> int:
+    """List the commands, or run the one that the process was started for; 2 for an unknown one."""
+    if len(sys.argv) == 1 or sys.argv[1] in ("-h", "--help"):
         print("Heed: does a search system do what the user asked?\n")
         for name, does in COMMANDS.items():
             print(f"  python -m pipelines.{name:<12}{does}")
         print("\nEach answers --help.")
         return 0
-    name = argv[0]
+    name = sys.argv.pop(1)  # the command reads what is left
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.4) or list(COMMANDS)
         print(f"error: no command {name!r}; did you mean {' or '.join(near)}?", file=sys.stderr)
         return 2
-    status: int = importlib.import_module(f"pipelines.{name}").main(argv[1:])
+    status: int = importlib.import_module(f"pipelines.{name}").main()
     return status
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

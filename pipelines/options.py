@@ -181,13 +181,14 @@ def run_command(
     """Parse, run, and give back the exit status.
 
     0 done, 1 a problem told on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
+    Without ``argv`` the command is all that the process is for.
     """
     options = parser.parse_args(argv)
     try:
-        with stoppable():
+        with stoppable(last=argv is None):
             body(options)
-        tell_resources()
-        sys.stdout.flush()
+            tell_resources()
+            sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
         print("stopped; what was complete is kept and used again", file=sys.stderr)
         return 130 if isinstance(stop, KeyboardInterrupt) else 143

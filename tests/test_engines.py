@@ -1,5 +1,6 @@
 """Work by several processes and by a Ray cluster: the bytes of one process, also where workers are killed."""
 
+import faulthandler
 import os
 import signal
 import subprocess
@@ -273,6 +274,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         assert [len(worker.kept) for worker in crew.workers] == [4, 4]  # each shard went to one worker
         told = capsys.readouterr().err
         assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
+        assert not faulthandler.is_enabled()  # Ray enables it, and Java would die of it
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
         check_candidates(spread, plain, queries[:3])  # those that it had are sent again
         out, told = capsys.readouterr()

@@ -13,6 +13,7 @@ from pipelines.base.progress import say
 from pipelines.engines.crew import LostError, Worker
 from pipelines.engines.likeness import check_likeness, likeness
 from pipelines.engines.work import Answer, Bench, Unit
+from pipelines.retrieval.jvm import leave_faults_to_java
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
@@ -54,6 +55,7 @@ class Cluster:
                 "with 'ray start --head', or none for one of the command's own"
             ) from error
         finally:
+            leave_faults_to_java()
             if main:
                 signal.signal(signal.SIGTERM, before)  # Ray's own would end the command as if all was well
         # what Ray says of lost machines would go to stdout, among our tables; of 2.60, which has no public way

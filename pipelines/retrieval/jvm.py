@@ -4,6 +4,7 @@ pyserini itself is never imported: its Lucene module wants an OpenAI key (1.6) o
 (2.4) and takes many seconds. Only this module imports ``jnius``; a test holds that.
 """
 
+import faulthandler
 import importlib.util
 import os
 import re
@@ -61,9 +62,19 @@ def java_errors(doing: str) -> Iterator[None]:
         raise HeedError(f"{doing}: Java says {message}{hint}") from error
 
 
+def leave_faults_to_java() -> None:
+    """Take Python's ``faulthandler`` away: Java lives on SIGSEGV, by which its compiled code finds nulls and pauses.
+
+    To be called before Java starts and after whatever may have enabled it since; Ray does, and pytest. Enabled
+    later it ends the process at Java's next null; disabled later, as at pytest's end, it takes Java's handler along.
+    """
+    faulthandler.disable()
+
+
 @cache
 def _start() -> None:
     os.environ["JAVA_HOME"] = str(_java_home())
+    leave_faults_to_java()
     import jnius_config
 
     jnius_config.set_classpath(str(_jar()))
