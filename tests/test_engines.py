@@ -253,6 +253,7 @@ def cluster() -> Iterator[Any]:
     node = {"object_store_memory": STORE, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **node})
     made.add_node(num_cpus=1, **node)
+    made.wait_for_nodes()
     yield made
     made.shutdown()
 
@@ -275,7 +276,11 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         told = capsys.readouterr().err
         assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
         assert not faulthandler.is_enabled()  # Ray enables it, and Java would die of it
+        pids = {pid_of(worker) for worker in crew.workers}
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
+        end = time.monotonic() + 30
+        while len(working(pids)) == 2 and time.monotonic() < end:  # its worker sees only later that it is alone
+            time.sleep(0.02)
         check_candidates(spread, plain, queries[:3])  # those that it had are sent again
         out, told = capsys.readouterr()
         assert out == "" and ": lost (process " in told and "its work is done again, attempt 2 of 3" in told
