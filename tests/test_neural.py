@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from pipelines.inputs.documents import Document, Files
 from pipelines.inputs.table_documents import Tables
 from pipelines.inputs.topics import Topic
 from pipelines.registry import model_files
-from pipelines.registry.entries import Model, add_models, model, named
+from pipelines.registry.entries import Model, add_models, model, named, set_unknown
+from pipelines.registry.rendering import query_text
 from pipelines.reranking.crossencoder import CrossEncoderReranker
 from pipelines.retrieval.encoders import SentenceEncoder
 
@@ -167,6 +169,35 @@ def test_changed_weights_are_another_model(tiny_encoder: Path, tmp_path: Path) -
 def test_templates_leave_braces_in_texts_alone() -> None:
     assert fill("query: {query} {instruction}", query="{text}", instruction="{0}") == "query: {text} {0}"
     assert fill("{query} {instruction}", query="q", instruction="") == "q"
+
+
+@pytest.mark.parametrize(
+    ("field", "template", "wrong"),
+    [
+        ("query", "{instruction}", "{query} is missing"),
+        ("query", "{query} {narrative}", "nothing fills {narrative}"),
+        ("bare", "{title}", "{query} is missing; nothing fills {title}"),
+        ("document", "{title}", "{text} is missing"),
+        ("prompt", "{query} {instruction}", "{document} is missing; nothing fills {instruction}"),
+    ],
+)
+def test_a_template_with_wrong_places_is_refused(tmp_path: Path, field: str, template: str, wrong: str) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": {field: template}}))
+    with pytest.raises(HeedError, match=rf"mine: {field} .*: {re.escape(wrong)}; expected {{(query|text)}}"):
+        add_models(tmp_path / "mine.json")
+    if field != "bare":
+        set_unknown({field: template})
+        with pytest.raises(HeedError, match=re.escape(wrong)):
+            model("somebody/encoder")
+
+
+def test_a_template_that_an_instruction_never_passes_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    deaf = Model("somebody/deaf", query="query: {query}")
+    for instruction in ("", "only a", "only b"):
+        assert query_text(deaf, "q", instruction) == "query: q"
+    assert query_text(Model("somebody/hearing", query="{query} {instruction}"), "q", "only a") == "q only a"
+    told = "somebody/deaf: no instruction reaches it, its query template has no {instruction}: query: {query}\n"
+    assert capsys.readouterr().err == told
 
 
 def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:

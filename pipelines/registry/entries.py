@@ -17,6 +17,13 @@ POOLINGS = ("mean", "cls", "lasttoken", "max")
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
 EVERYWHERE = {"int8": {"dtype": "int8"}}  # presets of every model
+ASKED = (("query",), ("instruction", "mark"))
+PLACES = {  # what a template must have a place for, and what it may
+    "query": ASKED,
+    "bare": ASKED,
+    "document": (("text",), ("title",)),
+    "prompt": (("query", "document"), ()),
+}
 _extra: dict[str, "Model"] = {}
 _unknown: dict[str, Any] = {}
 
@@ -155,8 +162,27 @@ def _made(place: str, entry: dict[str, Any]) -> Model:
     for field, value in entry.items():
         if not _fits(value, _hints()[field]):
             raise HeedError(f"{place}: {field} is {repr(value)[:60]}, expected {_told(_hints()[field])}")
+    for field in PLACES.keys() & entry.keys():
+        check_template(place, field, entry[field])
     lists = {field: tuple(entry[field]) for field in ("tokens", "price", "needs") if entry.get(field) is not None}
     return Model(**{**entry, **lists})
+
+
+def check_template(place: str, field: str, template: str | None) -> None:
+    """Raise :class:`HeedError` where ``template`` lacks a place of its kind or has one that nothing fills.
+
+    A ``prompt`` of one word names a conversation of list-wise rerankers instead.
+    """
+    if template is None or (field == "prompt" and template.isidentifier()):
+        return
+    needed, allowed = PLACES[field]
+    found = set(re.findall(r"\{(\w+)\}", template))
+    wrong = [f"{{{name}}} is missing" for name in needed if name not in found]
+    wrong += [f"nothing fills {{{name}}}" for name in sorted(found.difference(needed, allowed))]
+    if wrong:
+        places = " and ".join(f"{{{name}}}" for name in needed)
+        more = "".join(f", and may have {{{name}}}" for name in allowed)
+        raise HeedError(f"{place}: {field} {template[:60]!r}: {'; '.join(wrong)}; expected {places}{more}")
 
 
 @cache

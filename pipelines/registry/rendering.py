@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
+from pipelines.base.progress import say
 from pipelines.base.templates import fill, placed
 from pipelines.registry.entries import Model
 
@@ -31,7 +33,15 @@ def query_text(model: Model, query: str, instruction: str) -> str:
     template = model.query or QUERY
     if not instruction and model.bare is not None:
         template = model.bare
+    if instruction and "{instruction}" not in template:
+        _tell_unheard(model.source, template)
     return fill(template, query=query, instruction=instruction or model.task or "", mark=mark)
+
+
+@cache
+def _tell_unheard(source: str, template: str) -> None:
+    """Say once that a template has no place for the instruction; it may be what somebody wants to show."""
+    say(f"{source}: no instruction reaches it, its query template has no {{instruction}}: {template}")
 
 
 def document_text(model: Model, title: str, text: str) -> str:
