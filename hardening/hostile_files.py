@@ -18,6 +18,7 @@ LINE = 1 << 30  # bytes of the file that is one line
 MEMBER, MEMBERS = 100_000_000, 100  # bytes of zeros in a gzip member, which a file may hold many of
 DEEP = 10_000
 AT_MOST = 60  # seconds for one reader and one file
+ODD = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, None)  # members of archives
 BIDI = "\u202e\u2066\u2069"
 
 
@@ -145,21 +146,27 @@ def _texts(folder: Path) -> list[str]:
     return _read_all(files, folder)
 
 
+def odd_archive(path: Path, kind: bytes | None) -> Path:
+    """An archive whose one member is no file but of ``kind``, or what is no archive."""
+    secret = path.with_name("secret")
+    secret.write_text("1 0 doc 1\n")
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo("../../qrels.zho")
+        member.type, member.linkname = kind or tarfile.REGTYPE, str(secret)
+        archive.addfile(member)
+    if kind is None:
+        path.write_bytes(b"no archive")
+    return path
+
+
 def _links(folder: Path) -> list[str]:
     """An archive whose member is a link to a file of the machine, a device, or damaged."""
     from pipelines.base.errors import HeedError
     from pipelines.inputs.irds import _member
 
     problems = []
-    (folder / "secret").write_text("1 0 doc 1\n")
-    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, None):
-        path = folder / "made.tar"
-        with tarfile.open(path, "w") as archive:
-            member = tarfile.TarInfo("../../qrels.zho")
-            member.type, member.linkname = kind or tarfile.REGTYPE, str(folder / "secret")
-            archive.addfile(member)
-        if kind is None:
-            path.write_bytes(b"no archive")
+    for kind in ODD:
+        path = odd_archive(folder / "made.tar", kind)
         try:
             problems.append(f"{kind!r}: read {list(_member(path, 'qrels.zho'))}")
         except HeedError:

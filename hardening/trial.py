@@ -1,6 +1,5 @@
 """One reader and one input: what was raised and where, which lines were reached, how long it took."""
 
-import signal
 import sys
 import time
 import traceback
@@ -11,6 +10,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from hardening.readers import Reader
+from pipelines.base.deadline import within
 from pipelines.base.errors import HeedError
 
 PACKAGE = "/pipelines/"
@@ -40,7 +40,7 @@ def attempt(reader: Reader, content: bytes, folder: Path, traced: bool) -> Outco
     problem = place = ""
     begun = time.process_time()
     try:
-        with _limited(), _traced(lines if traced else None):
+        with within(LONGEST, _TooSlowError), _traced(lines if traced else None):
             _check_texts(reader.read(path))
     except HeedError:
         pass
@@ -69,20 +69,6 @@ def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     inside = [one for one in frames if PACKAGE in one.filename] or frames
     return f"{Path(inside[-1].filename).name}:{inside[-1].name}" if inside else ""
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise _TooSlowError(f"longer than {LONGEST} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

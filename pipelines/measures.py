@@ -135,7 +135,7 @@ def _tops(sizes: Sequence[int]) -> "Array":
     """Σw of as many documents on top, for each size."""
     import numpy as np
 
-    return np.array([sum(_weight(rank) for rank in range(1, size + 1)) for size in sizes])
+    return np.array([math.fsum(_weight(rank) for rank in range(1, size + 1)) for size in sizes])
 
 
 def _bottoms(sizes: Sequence[int], corpus_size: int) -> "Array":
@@ -143,7 +143,7 @@ def _bottoms(sizes: Sequence[int], corpus_size: int) -> "Array":
     import numpy as np
 
     ranges = (range(corpus_size - size + 1, corpus_size + 1) for size in sizes)
-    return np.array([sum(map(_weight, places)) for places in ranges])
+    return np.array([math.fsum(map(_weight, places)) for places in ranges])
 
 
 def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:

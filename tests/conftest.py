@@ -9,12 +9,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # read when torch is loaded; two workers of pytest, with a thread for each core each, would wait for one another
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"
+
+settings.register_profile("heed", deadline=None)  # a property is right or wrong however busy the machine is
+settings.load_profile("heed")
 
 Heed = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -31,6 +35,8 @@ def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     from pipelines.base.progress import set_quiet
     from pipelines.registry import entries as registry
 
+    if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
+        torch.manual_seed(0)
     set_quiet(False)
     monkeypatch.setattr(registry, "_extra", {})
     monkeypatch.setattr(registry, "_unknown", {})

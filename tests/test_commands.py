@@ -215,6 +215,15 @@ def test_a_stop_after_the_end_changes_nothing(
     assert ": no problem\n" in process.stdout and "Traceback" not in process.stderr
 
 
+def test_peak_memory_is_the_commands_own(heed: Heed, tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_text(
+        "import subprocess, sys\nheld = b'x' * (300 << 20)\n"
+        "own = 'from pipelines.base.progress import peak_mib; print(peak_mib())'\n"
+        "subprocess.run([sys.executable, '-c', own], check=True)\n"
+    )
+    assert 5 < float(heed("large").stdout) < 100
+
+
 def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed) -> None:
     assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25").returncode == 0
     before = (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes()

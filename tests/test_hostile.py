@@ -5,7 +5,6 @@ import io
 import json
 import re
 import shutil
-import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -16,6 +15,7 @@ from openai_server import Reply
 from openai_server import Server as OpenAi
 from tiny_language_models import llama_tokenizer
 
+from hardening.hostile_files import ODD, odd_archive
 from hardening.tiny import tiny_models
 from pipelines.base import files
 from pipelines.base.deadline import within
@@ -271,18 +271,10 @@ def test_a_workbook_that_unpacks_beyond_the_limit_is_refused(tmp_path: Path, mon
         gather([path], "auto", None)
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, None])
+@pytest.mark.parametrize("kind", ODD)
 def test_an_archive_gives_no_link_and_its_damage_is_told(tmp_path: Path, kind: bytes | None) -> None:
-    (tmp_path / "secret").write_text("1 0 d 1\n")
-    path = tmp_path / "a.tar"
-    with tarfile.open(path, "w") as archive:
-        member = tarfile.TarInfo("../qrels.zho")
-        member.type, member.linkname = kind or tarfile.REGTYPE, str(tmp_path / "secret")
-        archive.addfile(member)
-    if kind is None:
-        path.write_bytes(b"no archive")
     with pytest.raises(HeedError, match="a.tar: "):
-        list(_member(path, "qrels.zho"))
+        list(_member(odd_archive(tmp_path / "a.tar", kind), "qrels.zho"))
 
 
 @pytest.mark.parametrize("record", ['{"\\ud800": 1}', '{"id": "d", "title": ["\\ud800"], "text": "x"}'])
@@ -355,6 +347,15 @@ def test_a_deadline_leaves_no_alarm_behind() -> None:
         pass
     time.sleep(0.1)
     with pytest.raises(TimeoutError, match="no end within 0.05 s"), within(0.05):
+        time.sleep(5)
+
+
+def test_a_deadline_inside_of_another_leaves_it_as_it_was() -> None:
+    with pytest.raises(TimeoutError, match="no end within 0.3 s"), within(0.3):
+        with pytest.raises(ZeroDivisionError), within(0.05, ZeroDivisionError):
+            time.sleep(5)
+        with within(60):
+            pass
         time.sleep(5)
 
 

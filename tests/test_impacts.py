@@ -2,20 +2,20 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from conftest import ROOT
+from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.base.errors import HeedError
 from pipelines.base.languages import LANGUAGES, language
 from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.documents import Document, Files, Line, Source
+from pipelines.inputs.documents import Document, Files, Source
 from pipelines.inputs.followtable import JOIN, read_followtable
 from pipelines.inputs.table_documents import Tables
 from pipelines.inputs.topics import under
@@ -43,19 +43,6 @@ class Pair(NamedTuple):
     def searchers(self, weights: Weights) -> tuple[Searcher, Searcher]:
         made = tuple(Searcher(self.folder, language(self.lang), weights, most) for most in (10**9, LUCENE))
         return made[0], made[1]
-
-
-class Given(NamedTuple):
-    """Documents at hand, as a source."""
-
-    documents: tuple[Document, ...]
-
-    @property
-    def recipe(self) -> Any:
-        return self.documents
-
-    def lines(self) -> Iterator[Line]:
-        return (Line(Path("given"), number, one) for number, one in enumerate(self.documents, 1))
 
 
 def indexed(folder: Path, source: Source, lang: str = "eng", threads: int = 2) -> Pair:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import statistics
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,13 @@ def test_a_topic_can_tell_the_language(multilingual: Path) -> None:
     told = ["mlir.run", "--topics", "topics.jsonl", "--order", "fused", "--out", "p.jsonl"]
     assert main([*told, "--budget", "zho=2", "--budget", "fas=1"]) == 0
     assert read_pool(Path("p.jsonl")) == {"1": ["z1", "z2"], "2": ["f3"]}
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=12))
+def test_a_fused_score_is_the_exact_sum_rounded_once(ranks: list[int]) -> None:
+    lists = [[f"{at}-{other}" for other in range(1, rank)] + ["d"] for at, rank in enumerate(ranks)]
+    exact = sum((Fraction(1 / (60 + rank)) for rank in ranks), Fraction())
+    assert standings(lists)["d"] == (min(ranks), float(exact))
 
 
 def test_a_budget_for_a_language_of_no_document_is_an_error(

@@ -2,19 +2,19 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from conftest import ROOT, Heed, write_jsonl
+from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.base.languages import LANGUAGES, language
 from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files, Line
+from pipelines.inputs.documents import Document, Files
 from pipelines.retrieval import bm25, field_scores, impact_search
 from pipelines.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
 from pipelines.retrieval.feedback import FEEDBACK, search_with_feedback
@@ -26,19 +26,6 @@ from pipelines.retrieval.shards import ranges, shard_folders
 ENGLISH = language("eng")
 SHARDS = (1, 2, 3, 7)
 BY_MATRIX, BY_LUCENE = 10**9, 0  # postings up to which the matrix is used
-
-
-class Given(NamedTuple):
-    """Documents at hand, as a source."""
-
-    documents: tuple[Document, ...]
-
-    @property
-    def recipe(self) -> Any:
-        return self.documents
-
-    def lines(self) -> Iterator[Line]:
-        return (Line(Path("given"), number, one) for number, one in enumerate(self.documents, 1))
 
 
 def store_of(folder: Path, *documents: Document) -> Docstore:

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypedDict, TypeVar
 
 Item = TypeVar("Item")
@@ -82,7 +83,10 @@ def timed(stage: str, system: str = "") -> Iterator[Work]:
 
 def peak_mib() -> float:
     """The most memory that this process held so far, Java's and the models' included, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage begins with the memory of the process that started this one
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def duration(seconds: float) -> str:

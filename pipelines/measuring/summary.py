@@ -1,5 +1,6 @@
 """What a collection command found: rows of measures, as JSON and as the printed table."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
 
@@ -60,7 +61,7 @@ def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:
     found = []
     for system, condition, measure in common:
         mine = [one[system, condition, measure] for one in keyed]
-        value, n = sum(row["value"] for row in mine) / len(mine), sum(row["n"] for row in mine)
+        value, n = math.fsum(row["value"] for row in mine) / len(mine), sum(row["n"] for row in mine)
         found.append(Row(system=system, condition=condition, measure=measure, value=value, n=n))
     return found
 

@@ -1,5 +1,6 @@
 """Can the judgements be used for systems that were not pooled? Each system is left out and all are ranked again."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import sqrt
@@ -124,7 +125,7 @@ def _effect(measure: str, before: Values, after: Values, own: Sequence[str]) -> 
 
 
 def _means(measure: str, values: Values) -> Means:
-    return {name: sum(one[measure].values()) / len(one[measure]) for name, one in values.items()}
+    return {name: math.fsum(one[measure].values()) / len(one[measure]) for name, one in values.items()}
 
 
 def _rank(name: str, means: Means) -> int:
