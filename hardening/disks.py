@@ -28,7 +28,7 @@ def _disk(folder: Path, given: Path) -> Iterator[Path]:
     folder.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ENOUGH}", "tmpfs", str(folder)], check=True)
     try:
-        yield shutil.copytree(given, folder, dirs_exist_ok=True)
+        yield shutil.copytree(given, folder, symlinks=True, dirs_exist_ok=True)
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 

@@ -118,7 +118,7 @@ def _other_faults(subject: Subject, whole: Path, place: Path, chooser: random.Ra
 
 def _fresh(given: Path, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
-    return shutil.copytree(given, folder)
+    return shutil.copytree(given, folder, symlinks=True)
 
 
 def _killed(subject: Subject, folder: Path, chooser: random.Random, most: int) -> Found:

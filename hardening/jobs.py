@@ -55,7 +55,9 @@ def _tree(folder: Path) -> None:
 
 def _examples(folder: Path) -> None:
     """A base to train, and eight examples."""
-    tiny_causal(folder / "base")
+    base = folder.parent / "base"
+    tiny_causal(base)
+    (folder / "base").symlink_to(base.resolve())  # one for all copies of the folder: the adapter names its place
     records = [
         {"query": "water", "instruction": "rivers", "document": f"river {at}" * 3, "label": at % 2 == 0}
         for at in range(8)
