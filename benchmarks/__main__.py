@@ -26,7 +26,7 @@ GROUPS = {
 def main() -> None:
     """Run the groups, each in a process of its own, and write what they found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="smaller input, one or two repetitions")
+    parser.add_argument("--quick", action="store_true", help="smaller input, one repetition")
     parser.add_argument("--only", action="append", choices=GROUPS, help="this group; repeatable")
     parser.add_argument("--json", type=Path, help="write every repetition's seconds to this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file")
