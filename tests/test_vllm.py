@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tiny_language_models as tiny
 import torch
-from conftest import write_jsonl
+from conftest import Heed, write_jsonl
 from test_truefalse import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
 
 from pipelines.base.errors import HeedError
@@ -21,6 +21,7 @@ from pipelines.reranking.truefalse import TrueFalseReranker
 from pipelines.reranking.vllm_models import VllmModel, Wanted, set_inference
 
 HERE = find_spec("vllm") is not None
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 needs_vllm = pytest.mark.skipif(not HERE, reason="vllm is not installed")
 WIDE = {"hidden_size": 128, "initializer_range": 0.2}  # vLLM's attention on CPUs takes heads of 32 and wider
 ALL = [*DOCIDS, "long", "longer"]
@@ -228,6 +229,31 @@ def test_weights_that_are_missing_or_pickled_are_an_error(
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
         TrueFalseReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+
+
+@needs_vllm
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=needs_ray)])
+def test_workers_write_the_run_of_one_process(
+    folders: dict[str, Path], tmp_path: Path, heed: Heed, engine: str
+) -> None:
+    records = [{"id": f"d{at}", "title": "T", "text": f"{TEXTS[at % len(TEXTS)]} {at}"} for at in range(6)]
+    asked = [{"qid": str(at), "lang": "eng", "query": f"a {at}", "instructions": {"original": "b"}} for at in range(6)]
+    write_jsonl(tmp_path / "docs.jsonl", records)
+    write_jsonl(tmp_path / "topics.jsonl", asked)
+    lines = [f"{topic} Q0 d{at} {at + 1} {300 - at} t\n" for topic in range(6) for at in range(6)]
+    (tmp_path / "first.run").write_text("".join(lines))
+    model = entry(folders, "Qwen2")
+    told = {field: getattr(model, field) for field in ("source", "family", "prompt", "tokens", "max_length")}
+    (tmp_path / "models.json").write_text(json.dumps({"tiny": told}))
+    given = ("first.run", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu", "--reranker", "tiny")
+    given += ("--models", "models.json", "--inference", "vllm")
+    settings = {"TORCHDYNAMO_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+    one = heed("pipelines.rerank", *given, "--out", "one.run", **settings)
+    assert one.returncode == 0, one.stderr
+    two = heed("pipelines.rerank", *given, "--out", "two.run", "--engine", engine, "--workers", "2", **settings)
+    assert two.returncode == 0 and "workers: peak memory" in two.stderr, two.stderr
+    assert (tmp_path / "two.run").read_bytes() == (tmp_path / "one.run").read_bytes()
+    assert len((tmp_path / "one.run").read_text().splitlines()) == 36
 
 
 @needs_vllm
