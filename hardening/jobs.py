@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from hardening.hub import online, slow_hub
 from hardening.tiny import tiny_causal, tiny_models
 
 ROOT = Path(__file__).parent.parent
@@ -26,11 +27,15 @@ LEFT = (".part", ".old", ".partial")
 
 
 class Job(NamedTuple):
-    """A command line; ``prepare`` puts what it needs into an empty folder before anything is disturbed."""
+    """A command line; ``prepare`` puts what it needs into an empty folder before anything is disturbed.
+
+    ``settings`` are variables of its environment, for the folder in which it runs.
+    """
 
     name: str
     command: tuple[str, ...]
     prepare: Callable[[Path], None] = lambda folder: None
+    settings: Callable[[Path], dict[str, str]] = lambda folder: {}
 
 
 def _runs(folder: Path) -> None:
@@ -63,6 +68,10 @@ def _examples(folder: Path) -> None:
         for at in range(8)
     ]
     (folder / "examples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+
+
+def _from_hub(folder: Path) -> dict[str, str]:
+    return online(slow_hub().url, folder.resolve() / "runs")
 
 
 GIVEN = tuple(f"given/{system}.{condition}.run" for system in ("bm25", "lsa") for condition in ("original", "changed"))
@@ -118,6 +127,7 @@ JOBS = (
         ),
         _examples,
     ),
+    Job("fetch", ("pipelines.fetch", "followir/core17"), settings=_from_hub),
     Job("judgements", ("pipelines.judgements", f"{QRELS}/changed.qrels", "--out", "runs/new.qrels")),
 )
 
@@ -132,7 +142,7 @@ def start(job: Job, folder: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", *job.command],
         cwd=folder,
-        env=environment(),
+        env=environment() | job.settings(folder),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

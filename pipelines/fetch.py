@@ -50,8 +50,6 @@ def _run(options: argparse.Namespace) -> None:
     check_space([store for _, stores in planned for store in stores])
     if options.dry_run:
         return
-    if options.quiet or not sys.stderr.isatty():
-        _hide_bars()
     _fetch(planned)
 
 
@@ -75,12 +73,6 @@ def _fetch(planned: "list[tuple[Holding, list[Store]]]") -> None:
     fail(line for one, _ in planned for line in _still_by_hand(one))
     for one, _ in planned:
         print(one.text("use"))
-
-
-def _hide_bars() -> None:
-    from huggingface_hub.utils.tqdm import disable_progress_bars
-
-    disable_progress_bars()
 
 
 def _still_by_hand(one: "Holding") -> list[str]:

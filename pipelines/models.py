@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.base.errors import HeedError
 from pipelines.options import run_command, talk_options
 from pipelines.registry.entries import AUTHOR, STATUSES, Model, add_models, entries
-from pipelines.registry.model_files import TOLD
+from pipelines.registry.model_files import FETCHED, TOLD
 from pipelines.registry.rendering import DOCUMENT, sees, visible
 
 PAPERS = {"followir": "FollowIR", "mfollowir": "mFollowIR", "followtable": "FollowTable", "infosearch": "InfoSearch"}
@@ -151,7 +151,7 @@ def _has_weights(source: str, revision: str | None) -> bool:
     folder = Path(source)
     try:
         if not folder.is_dir():
-            folder = Path(snapshot_download(source, revision=revision, local_files_only=True))
+            folder = Path(snapshot_download(source, revision=revision, allow_patterns=FETCHED, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError):
         return False
     return any(folder.rglob("*.safetensors"))

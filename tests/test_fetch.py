@@ -1,135 +1,26 @@
 """The command against a real server that speaks the hub's protocol, and on files laid out as ir_datasets does."""
 
 import hashlib
-import json
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT, Heed
+from filelock import FileLock
 from test_mfollowir import hub_copy
 
+from hardening.hub import CORE17, MAIN, Hub, online
 from pipelines.base.errors import HeedError
 from pipelines.fetching.downloads import File, Store, check, fetch, file_digest, told
 from pipelines.fetching.holdings import every_holding, holdings
 from pipelines.inputs.irds import known_file
 
 FETCH = "pipelines.fetch"
-CORE17, MAIN = "mteb/Core17InstructionRetrieval", "f" * 40
 CLOSED = "http://127.0.0.1:9"  # the discard port: nothing listens there
-
-
-class Hub(ThreadingHTTPServer):
-    """As much of the hub as its client needs; ``asked`` holds (method, file, Range) of what was asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.data: dict[str, dict[str, bytes]] = {}
-        self.asked: list[tuple[str, str, str]] = []
-        self.wrong: dict[str, bytes] = {}
-        self.sizes: dict[str, int] = {}
-        self.cut: set[str] = set()
-        self.ranges = True
-        self.open = threading.Event()
-        self.open.set()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def got(self) -> list[str]:
-        """The files of which bytes were asked for."""
-        return [name for method, name, _ in self.asked if method == "GET"]
-
-    def handle_error(self, request: object, address: object) -> None:
-        """A cut connection is meant."""
-
-
-class Answer(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Hub
-
-    def do_HEAD(self) -> None:
-        self.answer()
-
-    def do_GET(self) -> None:
-        self.answer()
-
-    def log_message(self, *_: object) -> None:
-        """Tests read ``asked``."""
-
-    def answer(self) -> None:
-        parts = unquote(urlsplit(self.path).path).strip("/").split("/")
-        if parts[:2] == ["api", "datasets"]:
-            self.describe("/".join(parts[2:4]), parts[4], parts[5])
-        elif parts[0] == "datasets":
-            self.send_file("/".join(parts[1:3]), parts[4], "/".join(parts[5:]))
-        else:
-            self.send_file(parts[0], MAIN, "/".join(parts[1:]))
-
-    def describe(self, repository: str, what: str, revision: str) -> None:
-        if repository not in self.server.data:
-            return self.send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
-        files = self.server.data[repository].items()
-        told: Any = [self.described(name, content, what == "tree") for name, content in files]
-        if what == "revision":
-            told = {"id": repository, "sha": commit(revision), "siblings": told}
-        return self.send(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
-
-    def described(self, name: str, content: bytes, in_tree: bool) -> dict[str, Any]:
-        size, sha = self.server.sizes.get(name, len(content)), hashlib.sha256(content).hexdigest()
-        lfs = {"oid" if in_tree else "sha256": sha, "size": size, "pointerSize": 130}
-        known = {"path": name, "type": "file"} if in_tree else {"rfilename": name}
-        blob = {"size": size, "oid" if in_tree else "blobId": git_id(content)}
-        return {**known, **blob, **({"lfs": lfs} if name.endswith(".parquet") else {})}
-
-    def send_file(self, repository: str, revision: str, name: str) -> None:
-        content = self.server.data.get(repository, {}).get(name)
-        if content is None:
-            return self.send(404, b"", {"X-Error-Code": "EntryNotFound"})
-        wanted = self.headers.get("Range", "")
-        self.server.asked.append((self.command, name, wanted))
-        tag = hashlib.sha256(content).hexdigest() if name.endswith(".parquet") else git_id(content)
-        headers = {"ETag": f'"{tag}"', "X-Repo-Commit": commit(revision), "Accept-Ranges": "bytes"}
-        if self.command == "GET":
-            assert self.server.open.wait(60)
-        sent = self.server.wrong.get(name, content)
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.server.ranges else 0
-        if self.command == "GET" and name in self.server.cut and (start or wanted):
-            return self.hang_up()
-        if start >= len(content) > 0:
-            return self.send(416, b"", headers)
-        return self.send(206 if start else 200, sent[start:], headers, cut=name in self.server.cut)
-
-    def send(self, status: int, body: bytes, headers: dict[str, str], cut: bool = False) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body[: len(body) // 2] if cut else body)
-            if cut:
-                self.hang_up()
-
-    def hang_up(self) -> None:
-        self.wfile.flush()
-        self.close_connection = True
-
-
-def commit(revision: str) -> str:
-    return revision if len(revision) == 40 else MAIN
-
-
-def git_id(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 @pytest.fixture
@@ -148,15 +39,9 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     server.server_close()
 
 
-@pytest.fixture
-def online(hub: Hub, tmp_path: Path) -> dict[str, str]:
-    return {
-        "HF_HUB_OFFLINE": "0",
-        "HF_ENDPOINT": hub.url,
-        "HF_HUB_DISABLE_XET": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "HF_HOME": str(tmp_path / "hf"),
-    }
+@pytest.fixture(name="online")
+def from_hub(hub: Hub, tmp_path: Path) -> dict[str, str]:
+    return online(hub.url, tmp_path / "hf")
 
 
 def fetched(tmp_path: Path) -> dict[str, bytes]:
@@ -250,6 +135,22 @@ def test_a_file_that_was_damaged_later_is_found(hub: Hub, online: dict[str, str]
     path.write_bytes(b"damaged")
     assert "its digest is not sha256:" in heed(FETCH, "followir/core17", **online).stderr
     assert not path.exists()
+
+
+def test_what_killed_downloads_left_goes_and_what_another_one_writes_stays(
+    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path
+) -> None:
+    folder = tmp_path / "hf/hub" / f"datasets--{CORE17.replace('/', '--')}"
+    locks = tmp_path / "hf/hub/.locks" / folder.name
+    (folder / "blobs").mkdir(parents=True)
+    locks.mkdir(parents=True)
+    for name in ("a", "b", "c"):
+        (folder / "blobs" / f"{name}.12345678.incomplete").write_bytes(b"half")
+    (locks / "a.lock").touch()
+    with FileLock(locks / "b.lock"):  # c has none: nobody knows whose it is
+        assert heed(FETCH, "followir/core17", **online).returncode == 0
+    assert {path.name[0] for path in (folder / "blobs").glob("*.incomplete")} == {"b", "c"}
+    assert set(fetched(tmp_path).values()) == set(hub.data[CORE17].values())
 
 
 def test_what_no_disk_has_room_for_is_refused(hub: Hub, online: dict[str, str], heed: Heed) -> None:

@@ -45,6 +45,11 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def is_quiet() -> bool:
+    """Whether :func:`set_quiet` was asked for."""
+    return _quiet
+
+
 def say(line: str) -> None:
     """Write one line to stderr, unless quiet."""
     if not _quiet:

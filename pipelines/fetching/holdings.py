@@ -14,6 +14,7 @@ from pipelines.fetching.hub_store import Repository, hub_store
 from pipelines.inputs.followir import BENCHMARKS
 from pipelines.inputs.infosearch_data import DIMENSIONS
 from pipelines.inputs.irds import home, known_file
+from pipelines.inputs.mfollowir import files_of
 from pipelines.measuring.mteb_results import TASKS
 
 DATA = Path(__file__).with_name("holdings.json")
@@ -63,8 +64,7 @@ class Holding(NamedTuple):
             return Repository(name, revision or "main")
         if "hub" not in self.entry:
             return None
-        patterns = tuple(map(self._filled, self.entry["patterns"]))
-        return Repository(self.entry["hub"], TASKS[self.entry["task"]].revision, patterns)
+        return Repository(self.entry["hub"], TASKS[self.entry["task"]].revision, files_of(self.lang))
 
     def files(self) -> list[File]:
         """What ir_datasets has addresses for."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipelines.base.errors import HeedError
 from pipelines.base.progress import say
 from pipelines.fetching.downloads import File, Store
-from pipelines.registry.model_files import quiet_hub
+from pipelines.registry.hub_client import cache_of, fetching, quiet_hub
 
 
 class Repository(NamedTuple):
@@ -21,9 +21,7 @@ class Repository(NamedTuple):
     @property
     def cache(self) -> Path:
         """Its folder in the hub's cache, as ``HF_HOME`` or ``HF_HUB_CACHE`` place it."""
-        from huggingface_hub.constants import HF_HUB_CACHE
-
-        return Path(HF_HUB_CACHE).expanduser() / f"datasets--{self.name.replace('/', '--')}"
+        return cache_of(self.name, "dataset")
 
     @property
     def snapshot(self) -> Path:
@@ -78,7 +76,7 @@ def _fetch(repository: Repository) -> None:
     from huggingface_hub import snapshot_download
 
     try:
-        with quiet_hub():
+        with fetching(repository.name, "dataset"):
             snapshot_download(
                 repository.name,
                 repo_type="dataset",

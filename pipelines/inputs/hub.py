@@ -10,7 +10,7 @@ from pipelines.base.progress import brief, say
 from pipelines.inputs.documents import read_parquet
 from pipelines.inputs.topics import ABLATIONS, Topic, read_objects
 from pipelines.inputs.trec_files import Qrels, parse_score
-from pipelines.registry.model_files import quiet_hub
+from pipelines.registry.hub_client import fetching
 
 # FollowIR and InfoSearch publish the same qrels as test.jsonl and test.tsv side by side: one form is read
 FORMS = ((".parquet",), (".jsonl", ".jsonl.gz"), (".tsv",))
@@ -195,7 +195,7 @@ def snapshot(repository: str, revision: str | None, patterns: Sequence[str]) -> 
     from huggingface_hub import snapshot_download
 
     try:
-        with quiet_hub():
+        with fetching(repository, "dataset"):
             return Path(
                 snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns))
             )

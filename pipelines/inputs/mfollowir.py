@@ -27,7 +27,12 @@ def download(repository: str, lang: str) -> Path:
 
     Raises :class:`HeedError` that says how to go on when the hub is out of reach.
     """
-    return snapshot(repository, REVISIONS.get(repository), [f"*-{lang}/*", f"*-{lang}.*", f"*{lang}-*"])
+    return snapshot(repository, REVISIONS.get(repository), files_of(lang))
+
+
+def files_of(lang: str) -> tuple[str, ...]:
+    """The patterns of one language's files, in all layouts of the hub."""
+    return (f"*-{lang}/*", f"*-{lang}.*", f"*{lang}-*")
 
 
 def _naming(folder: Path, lang: str) -> str:

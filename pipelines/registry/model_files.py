@@ -1,10 +1,7 @@
 """The files of a model: here, in the hub's cache, or fetched; whose code may run; what identifies them."""
 
 import json
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +10,7 @@ from pipelines.base.files import digest, read_bytes
 from pipelines.base.made import Recipe
 from pipelines.base.progress import say
 from pipelines.registry.entries import Model
+from pipelines.registry.hub_client import fetching
 from pipelines.registry.model_code import refuse_code_elsewhere
 
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]  # never pickled weights
@@ -108,8 +106,9 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    try:
-        folder = Path(snapshot_download(model.source, revision=model.revision, local_files_only=True))
+    get = partial(snapshot_download, model.source, revision=model.revision, allow_patterns=patterns)
+    try:  # with the patterns: without the repository's other files a folder is not whole to the hub's client
+        folder = Path(get(local_files_only=True))
         if CODE not in patterns or any(folder.rglob(CODE)):  # it may have been fetched before without its code
             return folder
     except LocalEntryNotFoundError:
@@ -120,24 +119,12 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
             ) from None
         say(f"{model.source}: fetching it from the hub")
     try:
-        with quiet_hub():
-            return Path(snapshot_download(model.source, revision=model.revision, allow_patterns=patterns))
+        with fetching(model.source, "model"):
+            return Path(get())
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
         if model.gated and not model.base:  # an adapter's gate is its base's
             raise _gate(model.source, error) from error
         raise unusable(model.source, error) from error
-
-
-@contextmanager
-def quiet_hub() -> Iterator[None]:
-    """Keep the hub client's own retry messages away: its last error says it all."""
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def fingerprint(model: Model) -> Recipe:
