@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError
+from pipelines.base.errors import HeedError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
     from pipelines.inputs.trec_files import Qrels, Run
     from pipelines.measuring.comparison import Figure, Inputs
     from pipelines.measuring.judged import PerTopic
+
+
+OF_PAIRS = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of a results folder instead")
     made.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
+    made.add_argument("--lang", metavar="LANG", help="of judgements that name languages in column 2, take this one's")
     made.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
     made.add_argument(
         "--qrel-diff",
@@ -62,6 +66,7 @@ def _run(options: argparse.Namespace) -> None:
     from pipelines.base.progress import set_quiet
 
     set_quiet(options.quiet)
+    fail(_contradictions(options))
     if options.runs:
         from pipelines.measuring.systems import compare_systems
 
@@ -92,6 +97,18 @@ def _run(options: argparse.Namespace) -> None:
         _write_mteb(options, given)
 
 
+def _contradictions(options: argparse.Namespace) -> list[str]:
+    """Options that would be ignored."""
+    alone = [name for name in OF_PAIRS if getattr(options, name)]
+    if options.runs and (alone or options.run):
+        named = ", ".join([*(["RUN"] if options.run else []), *(f"--{name.replace('_', '-')}" for name in alone)])
+        return [f"{named}: not used with --runs, which compares all systems of a folder; leave one out"]
+    found = ["--holm: corrects p-values of several systems; give --runs"] if options.holm and not options.runs else []
+    if options.mteb_task and not options.mteb:
+        found.append("--mteb-task: names the task of a result file; give --mteb FILE")
+    return found
+
+
 def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
     from pipelines.measuring.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
 
@@ -115,8 +132,8 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
     reverse: Run = {}
     if len(runs) == 3:
         reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs)))
-    qrels: Qrels = read_qrels(options.qrels) if options.qrels else {}
-    new_qrels: Qrels = read_qrels(options.new_qrels) if options.new_qrels else {}
+    qrels: Qrels = read_qrels(options.qrels, options.lang) if options.qrels else {}
+    new_qrels: Qrels = read_qrels(options.new_qrels, options.lang) if options.new_qrels else {}
     if not options.pairs:
         _refuse_strangers(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
     return Inputs(
@@ -134,7 +151,6 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
 
 def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
     """A topic of one run that no other run and no judgement knows is a mistake in its id."""
-    from pipelines.base.errors import fail
     from pipelines.inputs.pairs import stem
     from pipelines.inputs.run_formats import place_of
 

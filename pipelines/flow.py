@@ -10,6 +10,7 @@ from pipelines.base.languages import Language
 from pipelines.base.made import Recipe, file_as_made
 from pipelines.base.manifest import write_manifest
 from pipelines.base.progress import brief, say, timed, timings
+from pipelines.base.release import release
 from pipelines.engines.engine import LOCAL, Engine, crew_of
 from pipelines.inputs.brought import read_brought
 from pipelines.inputs.docstore import Docstore, open_docstore
@@ -24,6 +25,7 @@ from pipelines.report import write_page
 from pipelines.reranking.passages import Cut
 from pipelines.reranking.rerankers import over_passages, reranker
 from pipelines.reranking.rescoring import Reranker, rerank
+from pipelines.reranking.vllm_models import close_engine
 from pipelines.retrieval.bm25 import Weights
 from pipelines.retrieval.retrievers import Retriever, Shelf, retriever
 from pipelines.services.api_cache import set_cache
@@ -108,14 +110,19 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
         systems: list[Retriever | Reranker] = [*retrievers, *rerankers]
         _refuse_same_names([system.name for system in systems])
         step = _Step(folder, collection.topics, settings)
-        runs = {(one.name, name): step.search(one, name) for one in retrievers for name in conditions}
+        runs: dict[tuple[str, str], Run] = {}
+        for one in retrievers:
+            runs |= {(one.name, name): step.search(one, name) for name in conditions}
+            _let_go(one)
         pooled = _pool(collection, settings, store, list(runs.values()))
         write_pool(folder / "pool.jsonl", pooled)
         if settings.maxp and rerankers:
             docids = {docid for found in pooled.values() for docid in found}
             rerankers = over_passages(settings.rerankers, shelf, docids, settings.maxp)
             systems = [*retrievers, *rerankers]
-        runs |= {(one.name, name): step.rescore(one, name, pooled) for one in rerankers for name in conditions}
+        for other in rerankers:
+            runs |= {(other.name, name): step.rescore(other, name, pooled) for name in conditions}
+            _let_go(other)
         brought = read_brought(settings.brought, collection.topics, conditions)
         _refuse_same_names([*{name for name, _ in runs}, *{name for name, _ in brought}])
         for (name, condition), found in brought.items():
@@ -128,6 +135,12 @@ def run(collection: Collection, settings: Settings) -> list[Row]:
             rows = rows_of(details)
         _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in systems})
     return rows
+
+
+def _let_go(system: Retriever | Reranker) -> None:
+    """Make room for the next system's model."""
+    close_engine()
+    release(system)
 
 
 def _unshowable(topics: Sequence[Topic]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from pipelines.base.errors import HeedError
 from pipelines.options import run_command, talk_options
 from pipelines.registry.entries import AUTHOR, STATUSES, Model, add_models, entries
+from pipelines.registry.entries import model as entry_of
 from pipelines.registry.model_files import FETCHED, TOLD
 from pipelines.registry.rendering import DOCUMENT, sees, visible
 
@@ -66,7 +67,7 @@ def entry(name: str) -> Model:
     if source in known:
         return known[source].preset(preset or AUTHOR)
     if Path(source).is_dir():
-        return Model(source).preset(preset or AUTHOR)
+        return entry_of(name)
     spelt = {alias.lower(): key for key, model in known.items() for alias in _aliases(key, model)}
     near = dict.fromkeys(spelt[found] for found in difflib.get_close_matches(source.lower(), spelt, n=6, cutoff=0.5))
     hint = f"did you mean {' or '.join(list(near)[:3])}?" if near else "without a name, all are listed"

@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions; .gz")
+    made.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where a file holds several")
     made.add_argument("--out", required=True, type=Path, metavar="POOL", help='the pool, {"qid", "docids"} lines')
     made.add_argument("--json", type=Path, metavar="FILE", help="write settings and statistics")
     _size_options(made.add_argument_group("how much is judged"))
@@ -194,7 +195,7 @@ def _run(options: argparse.Namespace) -> None:
     wish, known = wish_of(options), known_of(options)
     qrels = read_judged("--qrels", [options.qrels] if options.qrels else [])
     with timed("runs") as work:
-        runs = read_runs(options.run)
+        runs = read_runs(options.run, options.subset)
         work.did(len(runs), "runs")
     languages = document_languages_of(options, runs, known)
     with timed("pool") as work:

@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     data.add_argument(
         "--docs", nargs="+", required=True, metavar="PATH", help=".jsonl[.gz], folders, or an ir_datasets id"
     )
+    data.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where RUN holds several")
     data.add_argument("--lang", metavar="LANG", help="eng, zho, fas, rus (default: the data set's, else eng)")
     systems = made.add_argument_group("system")
     systems.add_argument(
@@ -115,7 +116,11 @@ def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "Docsto
     from pipelines.inputs.run_formats import read_any_run
 
     is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
-    lists = read_pool(options.run) if is_pool else {q: ranked(found) for q, found in read_any_run(options.run).items()}
+    if is_pool:
+        fail(["--subset: names a part of MTEB predictions, RUN is a pool"] if options.subset else [])
+        lists = read_pool(options.run)
+    else:
+        lists = {qid: ranked(found) for qid, found in read_any_run(options.run, options.subset).items()}
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {
         topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]

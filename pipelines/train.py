@@ -92,9 +92,11 @@ def _run(options: argparse.Namespace) -> None:
     from pipelines.base.progress import set_quiet
     from pipelines.registry.entries import add_models, named
     from pipelines.registry.model_files import allow_remote_code
+    from pipelines.reranking.language_models import check_gpu
     from pipelines.training.recipe import train
 
     set_quiet(options.quiet)
+    check_gpu(options.device)
     if options.models:
         add_models(options.models)
     if options.trust_remote_code:

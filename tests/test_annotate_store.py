@@ -151,6 +151,18 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     assert not is_made(tmp_path / "absent.db")
 
 
+def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:
+    made: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: made.append(create(tmp_path / "pool.db", TASK, DOCUMENTS))) for _ in range(4)
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(made) == [False, False, False, True] and is_made(tmp_path / "pool.db")
+
+
 def test_a_making_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
     def broken() -> Iterator[Shown]:
         yield DOCUMENTS[0]

@@ -3,17 +3,23 @@
 import gzip
 import itertools
 import json
+import random
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.base.errors import HeedError
+from pipelines.inputs.brought import read_brought
 from pipelines.inputs.pairs import pair, qrels_for, select, stem
 from pipelines.inputs.run_formats import read_any_run
+from pipelines.inputs.topics import Topic
 from pipelines.inputs.trec_files import write_run
+from pipelines.measuring import significance
 from pipelines.measuring.significance import fisher, holm, interval, wilcoxon
 from pipelines.measuring.systems import similar_to_best
 
@@ -55,6 +61,23 @@ def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
         read_any_run(path)
     with pytest.raises(HeedError, match="--subset fas: 0 sets"):
         read_any_run(path, "fas")
+    topics = [Topic("1", "zho", "q", {"original": "o", "changed": "c"})]
+    brought = read_brought([f"m={path}#zho"], topics, ["original", "changed"])
+    assert brought == {("m", "original"): {"1": RUN["1-og"]}, ("m", "changed"): {"1": RUN["1-changed"]}}
+
+
+@pytest.mark.parametrize("subset", ["zho", "rus"])
+def test_pool_and_rerank_take_one_of_several_mteb_subsets(tmp_path: Path, heed: Heed, subset: str) -> None:
+    mteb_file(tmp_path / "p_predictions.json", zho={"test": {"1": {"a": 2.0}}}, rus={"test": {"1": {"b": 1.0}}})
+    write_jsonl(tmp_path / "d.jsonl", [{"id": docid, "title": "", "text": f"water {docid}"} for docid in "ab"])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": "eng", "query": "water"}])
+    pooled = heed("pipelines.pool", "p_predictions.json", "--subset", subset, "--out", "pool.jsonl")
+    given = ("p_predictions.json", "--subset", subset, "--topics", "t.jsonl", "--docs", "d.jsonl", "--out", "r.run")
+    rescored = heed("pipelines.rerank", *given, "--reranker", "polarity")
+    assert pooled.returncode == rescored.returncode == 0, pooled.stderr + rescored.stderr
+    docid = "a" if subset == "zho" else "b"
+    assert json.loads((tmp_path / "pool.jsonl").read_text())["docids"] == [docid]
+    assert list(read_any_run(tmp_path / "r.run")["1"]) == [docid]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +167,17 @@ def test_fishers_test_with_many_topics_agrees_with_a_clear_case_and_is_repeatabl
     assert fisher(better, worse) == fisher(better, worse) < 0.001
     mixed = {qid: value + (0.01 if int(qid) % 2 else -0.01) for qid, value in better.items()}
     assert fisher(better, mixed) > 0.5
+
+
+def test_thousands_of_topics_are_drawn_in_blocks_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    chooser = random.Random(0)
+    one, other = ({str(qid): chooser.random() for qid in range(317)} for _ in range(2))
+    whole = interval(list(one.values())), fisher(one, other)
+    monkeypatch.setattr(significance, "BLOCK", 10_000)
+    assert (interval(list(one.values())), fisher(one, other)) == whole
+    picks = np.random.default_rng(significance.SEED).integers(317, size=(significance.RESAMPLES, 317))
+    means = np.array(list(one.values()))[picks].mean(axis=1)
+    assert whole[0] == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist())
 
 
 def test_wilcoxons_test_equals_its_table() -> None:
@@ -274,6 +308,42 @@ def test_all_systems_of_a_folder_side_by_side(files: Path, heed: Heed) -> None:
     assert (found["good"]["mean"], found["same"]["mean"]) == (pytest.approx(1 / 3), 0.0)
 
 
+def test_the_lowest_rank_is_best_and_a_system_that_lacks_topics_is_not_marked(tmp_path: Path, heed: Heed) -> None:
+    """Gold rank 1 is better than 3; ``few`` has but one of the two topics, at its best."""
+    orders = {"good": ["g", "x", "y"], "bad": ["x", "y", "g"], "few": ["g", "x", "y"]}
+    for system, docids in orders.items():
+        topics = ["1"] if system == "few" else ["1", "2"]
+        run = {qid: {docid: float(3 - at) for at, docid in enumerate(docids)} for qid in topics}
+        for condition in ("query", "original", "reversed"):
+            write_run(tmp_path / f"runs/{system}.{condition}.run", run, system)
+    (tmp_path / "q").write_text("1 0 g 1\n2 0 g 1\n")
+    result = heed(COMMAND, "--runs", "runs", "--qrels", "q", "--new-qrels", "q")
+    assert result.returncode == 0, result.stderr
+    head, *lines = result.stdout.splitlines()[1:]
+    names = re.split(r"  +", head.strip())
+    rows = {
+        cells[0]: dict(zip(names, cells, strict=True)) for cells in (re.split(r"  +", one.strip()) for one in lines)
+    }
+    rank = "mean gold rank new"
+    assert [rows[system][rank].strip("_") for system in orders] == ["**1.0**", "3.0", "1.0"]
+    assert [rows[system]["n"] for system in orders] == ["2", "2", "1"]
+    assert not any("*" in cell for cell in rows["few"].values())
+    assert f"{rank}: not marked, since topics are missing: few (1 of 2)" in result.stderr
+
+
+def test_judgements_of_several_languages_are_told_and_one_can_be_taken(tmp_path: Path, heed: Heed) -> None:
+    """NIST's file of 2022 has the language in column 2."""
+    for name in ("base", "new"):
+        write_run(tmp_path / f"{name}.run", {"1": {"z": 2.0, "x": 1.0}}, name)
+    (tmp_path / "q").write_text("1 zho z 1\n1 fas f 1\n1 rus r 1\n")
+    told = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q", "--measure", "AP", "--json", "c.json")
+    merged, alone = heed(COMMAND, *told), heed(COMMAND, *told, "--lang", "zho", "--json", "z.json")
+    assert merged.returncode == alone.returncode == 0, alone.stderr
+    assert "q: judgements of zho, fas, rus are taken together" in merged.stderr and "together" not in alone.stderr
+    found = [json.loads((tmp_path / name).read_text())["measures"]["AP base"]["mean"] for name in ("c.json", "z.json")]
+    assert found == [pytest.approx(1 / 3), 1.0]
+
+
 def test_systems_of_a_folder_of_queries_and_instructions(tmp_path: Path, heed: Heed) -> None:
     folder = tmp_path / "runs"
     write_run(folder / "one.query.run", {"3": {"a": 2.0, "b": 1.0}}, "one")
@@ -318,6 +388,16 @@ def test_a_topic_that_nothing_else_knows_is_told_with_its_line(files: Path, heed
         ),
         (("base.run", "new.run", "--qrels", "q", "--measure", "nDGC@5"), "measure 'nDGC@5': not known"),
         (("base.run", "new.run", "--qrel-diff", "q"), "q, line 1: not JSON"),
+        *(
+            (("base.run", "new.run", "--qrels", "q", "--measure", name), f"measure {name!r}: not known")
+            for name in ("P@0", "nDCG@0", "R@0", "AP@0", "AP@", "nDCG@010", "nDCG@²", "P@-1")  # 0 ends trec_eval
+        ),
+        (("base.run", "new.run", "--qrels", "q", "--measure", "P"), "measure P: needs a cutoff"),
+        (("base.run", "new.run", "--qrels", "q", "--measure", "Rprec@5"), "measure Rprec@5: takes no cutoff"),
+        (("base.run", "--runs", ".", "--pairs", "p", "--per-topic"), "RUN, --pairs, --per-topic: not used with --runs"),
+        (("--runs", ".", "--traps", "t", "--mteb", "m"), "--traps, --mteb: not used with --runs"),
+        (("base.run", "new.run", "--holm"), "--holm: corrects p-values of several systems; give --runs"),
+        (("base.run", "new.run", "--mteb-task", "x"), "--mteb-task: names the task of a result file"),
     ],
 )
 def test_problems_are_told_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:

@@ -3,15 +3,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from conftest import ROOT, write_jsonl
 
 from pipelines.base.errors import HeedError
 from pipelines.inputs.docstore import Docstore, open_docstore
 from pipelines.inputs.documents import Document, Files
+from pipelines.registry.entries import Model
 from pipelines.retrieval import vectors as vectors_module
 from pipelines.retrieval.dense import KINDS, DenseIndex, open_index
+from pipelines.retrieval.encoders import SentenceEncoder
+from pipelines.retrieval.gpus import MOST, OnGpus, on_gpus
 from pipelines.retrieval.lsa import build_lsa
-from pipelines.retrieval.vectors import embed
+from pipelines.retrieval.scan import Scan
+from pipelines.retrieval.vectors import Vectors, embed
 
 Matrix = np.ndarray
 
@@ -141,6 +146,40 @@ def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: Doc
     other = Lengths(version=2)
     embed(tmp_path / "v", store, other)
     assert len(other.encoded) == 500
+
+
+def test_another_query_template_embeds_nothing_again_another_document_template_does(
+    tmp_path: Path, store: Docstore, tiny_encoder: Path
+) -> None:
+    entry = Model(str(tiny_encoder), query="{query} {instruction}", document="{title} {text}")
+    embed(tmp_path / "v", store, SentenceEncoder(entry, "cpu"))
+    before = (tmp_path / "v/shard-00000.npy").stat().st_mtime_ns
+    other = SentenceEncoder(entry._replace(query="query: {query}", bare="{query}", task="t", query_length=9), "cpu")
+    embed(tmp_path / "v", store, other)
+    assert (tmp_path / "v/shard-00000.npy").stat().st_mtime_ns == before
+    embed(tmp_path / "v", store, SentenceEncoder(entry._replace(document="passage: {title} {text}"), "cpu"))
+    assert (tmp_path / "v/shard-00000.npy").stat().st_mtime_ns != before
+
+
+@pytest.mark.parametrize("wanted", [40, MOST, MOST + 1])
+def test_the_index_of_a_gpu_gives_the_candidates_of_the_scan(tmp_path: Path, wanted: int) -> None:
+    """With FAISS's flat index of the CPU in the place of the same on a GPU."""
+    import faiss
+
+    matrix = np.random.default_rng(0).standard_normal((3000, 8), dtype=np.float32)
+    np.save(tmp_path / "shard-00000.npy", matrix)
+    (tmp_path / "docids.txt").write_text("".join(f"d{at}\n" for at in range(len(matrix))))
+    scan, flat = Scan(Vectors(tmp_path)), faiss.IndexFlatIP(8)
+    flat.add(matrix)
+    found = OnGpus(flat, scan).candidates(matrix[:3], wanted)
+    for one, other in zip(found, scan.candidates(matrix[:3], wanted), strict=True):
+        assert sorted(one) == sorted(other) and len(one) == wanted
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
+def test_without_a_gpu_the_shards_are_scanned(tmp_path: Path, store: Docstore) -> None:
+    made = embed(tmp_path / "v", store, Lengths())
+    assert on_gpus(made, Scan(made)) is None
 
 
 def test_vectors_are_computed_once(tmp_path: Path, store: Docstore) -> None:

@@ -260,7 +260,7 @@ def test_half_precision_weights_are_widened_on_a_cpu(tiny_encoder: Path, tmp_pat
     expected = hidden(folder, ids_of(folder, "a b")).mean(dim=0)[None].numpy()
     encoder = SentenceEncoder(entry, "cpu")
     same(encoder.queries([("a", "b")]), expected)
-    assert encoder.recipe["dtype"] == "float32"
+    assert encoder.recipe["precision"] == "float32"
 
 
 def test_code_of_the_repository_runs_only_where_it_is_allowed(

@@ -27,7 +27,7 @@ from pipelines.engines.engine import Engine, crew_of
 from pipelines.engines.likeness import check_likeness, likeness
 from pipelines.engines.processes import Process, Processes
 from pipelines.engines.spread import SpreadReranker
-from pipelines.engines.work import Sent
+from pipelines.engines.work import Bench, Sent, job
 from pipelines.inputs.docstore import Docstore, open_docstore
 from pipelines.inputs.documents import Files
 from pipelines.inputs.topics import JOIN
@@ -40,12 +40,21 @@ from pipelines.reranking.rescoring import rerank
 from pipelines.reranking.truefalse import TrueFalseReranker
 from pipelines.retrieval import vectors
 from pipelines.retrieval.bm25 import Weights
+from pipelines.retrieval.encoders import SentenceEncoder
 from pipelines.retrieval.retrievers import Shelf, retriever
 from pipelines.retrieval.scan import Scan
 from pipelines.retrieval.vectors import embed
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 STORE = 100 * 2**20  # bytes of shared memory of a node
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
+@pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
+def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str) -> None:
+    result = heed(*command.split(), "--device", "cuda")
+    assert result.returncode == 1 and "finds no GPU here; use --device cpu" in result.stderr
+    assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 
 @pytest.fixture
@@ -68,6 +77,25 @@ def test_two_processes_encode_as_one(
     told = capsys.readouterr().err
     assert "worker 1: lost (process " in told
     assert "ended by signal SIGKILL); its work is done again, attempt 2 of 3" in told
+
+
+def test_exact_search_of_a_models_vectors_is_the_crews_and_that_of_lsa_is_not(
+    store: Docstore, tmp_path: Path, tiny_encoder: Path
+) -> None:
+    with crew_of(Engine(workers=1), "cpu") as crew:
+        shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1, crew)
+        assert retriever(str(tiny_encoder), shelf)._index._index._crew is crew
+        assert retriever("lsa", shelf)._index._index._crew is None
+
+
+def test_a_worker_holds_one_model_at_a_time(store: Docstore, tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
+    bench, (first, second) = Bench(), (Model(str(path)) for path in (tiny_encoder, tiny_cross_encoder))
+    asked = job(first, SentenceEncoder(first, "cpu").recipe, "cpu")
+    held = bench.encoder(asked)
+    assert bench.encoder(asked) is held
+    bench.reranker(job(second, CrossEncoderReranker(second, store, "cpu").recipe, "cpu", store))
+    assert bench._encoders == {} and len(bench._rerankers) == 1
+    assert bench.encoder(asked) is not held and bench._rerankers == {}
 
 
 def test_two_processes_rerank_as_one(

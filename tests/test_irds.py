@@ -102,6 +102,24 @@ def test_auto_takes_the_real_collection_where_it_is(
     assert {row["n"] for row in rows if row["condition"] == "query"} == {count}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--docs", "neuclir/1/fa", "--topics", "neuclir/1/zh/trec-2023"), "neuclir/1/fa: is in fas, --lang is zho"),
+        (("--topics", "neuclir/1/fa/trec-2023"), "neuclir/1/fa/trec-2023: is in fas, --lang is zho"),
+        (("--docs", "neuclir/1/zh", "--docs-lang", "eng"), "neuclir/1/zh: these documents are in zho"),
+        (("--topics", "neuclir/1/zh/trec-2023", "--year", "2022"), "--year: chooses NeuCLIR's own topics"),
+        (("--collection", "hc4", "--year", "2022"), "--year: chooses NeuCLIR's own topics"),
+    ],
+)
+def test_what_would_be_ignored_or_mislabelled_is_refused(
+    home: Path, heed: Heed, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    result = heed("pipelines.neuclir", "--lang", "zho", "--retriever", "bm25", *arguments, IR_DATASETS_HOME=str(home))
+    assert result.returncode == 1 and said in result.stderr
+    assert not (tmp_path / "indexes").exists()
+
+
 def test_files_that_cannot_be_fetched_say_what_to_do(heed: Heed, tmp_path: Path) -> None:
     docs = write_jsonl(tmp_path / "d.jsonl", [{"id": "a", "text": "x"}])
     result = heed("pipelines.neuclir", "--lang", "zho", "--docs", docs, "--topics", "hc4/zh/dev", "--quiet")

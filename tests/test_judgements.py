@@ -216,6 +216,18 @@ def rows(*grades: tuple[str, Any, str]) -> list[dict[str, Any]]:
     return [{"qid": "1", "docid": docid, "grade": grade, "assessor": who} for docid, grade, who in grades]
 
 
+def test_users_of_several_label_studios_are_several_assessors(tmp_path: Path) -> None:
+    """Every installation calls its first user 1."""
+    paths = []
+    for name, grade in (("ann", "0"), ("ben", "0"), ("cem", "1")):
+        result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": {"choices": [grade]}}]
+        task = {"data": {"qid": "1", "docid": "a"}, "annotations": [{"result": result, "completed_by": 1}]}
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps([task]))
+    votes = graded(gather(paths, "auto", None), {}, None)
+    assert resolved(votes, "majority") == {"1": {"a": 0}}
+
+
 def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     votes = [("a", 2, "ann"), ("a", 2, "ben"), ("a", 3, "cem"), ("b", 0, "ann"), ("b", 1, "ben"), ("c", 1, "ann")]
     path = write_jsonl(tmp_path / "j.jsonl", rows(*votes, ("a", 3, "cem"), ("c", 1, "ben")))  # cem says it twice

@@ -54,6 +54,13 @@ def test_the_hub_layout_is_read_from_a_local_copy(tmp_path: Path, form: str) -> 
     assert [path.parent.name for path in read.corpus] == ["corpus-zho"]
 
 
+@pytest.mark.parametrize("given", ["--year 2023", "--collection hc4", "--translation machine", "--docs-lang eng"])
+def test_options_that_mfollowir_does_not_know_are_refused(tmp_path: Path, heed: Heed, given: str) -> None:
+    folder = hub_copy(tmp_path / "hub", "jsonl")
+    result = heed("pipelines.neuclir", "--lang", "zho", "--topics", folder, *given.split())
+    assert result.returncode == 1 and given.split(maxsplit=1)[0] in result.stderr and "mFollowIR" in result.stderr
+
+
 @pytest.mark.parametrize("naming", ["{}-zho", "zho-{}", "eng-zho-{}"])
 def test_mirrors_with_the_instruction_beside_the_query_are_read(tmp_path: Path, naming: str) -> None:
     # mteb/mFollowIR and mteb/mFollowIRCrossLingual: ids in id, neither instruction nor qrel_diff

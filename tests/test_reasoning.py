@@ -1,3 +1,5 @@
+import json
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -98,6 +100,17 @@ def test_scores_equal_a_thought_written_by_hand(
     endless = sum("</think>" not in written for written, _ in expected)
     told = f"thinker: topic 1: {endless} of 4 thoughts had no end and were ended after a sentence"
     assert (told in capsys.readouterr().err) == (endless > 0)
+
+
+def test_what_the_models_files_say_of_generation_changes_no_thought(
+    folder: Path, store: Docstore, tmp_path: Path
+) -> None:
+    other = shutil.copytree(folder, tmp_path / "thinker")
+    path = other / "generation_config.json"
+    told = {"repetition_penalty": 5.0, "do_sample": True, "temperature": 2.0, "num_beams": 3, "no_repeat_ngram_size": 1}
+    path.write_text(json.dumps(json.loads(path.read_text()) | told))
+    first, second = (ReasoningReranker(model(one), store, "cpu") for one in (folder, other))
+    assert second.score(TOPIC, "original", DOCIDS) == first.score(TOPIC, "original", DOCIDS)
 
 
 def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: Docstore) -> None:

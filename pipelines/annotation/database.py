@@ -50,11 +50,16 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-def create(path: Path, task: Task, documents: Iterable[Shown]) -> None:
-    """Make the database of ``task``, whole or empty; only its owner can read it, since it holds the page's token."""
+def create(path: Path, task: Task, documents: Iterable[Shown]) -> bool:
+    """Make the database of ``task``, whole or empty; only its owner can read it, since it holds the page's token.
+
+    False where another process has made it meanwhile.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     with closing(connect(path)) as db, transaction(db):
+        if db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+            return False
         for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -64,6 +69,7 @@ def create(path: Path, task: Task, documents: Iterable[Shown]) -> None:
         db.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", documents)
         narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
         db.executemany("INSERT INTO narratives VALUES (?, ?, 0)", narratives)
+    return True
 
 
 def connect(path: Path) -> sqlite3.Connection:

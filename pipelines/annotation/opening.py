@@ -23,23 +23,25 @@ def opened(options: argparse.Namespace) -> tuple[Task, Store]:
     """
     pooled = read_pool(options.pool)
     path = options.database or beside(options.pool)
-    if is_made(path):
-        store = Store(path)
-        try:
-            task = _same_task(options, store, pooled)
-        except BaseException:
-            store.close()
-            raise
-    else:
-        if options.export:
-            raise HeedError(f"{path}: no judgements yet; judge first, or name their file with --database")
-        sources = find_sources(options, pooled)
-        task = make_task(options, sources, pooled)
-        create(path, task, read_shown(corpus_of(sources), task.docids()))
-        store = Store(path)
+    task = None if is_made(path) else _made(options, path, pooled)
+    store = Store(path)
+    try:
+        task = task or _same_task(options, store, pooled)
+    except BaseException:
+        store.close()
+        raise
     if task.only_relevant:
         _tell_gaps(task)
     return task, store
+
+
+def _made(options: argparse.Namespace, path: Path, pooled: Pool) -> Task | None:
+    """The task of a database made now; None where another process has made one meanwhile."""
+    if options.export:
+        raise HeedError(f"{path}: no judgements yet; judge first, or name their file with --database")
+    sources = find_sources(options, pooled)
+    task = make_task(options, sources, pooled)
+    return task if create(path, task, read_shown(corpus_of(sources), task.docids())) else None
 
 
 def beside(pool: Path) -> Path:

@@ -41,5 +41,7 @@ def _place(engine: Engine, device: str) -> Place:
 
         return Cluster(engine.workers, engine.address, device)
     from pipelines.engines.processes import Processes
+    from pipelines.reranking.language_models import check_gpu
 
+    check_gpu(device)
     return Processes(engine.workers, device)

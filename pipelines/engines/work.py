@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from pipelines.base.errors import HeedError
 from pipelines.base.files import digest_json
 from pipelines.base.progress import peak_mib
+from pipelines.base.release import free_memory
 from pipelines.engines.likeness import likeness
 from pipelines.inputs.docstore import COLUMNS, Docstore
 from pipelines.inputs.documents import Document
 from pipelines.registry.entries import Model
+from pipelines.reranking.vllm_models import close_engine
 
 if TYPE_CHECKING:
     from pipelines.reranking.rescoring import Reranker
@@ -97,7 +99,7 @@ class Sent(Docstore):
 
 
 class Bench:
-    """What one worker has built, kept for the units to come."""
+    """What one worker has built, kept for the units to come; one model at a time."""
 
     def __init__(self) -> None:
         """Build nothing yet."""
@@ -126,6 +128,7 @@ class Bench:
         """The encoder of ``job``, built the first time."""
         _settle(job)
         if job.key not in self._encoders:
+            self._let_go()
             from pipelines.retrieval.retrievers import ENCODERS
 
             self._encoders[job.key] = _checked(job, ENCODERS[job.model.family](job.model, job.device))
@@ -135,6 +138,7 @@ class Bench:
         """The reranker of ``job`` and the store that it reads, built the first time."""
         _settle(job)
         if job.key not in self._rerankers:
+            self._let_go()
             from pipelines.reranking.rerankers import FAMILIES
 
             store = Sent(job.documents, job.tabular)
@@ -143,6 +147,13 @@ class Bench:
                 store,
             )
         return self._rerankers[job.key]
+
+    def _let_go(self) -> None:
+        """Make room for another model: a command runs one system after the other."""
+        close_engine()
+        self._encoders.clear()
+        self._rerankers.clear()
+        free_memory()
 
     def shard(self, collection: str, number: int, sent: "Matrix | None") -> "Matrix":
         """The vectors of a shard, which are ``sent`` the first time; those of one collection are kept."""

@@ -40,7 +40,7 @@ def judged_item(record: Record) -> list[Judgement]:
     found = []
     for annotation in _objects(record, record.fields.get("annotations")):
         if not annotation.get("was_cancelled"):
-            found.append(_judgement(task, _choices(record, annotation), _person(annotation.get("completed_by"))))
+            found.append(_judgement(task, _choices(record, annotation), _person(record, annotation)))
     return found or [_judgement(task, "", "")]
 
 
@@ -65,8 +65,11 @@ def _objects(record: Record, value: Any) -> list[dict[str, Any]]:
     return value
 
 
-def _person(value: Any) -> Any:
-    return value.get("email") or value.get("id") if isinstance(value, dict) else value
+def _person(record: Record, annotation: dict[str, Any]) -> Any:
+    """Who judged; a number is a user's of one installation, so another person's in another file."""
+    told = annotation.get("completed_by")
+    value = told.get("email") or told.get("id") if isinstance(told, dict) else told
+    return f"{value} of {record.path}" if isinstance(value, int) else value
 
 
 def judged_columns(record: Record) -> list[Judgement]:

@@ -10,7 +10,10 @@ from pipelines.inputs.topics import CONDITIONS, Topic, under
 from pipelines.inputs.trec_files import Run
 
 ROLES = {"original": "base", "changed": "new", "reversed": "reversed"}  # as pipelines.inputs.pairs calls them
-FORMS = "NAME.CONDITION=FILE, NAME=FILE with {condition} in it, or NAME=FILE with ids that end -og and -changed"
+FORMS = (
+    "NAME.CONDITION=FILE, NAME=FILE with {condition} in it, or NAME=FILE with ids that end -og and -changed; "
+    "FILE#SUBSET for MTEB predictions of several subsets"
+)
 
 Brought = dict[tuple[str, str], Run]  # (system, condition) -> run
 
@@ -27,15 +30,26 @@ def read_brought(given: Sequence[str], topics: Sequence[Topic], conditions: Sequ
         fail([] if name and mark and file else [f"--run {text}: expected {FORMS}"])
         system, _, condition = name.rpartition(".")
         if condition in CONDITIONS:
-            runs = {condition: read_any_run(Path(file))}
+            runs = {condition: _read(file)}
         elif "{condition}" in file:
-            paths = {one: Path(file.replace("{condition}", one)) for one in conditions}
-            system, runs = name, {one: read_any_run(path) for one, path in paths.items() if path.exists()}
+            files = {one: file.replace("{condition}", one) for one in conditions}
+            system, runs = name, {one: _read(path) for one, path in files.items() if _parted(path)[0].exists()}
         else:
-            system, runs = name, _by_endings(text, read_any_run(Path(file)))
+            system, runs = name, _by_endings(text, _read(file))
         fail([] if runs else [f"--run {text}: no such file for any of {', '.join(conditions)}"])
         found |= {(system, one): _known(text, run, topics, one) for one, run in runs.items() if one in conditions}
     return found
+
+
+def _read(file: str) -> Run:
+    path, subset = _parted(file)
+    return read_any_run(path, subset)
+
+
+def _parted(file: str) -> tuple[Path, str | None]:
+    """The file, and the subset of MTEB predictions that ``FILE#SUBSET`` names."""
+    name, mark, subset = file.rpartition("#")
+    return (Path(name), subset) if mark and not Path(file).exists() else (Path(file), None)
 
 
 def _by_endings(text: str, run: Run) -> dict[str, Run]:

@@ -36,6 +36,7 @@ def find_collection(options: argparse.Namespace) -> Collection:
     Raises :class:`HeedError` for data that are not here, saying how to get them.
     """
     mfollowir = _mfollowir_folder(options)
+    fail(_contradictions(options, mfollowir is not None))
     if mfollowir:
         read = read_mfollowir(mfollowir, options.lang, _wanted(options).lang)
         documents, name = _given_documents(options) or read.corpus, "mfollowir"
@@ -55,6 +56,27 @@ def find_collection(options: argparse.Namespace) -> Collection:
         judging=Judging(judged.qrels),
         candidates=judged.candidates,
     )
+
+
+def _contradictions(options: argparse.Namespace, mfollowir: bool) -> list[str]:
+    """Options that would be ignored, or would call documents or topics what they are not."""
+    found = []
+    if mfollowir:
+        given = [options.year, options.collection != "auto", options.translation, options.fields != "title"]
+        names = ("--year", "--collection", "--translation", "--fields")
+        named = ", ".join(name for name, value in zip(names, given, strict=True) if value)
+        found += [f"{named}: not used here; mFollowIR has its own topics and documents"] if named else []
+        if options.docs_lang == "eng" and not options.docs:
+            found.append("--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs")
+    elif options.year and (options.topics or options.collection in ("sample", "hc4")):
+        found.append("--year: chooses NeuCLIR's own topics; leave it out, or --topics and other collections")
+    for text in [*(options.docs or []), *([options.topics] if options.topics else [])]:
+        known = None if Path(text).exists() else irds.parse_id(text)
+        if known and known[1] != options.lang:
+            found.append(f"{text}: is in {known[1]}, --lang is {options.lang}; name one language")
+        if known and options.docs_lang == "eng" and text != options.topics:
+            found.append(f"{text}: these documents are in {known[1]}; give translated files, or leave --docs-lang out")
+    return found
 
 
 def _mfollowir_folder(options: argparse.Namespace) -> Path | None:

@@ -10,6 +10,7 @@ from pipelines.base.files import CONTROL, read_lines, write_packed
 from pipelines.base.progress import say
 from pipelines.base.ranking import in_order, ranked
 
+NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
 Run = dict[str, dict[str, float]]  # qid -> docid -> score
 Qrels = dict[str, dict[str, int]]  # qid -> docid -> grade
 
@@ -89,7 +90,7 @@ def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
 
     Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
     whose second column names another of NeuCLIR's languages are passed over (the official files
-    hold all three). A judgement that is repeated counts once and is told. Raises
+    hold all three); without it several are told. A judgement that is repeated counts once and is told. Raises
     :class:`HeedError` naming every bad line and contradiction, and for an empty file.
     """
     return parse_qrels(read_lines(path), path, only_language)
@@ -100,7 +101,8 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     qrels: Qrels = {}
     problems = []
     lines_read = 0
-    passed_over = {"zho", "fas", "rus"} - {only_language} if only_language else set()
+    passed_over = set(NEUCLIR) - {only_language} if only_language else set()
+    languages = set()
     beir = False
     for line_no, line in lines:
         if line_no == 1 and line.split("\t")[0] == "query-id":
@@ -118,6 +120,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
             continue
         if fields[1] in passed_over and not beir:
             continue
+        languages.add(fields[1])
         qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
         if grade is None or not grade.is_integer():
             problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
@@ -128,6 +131,9 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
             problems.append(f"{path}, line {line_no}: {again}; keep one")
         lines_read += 1
     fail(problems)
+    several = [one for one in NEUCLIR if one in languages and not beir]
+    if len(several) > 1:
+        say(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
     repeated = lines_read - sum(map(len, qrels.values()))
     if repeated:
         say(f"{path}: {repeated} judgements are repeated with the same grade and count once")

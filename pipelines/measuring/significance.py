@@ -1,15 +1,19 @@
 """How far a mean can be trusted: bootstrap intervals and paired tests, all seeded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.measuring.judged import PerTopic
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pipelines.measuring.judged import Array
 
 RESAMPLES = 10_000
 SEED = 0
+BLOCK = 1 << 20  # numbers drawn at once
 EXACT_UP_TO = 13  # topics for which all sign flips (2^13 = 8,192) are fewer than the resamples
 ALPHA = 0.05
 
@@ -26,8 +30,8 @@ def interval(values: Sequence[float]) -> Interval:
     import numpy as np
 
     data = np.asarray(values, dtype=np.float64)
-    picks = np.random.default_rng(SEED).integers(len(data), size=(RESAMPLES, len(data)))
-    low, high = np.percentile(data[picks].mean(axis=1), [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)])
+    means = np.concatenate([data[picks].mean(axis=1) for picks in _drawn(len(data), len(data))])
+    low, high = np.percentile(means, [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)])
     return Interval(float(low), float(high))
 
 
@@ -43,12 +47,21 @@ def fisher(one: PerTopic, other: PerTopic) -> float:
     differences = _differences(one, other)
     count = len(differences)
     if count <= EXACT_UP_TO:
-        signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
+        sums = (1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)) @ differences
     else:
-        flips = np.random.default_rng(SEED).integers(2, size=(RESAMPLES, count))
-        signs = np.concatenate([np.ones((1, count), dtype=np.int64), 1 - 2 * flips])
-    means = np.abs(signs @ differences)
+        sums = np.concatenate([[differences.sum()], *((1 - 2 * flips) @ differences for flips in _drawn(2, count))])
+    means = np.abs(sums)
     return float(np.mean(means >= abs(differences.sum()) - 1e-12))
+
+
+def _drawn(below: int, count: int) -> Iterator["NDArray[np.int64]"]:
+    """``RESAMPLES`` rows of ``count`` numbers from 0 to ``below`` − 1, a block at a time: topics may be thousands."""
+    import numpy as np
+
+    chooser = np.random.default_rng(SEED)
+    rows = max(1, BLOCK // count)
+    for begin in range(0, RESAMPLES, rows):
+        yield chooser.integers(below, size=(min(rows, RESAMPLES - begin), count))
 
 
 def wilcoxon(one: PerTopic, other: PerTopic) -> float:

@@ -1,5 +1,6 @@
 """Standard measures, through ir_measures and one provider of it alone."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,12 +21,12 @@ def standard(run: Run, qrels: Qrels, names: Sequence[str] = STANDARD) -> dict[st
     """
     import ir_measures
 
-    measures = [_measure(name) for name in names]
+    measures = {_measure(name): name for name in names}
     values: dict[str, PerTopic] = {name: dict.fromkeys(qrels, 0.0) for name in names}
     scores = {qid: _for_single_precision(docs) for qid, docs in run.items() if qid in qrels}
     if scores:
-        for metric in ir_measures.pytrec_eval.evaluator(measures, qrels).iter_calc(scores):
-            values[str(metric.measure)][metric.query_id] = metric.value
+        for metric in ir_measures.pytrec_eval.evaluator(list(measures), qrels).iter_calc(scores):
+            values[measures[metric.measure]][metric.query_id] = metric.value
     return values
 
 
@@ -47,11 +48,17 @@ def _measure(name: str) -> Any:
     """ir_measures' object for ``AP`` or ``nDCG@20``; its own parser fails on Python 3.14 and warns before."""
     import ir_measures
 
-    family, _, cutoff = name.partition("@")
+    family, mark, cutoff = name.partition("@")
     found = getattr(ir_measures, family, None)
-    if not isinstance(found, ir_measures.measures.Measure) or (cutoff and not cutoff.isdigit()):
+    # trec_eval ends the process at a cutoff of 0
+    if not isinstance(found, ir_measures.measures.Measure) or (mark and not re.fullmatch("[1-9][0-9]*", cutoff)):
         raise HeedError(f"measure {name!r}: not known; expected such as nDCG@20, AP, R@1000, P@10, RR")
     measure = found @ int(cutoff) if cutoff else found
-    if not ir_measures.pytrec_eval.supports(measure):
+    try:
+        supported = ir_measures.pytrec_eval.supports(measure)
+    except AssertionError as error:  # ir_measures' own for a cutoff that is missing or out of place
+        wrong = "takes no cutoff" if cutoff else "needs a cutoff, such as @10"
+        raise HeedError(f"measure {name}: {wrong}; expected such as nDCG@20, AP, R@1000, P@10, RR") from error
+    if not supported:
         raise HeedError(f"measure {name}: not computed by trec_eval's rules; expected such as nDCG@20, AP, R@1000")
     return measure

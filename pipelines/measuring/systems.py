@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.base.errors import HeedError
+from pipelines.base.progress import say
 from pipelines.measures import mean
 from pipelines.measuring.significance import ALPHA, fisher, holm, wilcoxon
 
@@ -27,7 +28,7 @@ def compare_systems(options: argparse.Namespace) -> None:
 
     if not options.qrels or not options.new_qrels:
         raise HeedError("--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition")
-    qrels, new_qrels = read_qrels(options.qrels), read_qrels(options.new_qrels)
+    qrels, new_qrels = (read_qrels(path, options.lang) for path in (options.qrels, options.new_qrels))
     by_measure: Values = {}
     conditions, systems = find_systems(options.runs)
     for system, paths in systems.items():
@@ -52,6 +53,7 @@ def compare_systems(options: argparse.Namespace) -> None:
         f"{options.runs}: {' → '.join(conditions)}, values ×100; **best**, _not significantly below it (p > {ALPHA})_"
     )
     print(_table(by_measure, options.holm))
+    _tell_fewer(by_measure)
     if options.json:
         figures = {
             measure: {system: figure(values) for system, values in by_system.items()}
@@ -79,25 +81,39 @@ def find_systems(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
     )
 
 
-def similar_to_best(by_system: "dict[str, PerTopic]", pairwise: bool, correct: bool) -> tuple[str, dict[str, float]]:
-    """The system with the highest mean, and every other's p-value against it."""
-    best = max(by_system, key=lambda system: (mean(by_system[system]), system))
+def similar_to_best(
+    by_system: "dict[str, PerTopic]", pairwise: bool, correct: bool, lowest: bool = False
+) -> tuple[str, dict[str, float]]:
+    """The system with the highest mean, or the ``lowest``, and every other's p-value against it."""
+    best = max(by_system, key=lambda system: (mean(by_system[system]) * (-1 if lowest else 1), system))
     test = wilcoxon if pairwise else fisher
     others = {system: test(by_system[best], values) for system, values in by_system.items() if system != best}
     return best, holm(others) if correct else others
 
 
 def _table(by_measure: Values, correct: bool) -> str:
-    from pipelines.measuring.summary import aligned
+    from pipelines.measuring.summary import GOLD_RANK, aligned, shown
 
     systems = list(dict.fromkeys(system for by_system in by_measure.values() for system in by_system))
     rows = [["system", *by_measure, "n"]] + [[system] for system in systems]
     for measure, by_system in by_measure.items():
-        best, p_values = similar_to_best(by_system, measure in PAIRWISE, correct)
+        most = max(map(len, by_system.values()))
+        whole = {system: values for system, values in by_system.items() if len(values) == most}
+        best, p_values = similar_to_best(whole, measure in PAIRWISE, correct, measure.startswith(GOLD_RANK))
         for row in rows[1:]:
             values = by_system.get(row[0])
-            text = f"{100 * mean(values):.1f}" if values else "-"
+            text = shown(measure, mean(values)) if values else "-"
             row.append(f"**{text}**" if row[0] == best else f"_{text}_" if p_values.get(row[0], 0) > ALPHA else text)
     for row in rows[1:]:
-        row.append(str(max(len(by_system.get(row[0], ())) for by_system in by_measure.values())))
+        counts = {len(by_system[row[0]]) for by_system in by_measure.values() if row[0] in by_system}
+        row.append("–".join(map(str, sorted({min(counts), max(counts)}))))
     return aligned(rows, left=1)
+
+
+def _tell_fewer(by_measure: Values) -> None:
+    """Say which systems have fewer topics than others: they are not compared with the best."""
+    for measure, by_system in by_measure.items():
+        most = max(map(len, by_system.values()))
+        fewer = [f"{system} ({len(values)} of {most})" for system, values in by_system.items() if len(values) < most]
+        if fewer:
+            say(f"{measure}: not marked, since topics are missing: {', '.join(fewer)}")

@@ -24,13 +24,13 @@ class Listing(NamedTuple):
     docids: list[str]
 
 
-def read_runs(paths: Sequence[Path]) -> dict[str, Run]:
-    """The runs by name, sorted by it, so that the order of ``paths`` never matters.
+def read_runs(paths: Sequence[Path], subset: str | None = None) -> dict[str, Run]:
+    """The runs by name, sorted by it, so that the order of ``paths`` never matters; ``subset`` is of MTEB predictions.
 
     Two runs with the same lists are told: a copy counts twice in the fusion and has nothing of its own.
     """
     files = named(paths)
-    runs = {name: read_any_run(files[name]) for name in sorted(files)}
+    runs = {name: read_any_run(files[name], subset) for name in sorted(files)}
     for one, other in combinations(runs, 2):
         if runs[one] == runs[other]:
             say(f"runs {one} and {other} hold the same lists and scores; both count in the fusion, leave one out")

@@ -30,7 +30,7 @@ class CrossEncoderReranker:
         """
         runs_remote_code(model)  # asked before anything is fetched
         self.name = model.name
-        self.recipe: Recipe = {**fingerprint(model), "documents": store.digest}
+        self.recipe: Recipe = {**fingerprint(model), "precision": precision(model, device), "documents": store.digest}
         self._model, self._store, self._device = model, store, None if device == "auto" else device
 
     @cached_property

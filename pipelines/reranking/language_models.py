@@ -22,6 +22,19 @@ def place(device: str) -> str:
     return device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def check_gpu(device: str) -> None:
+    """Raise :class:`HeedError` if ``device`` is cuda and this machine has none; said before any work is done."""
+    if device != "cuda":
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        raise HeedError(
+            f"--device cuda: torch {torch.__version__} finds no GPU here; use --device cpu, or install its driver "
+            "and a torch that is built for it"
+        )
+
+
 def precision(model: Model, device: str) -> str:
     """float32 on a CPU, where half precision saves no time; else the entry's, or the weights' own (``auto``).
 

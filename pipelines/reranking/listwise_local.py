@@ -11,7 +11,7 @@ from pipelines.base.made import Recipe
 from pipelines.inputs.docstore import Docstore
 from pipelines.registry.entries import Model
 from pipelines.registry.model_files import fingerprint, local_copy
-from pipelines.reranking.language_models import base_of, load_config, load_network, load_tokenizer
+from pipelines.reranking.language_models import base_of, load_config, load_network, load_tokenizer, precision
 from pipelines.reranking.listwise import CONTEXT, ListwiseReranker
 from pipelines.reranking.listwise_prompt import Message
 from pipelines.reranking.vllm_models import VllmModel, Wanted, by_vllm, recipe
@@ -31,7 +31,13 @@ class LocalChat:
 
     def __init__(self, model: Model, device: str) -> None:
         """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used."""
-        self.recipe: Recipe = fingerprint(model) | recipe(model)
+        base = base_of(model)
+        self.recipe: Recipe = {
+            **fingerprint(model),
+            "precision": precision(model, device),
+            "base": fingerprint(base) if base else None,
+            **recipe(model),
+        }
         self._model, self._device = model, device
         self._by_vllm = by_vllm(model)
 

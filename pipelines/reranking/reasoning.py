@@ -29,7 +29,7 @@ from pipelines.reranking.vllm_models import VllmModel, Wanted, by_vllm, recipe
 END = "</think>"
 THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
 BATCH_TOKENS = 131072  # prompts and thoughts of a batch; 8 GB of keys and values for Rank1-7B
-VERSION = 1  # raise when scores change
+VERSION = 2  # raise when scores change
 
 
 class ReasoningReranker:
@@ -105,13 +105,15 @@ class _Mind:
     """The model in transformers."""
 
     def __init__(self, model: Model, device: str, tokenizer: Any, limit: int) -> None:
-        from transformers import AutoModelForCausalLM
+        from transformers import AutoModelForCausalLM, GenerationConfig
 
         from pipelines.reranking.answers import two_rows
 
         self._tokenizer = tokenizer
         entries = entry_ids(model, tokenizer)
         self._network = load_network(model, device, AutoModelForCausalLM)
+        # else what the model's files say, such as a penalty for repetition, fills up what _written leaves open
+        self._network.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         self._head, self._two = self._network.get_output_embeddings(), two_rows(self._network, entries, model.source)
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
@@ -130,7 +132,6 @@ class _Mind:
 
         ids, mask = padded(prompts, "left", self._network.device)
         stop = self._tokenizer.eos_token_id
-        # a configuration of its own: the model's may sample
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=THOUGHT, do_sample=False, stop_strings=[END], eos_token_id=stop, pad_token_id=stop
         )

@@ -54,6 +54,12 @@ def set_inference(name: str) -> None:
     _inference = name
 
 
+def close_engine() -> None:
+    """End the engine that is open, if one is; its memory is free for another model."""
+    if _opened:
+        _opened.close()
+
+
 def by_vllm(model: Model) -> bool:
     """Whether ``model`` is run by vLLM: the user asked for it, and its family is one of ``FAMILIES``."""
     return _inference == "vllm" and model.family in FAMILIES
@@ -116,8 +122,7 @@ class VllmModel:
         """The engine; that of another model is closed before."""
         global _opened
         if _opened is not self:
-            if _opened:
-                _opened.close()
+            close_engine()
             with _quiet():
                 self._engine = self._start()
             _opened = self

@@ -10,6 +10,7 @@ from pipelines.base.made import Recipe, folder_as_made
 from pipelines.base.ranking import top
 from pipelines.engines.crew import Crew
 from pipelines.inputs.trec_files import Run
+from pipelines.retrieval.gpus import OnGpus, on_gpus
 from pipelines.retrieval.scan import Scan
 from pipelines.retrieval.vectors import SHARD, Vectors
 
@@ -28,7 +29,7 @@ class DenseIndex:
     """Vectors of a collection behind an index; compared by inner product."""
 
     def __init__(self, vectors: Vectors, index: Any) -> None:
-        """Search ``vectors`` through the :class:`Scan` or FAISS ``index`` that :func:`open_index` made of them."""
+        """Search ``vectors`` through the ``index`` of them that :func:`open_index` made, FAISS's or our own."""
         self._vectors, self._index = vectors, index
 
     def search(self, qids: Sequence[str], queries: "Matrix", depth: int) -> Run:
@@ -42,7 +43,7 @@ class DenseIndex:
         return {qid: self._scored(queries[row], found[row], depth) for row, qid in enumerate(qids)}
 
     def _candidates(self, queries: "Matrix", wanted: int) -> Any:
-        if isinstance(self._index, Scan):
+        if isinstance(self._index, Scan | OnGpus):
             return self._index.candidates(queries, wanted)
         if hasattr(self._index, "hnsw"):
             self._index.hnsw.efSearch = wanted  # a smaller effort would give back fewer documents
@@ -62,28 +63,23 @@ def open_index(
 ) -> DenseIndex:
     """An index of ``vectors``; ``recipe`` tells how they were made.
 
-    The exact one reads the shards where they lie. HNSW and IVF-PQ are built once, in memory, kept in
-    ``folder`` and mapped from there. The GPU, whose memory must then hold them, is used if ``device`` is not cpu, and
-    faiss-gpu and a GPU are there. Workers of ``crew`` on other machines share the shards of the exact one.
+    The exact one reads the shards where they lie, or copies them to the GPUs if ``device`` is not cpu, faiss-gpu
+    and a GPU are there, and they hold them. Workers of ``crew`` on other machines share its shards. HNSW and
+    IVF-PQ are built once, in memory, kept in ``folder`` and mapped from there; FAISS has no HNSW for GPUs, and
+    its IVF-PQ there takes no codes of 64 bytes (GpuIndexIVFPQ.cu, ``verifyPQSettings_``).
     """
     import faiss
 
-    far = crew is not None and crew.far
-    gpus = faiss.get_num_gpus() if device != "cpu" and hasattr(faiss, "StandardGpuResources") and not far else 0
-    index: Any
-    if kind == "exact" and not gpus:
-        return DenseIndex(vectors, Scan(vectors, crew))
     if kind == "exact":
-        index = _exact(vectors)
-    else:
-        made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
-        folder_as_made(folder, made, lambda part: _write(part / "faiss", vectors, kind))
-        # mapped, so that memory does not grow with the collection; a GPU takes a copy of what is in memory alone
-        index = faiss.read_index(str(folder / "faiss"), 0 if gpus else faiss.IO_FLAG_MMAP_IFC)
-        if kind == "ivfpq":
-            index.nprobe = PROBES
-    if gpus and kind != "hnsw":  # FAISS has no HNSW on the GPU
-        index = faiss.index_cpu_to_all_gpus(index)
+        scan = Scan(vectors, crew)
+        far = crew is not None and crew.far
+        return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not far else scan)
+    made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
+    folder_as_made(folder, made, lambda part: _write(part / "faiss", vectors, kind))
+    # mapped, so that memory does not grow with the collection
+    index: Any = faiss.read_index(str(folder / "faiss"), faiss.IO_FLAG_MMAP_IFC)
+    if kind == "ivfpq":
+        index.nprobe = PROBES
     return DenseIndex(vectors, index)
 
 
@@ -98,18 +94,6 @@ def _write(path: Path, vectors: Vectors, kind: str) -> None:
 
 def _settings(kind: str) -> Recipe:
     return {"links": LINKS, "construction": EF_CONSTRUCTION} if kind == "hnsw" else {"bytes": BYTES, "bits": BITS}
-
-
-def _exact(vectors: Vectors) -> Any:
-    import faiss
-
-    parts = vectors.parts()
-    first = next(parts)
-    index = faiss.IndexFlatIP(first.shape[1])
-    index.add(first)
-    for part in parts:
-        index.add(part)
-    return index
 
 
 def _build(vectors: Vectors, kind: str) -> Any:

@@ -47,10 +47,7 @@ class SentenceEncoder:
         """
         runs_remote_code(model)  # asked before anything is fetched
         self.name = model.name
-        self.recipe: Recipe = fingerprint(model)
-        if model.dtype:
-            found = precision(model, device)
-            self.recipe["dtype"] = INT8 if model.dtype == INT8 else found
+        self.recipe: Recipe = {**fingerprint(model), "precision": precision(model, device)}
         self._model, self._device = model, device
 
     @cached_property

@@ -24,7 +24,7 @@ from pipelines.retrieval.jvm import anserini_version
 from pipelines.retrieval.lsa import SETTINGS as LSA_SETTINGS
 from pipelines.retrieval.lsa import build_lsa
 from pipelines.retrieval.peft_encoder import PeftEncoder
-from pipelines.retrieval.vectors import Encoder, embed
+from pipelines.retrieval.vectors import Encoder, embed, of_documents
 from pipelines.services.api_encoder import ApiEncoder
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
@@ -181,4 +181,6 @@ class Dense:
     def _index(self) -> DenseIndex:
         shelf, folder = self._shelf, self._shelf.folder / self.name
         vectors = embed(folder / "vectors", shelf.store, self._encoder)
-        return open_index(folder / shelf.faiss, vectors, self.recipe, shelf.faiss, shelf.device)
+        made = {**self.recipe, "system": of_documents(self.recipe["system"])}
+        crew = shelf.crew if self._loaded else None
+        return open_index(folder / shelf.faiss, vectors, made, shelf.faiss, shelf.device, crew)

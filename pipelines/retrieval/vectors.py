@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 VERSION = 1  # raise when the shards change
 SHARD = 4_096  # documents a shard: what a kill can cost
+OF_QUERIES = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # fields of entries
 PLAN, JOURNAL = "plan.json", "shards.txt"
 
 
@@ -89,13 +90,19 @@ class Vectors:
         return picked
 
 
+def of_documents(recipe: Recipe) -> Recipe:
+    """An encoder's recipe without what concerns queries alone: another query template moves no document's vector."""
+    return {key: value for key, value in recipe.items() if key not in OF_QUERIES}
+
+
 def embed(folder: Path, store: Docstore, encoder: Encoder) -> Vectors:
     """The vectors of every document of ``store`` in docid order, computed unless they are there.
 
     Shards that an earlier, killed process finished are kept if the encoder and the documents are
     the same; otherwise the folder is emptied first.
     """
-    recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": encoder.recipe}
+    made_by = of_documents(encoder.recipe)
+    recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": made_by}
     reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
     if reason is None:
         say(f"{folder}: used again, inputs and settings are the same")

@@ -1,0 +1,54 @@
+"""What systems have loaded is let go, and loaded again where it is asked for again; recipes tell the precision."""
+
+from pathlib import Path
+
+import pytest
+from conftest import write_jsonl
+from tiny_language_models import LLAMA, causal
+
+from pipelines.base.release import release
+from pipelines.inputs.docstore import Docstore, open_docstore
+from pipelines.inputs.documents import Files
+from pipelines.inputs.topics import Topic
+from pipelines.registry.entries import Model
+from pipelines.reranking.crossencoder import CrossEncoderReranker
+from pipelines.reranking.decompose import Decompose
+from pipelines.reranking.fusion import Fusion
+from pipelines.reranking.listwise_local import LocalChat
+from pipelines.retrieval.encoders import SentenceEncoder
+
+TOPIC = Topic("1", "eng", "a", {"original": "only b"})
+DOCIDS = ["d0", "d1", "d2"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Docstore:
+    records = [{"id": docid, "title": "", "text": text} for docid, text in zip(DOCIDS, "abc", strict=True)]
+    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+
+
+def test_models_are_let_go_also_inside_of_other_systems(
+    store: Docstore, tiny_encoder: Path, tiny_cross_encoder: Path
+) -> None:
+    cross = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    encoder = SentenceEncoder(Model(str(tiny_encoder)), "cpu")
+    both = Fusion(cross, Decompose(encoder, store))
+    before = both.score(TOPIC, "original", DOCIDS)
+    assert "_encoder" in vars(cross) and "_encoder" in vars(encoder)
+    release(both)
+    assert "_encoder" not in vars(cross) and "_tokens" not in vars(cross) and "_encoder" not in vars(encoder)
+    assert both.score(TOPIC, "original", DOCIDS) == before
+
+
+@pytest.mark.parametrize("dtype", [None, "bfloat16"])
+def test_recipes_tell_the_precision_of_a_gpu_from_that_of_a_cpu(
+    store: Docstore, tmp_path: Path, tiny_encoder: Path, tiny_cross_encoder: Path, dtype: str | None
+) -> None:
+    chat = Model(str(causal("Llama", tmp_path / "chat")), "listwise", prompt=LLAMA, dtype=dtype)
+    for make in (
+        lambda device: CrossEncoderReranker(Model(str(tiny_cross_encoder), dtype=dtype), store, device),
+        lambda device: SentenceEncoder(Model(str(tiny_encoder), dtype=dtype), device),
+        lambda device: LocalChat(chat, device),
+    ):
+        cpu, cuda = make("cpu").recipe, make("cuda").recipe
+        assert cpu["precision"] == "float32" and cuda == cpu | {"precision": dtype or "auto"}
