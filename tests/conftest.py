@@ -20,6 +20,25 @@ SHARED = ROOT.parent / "shared" / "data"
 settings.register_profile("heed", deadline=None)  # a property is right or wrong however busy the machine is
 settings.load_profile("heed")
 
+# compiled Java code meets its own SIGSEGV at every pause for garbage
+CHURN = """
+import threading, time
+from pipelines.retrieval.jvm import java
+lists, all, chance = java("java.util.ArrayList"), java("java.util.Collections"), java("java.util.Random")
+def sort():
+    for seed in range(60):
+        made = lists(all.nCopies(200_000, "x"))
+        all.sort(made)
+        all.shuffle(made, chance(seed))
+def churn():
+    threads = [threading.Thread(target=sort) for _ in range(2)]
+    for one in threads: one.start()
+    for _ in range(30):
+        java("java.lang.System").gc()
+        time.sleep(0.05)
+    for one in threads: one.join()
+"""
+
 Heed = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

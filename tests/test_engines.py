@@ -1,6 +1,5 @@
 """Work by several processes and by a Ray cluster: the bytes of one process, also where workers are killed."""
 
-import faulthandler
 import os
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import Heed, write_jsonl
+from conftest import CHURN, Heed, write_jsonl
 from engine_checks import TOPICS, check_candidates, check_encoding, check_reranking, encoder, pid_of, records
 from engine_units import Deadly, Failing, Seen
 from tiny_language_models import LLAMA, causal
@@ -287,6 +286,16 @@ def cluster() -> Iterator[Any]:
 
 
 @needs_ray
+def test_java_survives_ray(heed: Heed, tmp_path: Path) -> None:
+    """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
+    (tmp_path / "churn.py").write_text(
+        f"{CHURN}from pipelines.engines.ray_cluster import Cluster\njava('java.lang.Object')()\n"
+        "cluster = Cluster(1, None, 'cpu')\ncluster.workers()\nchurn()\ncluster.end()\nchurn()\n"
+    )
+    assert heed("churn").returncode == 0
+
+
+@needs_ray
 def test_a_cluster_of_two_machines_works_as_one_process(
     store: Docstore,
     tmp_path: Path,
@@ -303,7 +312,6 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         assert [len(worker.kept) for worker in crew.workers] == [4, 4]  # each shard went to one worker
         told = capsys.readouterr().err
         assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
-        assert not faulthandler.is_enabled()  # Ray enables it, and Java would die of it
         pids = {pid_of(worker) for worker in crew.workers}
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
         end = time.monotonic() + 30

@@ -13,7 +13,7 @@ from pipelines.base.progress import say
 from pipelines.engines.crew import LostError, Worker
 from pipelines.engines.likeness import check_likeness, likeness
 from pipelines.engines.work import Answer, Bench, Unit
-from pipelines.retrieval.jvm import leave_faults_to_java
+from pipelines.retrieval.jvm import faults_left_to_java
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
@@ -47,7 +47,8 @@ class Cluster:
         main = threading.current_thread() is threading.main_thread()
         before = signal.getsignal(signal.SIGTERM)
         try:
-            self._ray.init(self._address, log_to_driver=False, logging_level="ERROR", **own)
+            with faults_left_to_java():
+                self._ray.init(self._address, log_to_driver=False, logging_level="ERROR", **own)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise HeedError(
@@ -55,7 +56,6 @@ class Cluster:
                 "with 'ray start --head', or none for one of the command's own"
             ) from error
         finally:
-            leave_faults_to_java()
             if main:
                 signal.signal(signal.SIGTERM, before)  # Ray's own would end the command as if all was well
         # what Ray says of lost machines would go to stdout, among our tables; of 2.60, which has no public way
@@ -82,7 +82,8 @@ class Cluster:
     def end(self) -> None:
         """Leave the cluster; one of the command's own ends."""
         if "_connected" in self.__dict__:
-            self._ray.shutdown()
+            with faults_left_to_java():
+                self._ray.shutdown()
 
 
 def _imported(own: bool) -> Any:

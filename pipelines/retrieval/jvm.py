@@ -4,10 +4,12 @@ pyserini itself is never imported: its Lucene module wants an OpenAI key (1.6) o
 (2.4) and takes many seconds. Only this module imports ``jnius``; a test holds that.
 """
 
+import ctypes
 import faulthandler
 import importlib.util
 import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +19,8 @@ from typing import Any
 from pipelines.base.errors import HeedError
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)  # those that Java handles
+ACTION = 256  # bytes, more than any system's struct sigaction has
 _heap = "4g"
 
 
@@ -62,19 +66,28 @@ def java_errors(doing: str) -> Iterator[None]:
         raise HeedError(f"{doing}: Java says {message}{hint}") from error
 
 
-def leave_faults_to_java() -> None:
-    """Take Python's ``faulthandler`` away: Java lives on SIGSEGV, by which its compiled code finds nulls and pauses.
+@contextmanager
+def faults_left_to_java() -> Iterator[None]:
+    """Leave the handlers of faults as they are before the block, whatever it sets.
 
-    To be called before Java starts and after whatever may have enabled it since; Ray does, and pytest. Enabled
-    later it ends the process at Java's next null; disabled later, as at pytest's end, it takes Java's handler along.
+    Java lives on SIGSEGV: by it its compiled code finds nulls and pauses. Ray sets handlers of its own when it starts,
+    takes away all when it ends, and enables ``faulthandler``; Java's next null then ends the process.
     """
-    faulthandler.disable()
+    libc = ctypes.CDLL(None)
+    kept = {number: ctypes.create_string_buffer(ACTION) for number in FAULTS}
+    for number, action in kept.items():
+        libc.sigaction(int(number), None, action)
+    try:
+        yield
+    finally:
+        for number, action in kept.items():
+            libc.sigaction(int(number), action, None)
 
 
 @cache
 def _start() -> None:
     os.environ["JAVA_HOME"] = str(_java_home())
-    leave_faults_to_java()
+    faulthandler.disable()  # disabled later, as pytest does at its end, it takes Java's handler of SIGSEGV along
     import jnius_config
 
     jnius_config.set_classpath(str(_jar()))
