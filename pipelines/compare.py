@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--traps", type=Path, metavar="PATH", help="trap documents for NFR, in the same form")
     made.add_argument("--pairs", type=Path, metavar="TSV", help="new qid, tab, base qid (default: by the ids)")
     made.add_argument("--corpus-size", type=int, default=0, metavar="N", help="documents searched; needed for IRS")
-    made.add_argument("--subset", metavar="NAME", help="subset of an MTEB predictions file")
+    made.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, or of --mteb-task, such as zho")
     made.add_argument(
         "--measure", action="append", metavar="NAME", help="standard measure, repeatable (default nDCG@20, AP)"
     )

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.options import collection_options, run_command
+from pipelines.options import collection_options, refuse, run_command
 
 NAMES = ("audience", "keyword", "format", "language", "length", "source")
 RERANK_DEPTH = 100  # InfoSearch, section 3: rerankers take a retriever's first 100
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from pipelines.inputs.infosearch_collections import find_dimensions
-    from pipelines.launch import OWN_FILES, begin, finish, launch, refuse
+    from pipelines.launch import OWN_FILES, begin, finish, launch
 
     begin(options)
     refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")

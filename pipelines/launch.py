@@ -3,13 +3,13 @@
 import argparse
 from collections.abc import Sequence
 
-from pipelines.base.errors import fail
 from pipelines.base.files import write_json
 from pipelines.base.progress import Timing, say, set_quiet, timings
 from pipelines.base.resources import tell_resources
 from pipelines.engines.engine import Engine
 from pipelines.flow import Collection, Settings, run
 from pipelines.measuring.summary import Row, average, table
+from pipelines.options import refuse
 from pipelines.registry.entries import add_models, set_unknown
 from pipelines.registry.model_files import allow_remote_code
 from pipelines.reranking.passages import parse_cut
@@ -31,12 +31,6 @@ def begin(options: argparse.Namespace) -> None:
     set_inference(options.inference)
     templates = {part: getattr(options, f"{part}_template") for part in ("query", "document", "prompt")}
     set_unknown({"family": options.family, **templates})
-
-
-def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
-    """Raise :class:`HeedError` for options that do not go together with the others, instead of ignoring them."""
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
-    fail([f"{', '.join(given)}: not used here; {instead}"] if given else [])
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
@@ -66,6 +60,9 @@ def finish(options: argparse.Namespace, name: str, found: dict[str, list[Row]]) 
 
 def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
     by_default = collection.reranked and bool(collection.candidates)
+    published = options.pool == "published" or (options.pool is None and by_default)
+    if published:
+        refuse(options, ["rerank_depth"], "published candidates are rescored whole; --pool retrieved cuts")
     return Settings(
         retrievers=options.retriever or ["bm25", "lsa"],
         rerankers=[name for name in options.reranker or ["polarity"] if name != "none"],
@@ -78,7 +75,7 @@ def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
         faiss=options.faiss,
         device=options.device,
         threads=options.threads,
-        published_pool=options.pool == "published" or (options.pool is None and by_default),
+        published_pool=published,
         brought=options.run or [],
         indexes=options.indexes,
         out=options.out,

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipelines.base.errors import HeedError
+from pipelines.base.errors import HeedError, fail
 from pipelines.base.progress import harmless
 from pipelines.base.resources import tell_resources
 from pipelines.base.stopping import Terminated, stoppable
@@ -173,6 +173,12 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"found {text}, expected at least 1")
     return value
+
+
+def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
+    """Raise :class:`HeedError` for options that do not go together with the others, instead of ignoring them."""
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    fail([f"{', '.join(given)}: not used here; {instead}"] if given else [])
 
 
 def run_command(

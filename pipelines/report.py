@@ -115,7 +115,12 @@ def _write_plots(found: list[Results], folder: Path, form: str) -> None:
 
 
 def read_tree(runs: Path) -> list[Results]:
-    """All results below ``runs``, by path; :class:`HeedError` with everything that is wrong in them."""
+    """All results below ``runs``, by path; :class:`HeedError` with everything that is wrong in them.
+
+    A run without judgements leaves a summary without rows; such folders are told and left out.
+    """
+    from pipelines.base.progress import say
+
     if not runs.is_dir():
         raise HeedError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
     below = (path.relative_to(runs) for path in runs.rglob("summary.json"))
@@ -124,16 +129,18 @@ def read_tree(runs: Path) -> list[Results]:
         raise HeedError(f"{runs}: no summary.json in it or below it; give the --out folder of a collection command")
     problems: list[str] = []
     found = [_read_folder(runs / path.parent, path.parent.as_posix(), problems) for path in paths]
-    fail(problems)
-    return found
+    empty = [f"{runs / one.folder / 'summary.json'}: no rows, nothing was measured" for one in found if not one.rows]
+    measured = [one for one in found if one.rows]
+    fail(problems or ([] if measured else [f"{one}; give judgements and run again" for one in empty]))
+    for one in empty:
+        say(f"{one}; left out")
+    return measured
 
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
     """The results of ``folder``; what is wrong with them is added to ``problems``."""
     summary = _read_object(folder / "summary.json", problems, {"collection": _LABEL, "subset": _LABEL, "rows": _LIST})
     rows = _checked(folder / "summary.json", "rows", summary, ROW, problems)
-    if "rows" in summary and not summary["rows"]:
-        problems.append(f"{folder / 'summary.json'}: rows is empty, expected one or more; run the collection again")
     _tell_doubles(folder / "summary.json", rows, problems)
     topics: dict[str, Any] = {}
     if (folder / "per_topic.json").exists():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.inputs.table_text import FORMS
-from pipelines.options import collection_options, run_command
+from pipelines.options import collection_options, refuse, run_command
 
 if TYPE_CHECKING:
     from pipelines.measuring.summary import Row
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from pipelines.inputs.tables_collections import find_tables
-    from pipelines.launch import begin, finish, launch, refuse
+    from pipelines.launch import begin, finish, launch
 
     begin(options)
     if options.docs:

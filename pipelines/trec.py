@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.inputs.topics import FIELDS
-from pipelines.options import collection_options, run_command
+from pipelines.options import collection_options, refuse, run_command
 
 if TYPE_CHECKING:
     from pipelines.measuring.summary import Row
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from pipelines.inputs.trec_collections import find_trec
-    from pipelines.launch import OWN_FILES, begin, finish, launch, refuse
+    from pipelines.launch import OWN_FILES, begin, finish, launch
 
     begin(options)
     if options.benchmark:

@@ -48,6 +48,12 @@ def test_what_cannot_be_brought_is_told(tmp_path: Path, given: str, told: str) -
         read_brought([given.format(tmp_path)], TOPICS, CONDITIONS)
 
 
+def test_a_system_is_brought_once_for_a_condition(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", {"12": {"d": 1.0}}, "a")
+    with pytest.raises(HeedError, match="x has a run of original already"):
+        read_brought([f"x.original={tmp_path}/a.run"] * 2, TOPICS, CONDITIONS)
+
+
 def test_a_brought_run_is_measured_beside_the_others(tmp_path: Path, heed: Heed) -> None:
     qrels = (ROOT / "qrels/neuclir-sample/changed.qrels").read_text().splitlines()
     perfect: dict[str, dict[str, float]] = {}

@@ -61,6 +61,25 @@ def test_options_that_mfollowir_does_not_know_are_refused(tmp_path: Path, heed: 
     assert result.returncode == 1 and given.split(maxsplit=1)[0] in result.stderr and "mFollowIR" in result.stderr
 
 
+def test_queries_in_another_language_than_asked_for_are_refused(tmp_path: Path, heed: Heed) -> None:
+    """The cross-lingual data set has the names of the other one."""
+    english = [one | {"text": "what it holds"} for one in FILES["queries-zho"]]
+    folder = hub_copy(tmp_path / "hub", "jsonl", **{"queries_zho": english})
+    told = ("--lang", "zho", "--topics", folder, "--retriever", "bm25", "--reranker", "none")
+    wrong = heed("pipelines.neuclir", *told)
+    assert wrong.returncode == 1 and "its queries are in eng, expected zho; name it with --query-lang" in wrong.stderr
+    assert heed("pipelines.neuclir", *told, "--query-lang", "eng").returncode == 0
+    assert (tmp_path / "runs/mfollowir/eng-zho/summary.json").exists()
+
+
+def test_other_documents_have_a_folder_of_their_own(tmp_path: Path, heed: Heed) -> None:
+    folder = hub_copy(tmp_path / "hub", "jsonl")
+    write_jsonl(tmp_path / "mine.jsonl", [{"id": "u1", "text": "内容文本"}])
+    told = ("--topics", folder, "--docs", "mine.jsonl", "--retriever", "bm25", "--reranker", "none")
+    assert heed("pipelines.neuclir", "--lang", "zho", *told).returncode == 0
+    assert (tmp_path / "runs/mfollowir-mine/zho/summary.json").exists()
+
+
 @pytest.mark.parametrize("naming", ["{}-zho", "zho-{}", "eng-zho-{}"])
 def test_mirrors_with_the_instruction_beside_the_query_are_read(tmp_path: Path, naming: str) -> None:
     # mteb/mFollowIR and mteb/mFollowIRCrossLingual: ids in id, neither instruction nor qrel_diff

@@ -309,6 +309,23 @@ def test_followtable_has_bars_by_constraint_type(tmp_path: Path, by: str) -> Non
     assert ">S2</text>" not in drawn
 
 
+def test_bars_by_constraint_type_are_of_one_folder(tmp_path: Path) -> None:
+    for subset, value in (("IndusTR", 0.5), ("WTR", 0.1)):
+        rows = [row("a", one, "IRS", value) for one in ("C1", "S1")]
+        write_results(tmp_path / subset, rows, "followtable", subset)
+    drawn = {plot.folder: render(plot, "svg").decode() for plot in plots(read_tree(tmp_path))}
+    assert drawn.keys() == {"IndusTR", "WTR"} and drawn["IndusTR"] != drawn["WTR"]
+    assert all(f"followtable {subset}: IRS by constraint type" in text for subset, text in drawn.items())
+
+
+def test_a_folder_where_nothing_was_measured_is_told_and_left_out(heed: Heed, tmp_path: Path) -> None:
+    write_results(tmp_path / "runs/a", [row("a", "x", "AP", 0.5)])
+    write_results(tmp_path / "runs/b", [])
+    result = heed(COMMAND, "runs")
+    assert result.returncode == 0 and "50.0" in result.stdout
+    assert "runs/b/summary.json: no rows, nothing was measured; left out" in result.stderr
+
+
 # ---- what can be wrong
 
 
@@ -319,7 +336,7 @@ def test_followtable_has_bars_by_constraint_type(tmp_path: Path, by: str) -> Non
         ("[1]", "found [1], expected an object with collection, subset, rows"),
         ('{"collection": "a", "subset": "b"}', "no rows, expected a list"),
         ('{"collection": 1, "subset": "b", "rows": []}', "collection is 1, expected text of one line"),
-        ('{"collection": "a", "subset": "b", "rows": []}', "rows is empty, expected one or more"),
+        ('{"collection": "a", "subset": "b", "rows": []}', "no rows, nothing was measured"),
         ('{"collection": "a", "subset": "b", "rows": [3]}', "rows[0]: found 3, expected an object with system"),
         ([row("a", "x", "AP", "y")], 'rows[0]: value is "y", expected a number'),  # type: ignore[arg-type]
         ([row("a", "x", "AP", float("nan"))], "rows[0]: value is NaN, expected a number"),

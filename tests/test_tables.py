@@ -18,7 +18,7 @@ from conftest import ROOT, SHARED, Heed, write_jsonl
 from test_bm25 import anserini
 from test_followtable import beir, raw
 
-from pipelines.inputs.topic_files import read_listed
+from pipelines.inputs.topic_files import read_listed, read_topics
 from pipelines.inputs.topics import read_jsonl_topics
 from pipelines.inputs.trec_files import read_qrels, read_run
 from pipelines.retrieval import jvm
@@ -234,6 +234,18 @@ def test_tables_topics_judgements_and_traps_of_ones_own(tmp_path: Path) -> None:
     # T+ far, T− near, 3 tables, w = 1, .6309, .5: gain (1 − .6309) − (.6309 − 1), ideal (1 − .5) − (.6309 − 1)
     w2 = 1 / math.log2(3)
     assert found.values("IRS")[pair] == pytest.approx((2 - 2 * w2) / (1.5 - w2), abs=1e-12)
+
+
+def test_own_judgements_replace_those_of_the_bare_query_too(tmp_path: Path) -> None:
+    topics = read_topics(ROOT / "topics/tables-sample/eng.jsonl", "eng", "title")
+    bare = next(topic for topic in topics if not topic.instructions)
+    (tmp_path / "q").write_text("".join(f"{topic.qid} 0 nowhere 1\n" for topic in topics))
+    found = run(tmp_path, "tables-sample/eng", "--qrels", "q", *FIRST_STAGE)
+    assert {value for (_, condition), value in found.values("nDCG@10").items() if condition == "query"} == {0.0}
+    own = [{"qid": bare.qid, "query": bare.query}]
+    write_jsonl(tmp_path / "t.jsonl", own)
+    told = run(tmp_path, "tables-sample/eng", "--topics", "t.jsonl", *FIRST_STAGE)
+    assert told.values("nDCG@10") == {}  # nobody judged these
 
 
 def test_a_subset_is_found_in_the_clone_and_both_layouts_give_the_same_runs(tmp_path: Path) -> None:

@@ -127,10 +127,11 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
 def test_every_bad_topic_is_told(tmp_path: Path) -> None:
     records = [{"qid": "7 8", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "b"}]
     records += [{"qid": "c", "query": "x", "instructions": {"reverse": "x"}}]
+    records += [{"qid": "d", "query": "x", "instructions": {"original": ["x"]}}]
     with pytest.raises(HeedError) as caught:
         read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", records), "zho", "title")
     told = str(caught.value).splitlines()
-    assert [line.split(", ")[1].split(":")[0] for line in told] == ["line 1", "line 3", "line 4", "line 5"]
+    assert [line.split(", ")[1].split(":")[0] for line in told] == ["line 1", "line 3", "line 4", "line 5", "line 6"]
 
 
 def test_real_tsv_topics_are_read(shared: Path) -> None:

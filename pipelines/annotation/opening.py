@@ -73,14 +73,14 @@ def _differences(options: argparse.Namespace, store: Store, task: Task) -> list[
     """What is given now and not as the database was made with."""
     problems = []
     other = f"than {store.path} was made with; leave it out, or name another file with --database"
+    if options.lang and options.lang != task.lang:  # the rest would be read in the wrong one
+        return [f"--lang {options.lang}: another language, {task.lang}, {other}"]
     if options.topics and topics_of_pool(options, options.topics, task.lang, task.pool) != task.topics:
         problems.append(f"--topics {options.topics}: other topics {other}")
     if options.qrels and read_given(options.qrels, task.lang, task.pool) != task.given:
         problems.append(f"--qrels {options.qrels}: other judgements {other}")
     if options.grades and parse_scale(options.grades) != task.scale:
         problems.append(f"--grades {options.grades}: other grades {other}")
-    if options.lang and options.lang != task.lang:
-        problems.append(f"--lang {options.lang}: another language {other}")
     return problems
 
 

@@ -37,6 +37,8 @@ def read_brought(given: Sequence[str], topics: Sequence[Topic], conditions: Sequ
         else:
             system, runs = name, _by_endings(text, _read(file))
         fail([] if runs else [f"--run {text}: no such file for any of {', '.join(conditions)}"])
+        twice = [one for one in runs if (system, one) in found]
+        fail([f"--run {text}: {system} has a run of {', '.join(twice)} already; name another"] if twice else [])
         found |= {(system, one): _known(text, run, topics, one) for one, run in runs.items() if one in conditions}
     return found
 

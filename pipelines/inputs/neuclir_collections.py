@@ -17,6 +17,8 @@ from pipelines.inputs.topic_files import given_qrels, read_topics, recognised
 from pipelines.inputs.topics import Topic, read_jsonl_topics
 from pipelines.inputs.trec_files import Qrels, read_qrels
 from pipelines.measuring.evaluate import Judging
+from pipelines.options import refuse
+from pipelines.reranking.cues import script_language
 
 SAMPLE = "neuclir-sample"
 SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # --collection: what ir_datasets calls it
@@ -39,10 +41,17 @@ def find_collection(options: argparse.Namespace) -> Collection:
     fail(_contradictions(options, mfollowir is not None))
     if mfollowir:
         read = read_mfollowir(mfollowir, options.lang, _wanted(options).lang)
-        documents, name = _given_documents(options) or read.corpus, "mfollowir"
+        _refuse_other_script(mfollowir, read.topics, _wanted(options).lang)
+        documents, name = read.corpus, "mfollowir"
+        if options.docs:  # figures over other documents do not replace those over the published ones
+            documents, name = _given_documents(options), f"mfollowir-{_name(options.docs[0])}"
         judged = Judged(read.topics, {**read.qrels, **given_qrels(options, options.lang)}, read.candidates)
     else:
         documents, name = _documents(options)
+        if name in (SAMPLE, "hc4"):
+            refuse(options, ["year"], f"it chooses topics of NeuCLIR's documents; these are {name}")
+        if name == SAMPLE:
+            refuse(options, ["translation"], "the sample's topics were written in each language")
         judged = _judged(options, name)
     translated = options.docs_lang == "eng"
     shelf = f"{options.lang}-mt" if translated else options.lang
@@ -68,8 +77,8 @@ def _contradictions(options: argparse.Namespace, mfollowir: bool) -> list[str]:
         found += [f"{named}: not used here; mFollowIR has its own topics and documents"] if named else []
         if options.docs_lang == "eng" and not options.docs:
             found.append("--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs")
-    elif options.year and (options.topics or options.collection in ("sample", "hc4")):
-        found.append("--year: chooses NeuCLIR's own topics; leave it out, or --topics and other collections")
+    elif options.year and options.topics:
+        found.append("--year: chooses NeuCLIR's own topics; leave it out, or --topics")
     for text in [*(options.docs or []), *([options.topics] if options.topics else [])]:
         known = None if Path(text).exists() else irds.parse_id(text)
         if known and known[1] != options.lang:
@@ -77,6 +86,16 @@ def _contradictions(options: argparse.Namespace, mfollowir: bool) -> list[str]:
         if known and options.docs_lang == "eng" and text != options.topics:
             found.append(f"{text}: these documents are in {known[1]}; give translated files, or leave --docs-lang out")
     return found
+
+
+def _refuse_other_script(folder: Path, topics: list[Topic], lang: str) -> None:
+    """The cross-lingual data set has the names of the monolingual one; its queries tell the two apart."""
+    found = script_language(" ".join(topic.query for topic in topics))
+    if found != lang:
+        raise HeedError(
+            f"{folder}: its queries are in {found}, expected {lang}; "
+            + ("name it with --query-lang eng" if found == "eng" else "leave --query-lang eng out")
+        )
 
 
 def _mfollowir_folder(options: argparse.Namespace) -> Path | None:
@@ -182,7 +201,8 @@ def _sample(options: argparse.Namespace) -> Judged:
     root, lang = sample_root(), _wanted(options).lang
     own = root / "topics" / SAMPLE / f"{lang}.jsonl"
     topics = _read_topics(options) if options.topics else read_jsonl_topics(own, lang, options.fields)
-    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+    names = () if options.topics else ("original", "changed")
+    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in names}
     return Judged(topics, {**qrels, **given_qrels(options, options.lang)}, {})
 
 
@@ -195,6 +215,7 @@ def _read_topics(options: argparse.Namespace) -> list[Topic]:
     path, wanted = Path(options.topics), _wanted(options)
     form = options.topics_format or recognised(path)
     if form != "neuclir":
+        refuse(options, ["translation"], f"topics in the form {form} have none")
         return read_topics(path, wanted.lang, wanted.fields, form)
     topics = read_neuclir_topics(path, wanted)
     fail([] if topics else [f"{path}: no topic in {wanted.lang}; expected at least one line with a topic"])

@@ -69,6 +69,14 @@ def _sample(options: argparse.Namespace) -> Collection:
     return _collection(options, SAMPLE, "eng", [root / "documents" / SAMPLE], topics, qrels, traps)
 
 
+def _qrels(options: argparse.Namespace, published: dict[str, Qrels]) -> dict[str, Qrels]:
+    """The judgements by condition; own ones replace those of query and original, own topics all published ones."""
+    kept = {} if options.topics else published
+    if options.qrels:
+        kept = {name: one for name, one in kept.items() if name != "query"}  # original's are taken for it
+    return {**kept, **given_qrels(options)}
+
+
 def _collection(
     options: argparse.Namespace,
     name: str,
@@ -89,10 +97,10 @@ def _collection(
         source=Tables(paths, options.serialise, titles=name != FOLLOWTABLE),
         topics=own,
         judging=Judging(
-            qrels={**qrels, **given_qrels(options)},
+            qrels=_qrels(options, qrels),
             measures=MEASURES,
             pairs=PAIRS,
-            traps=read_listed(options.traps) if options.traps else traps or {},
+            traps=read_listed(options.traps) if options.traps else {} if options.topics else traps or {},
             types=KINDS,
         ),
         join=JOIN,

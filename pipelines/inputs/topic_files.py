@@ -31,7 +31,7 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
         topics = read_neuclir_topics(path, Wanted(lang, lang, "any", fields))
     else:
         raise HeedError(f"{path}: topics in {form}'s form; they belong to python -m pipelines.neuclir")
-    fail([] if topics else [f"{path}: no topic in {lang}; expected at least one line with a topic"])
+    fail([] if topics else [f"{path}: no topic in {lang}; expected at least one; name their language with --lang"])
     return topics
 
 

@@ -61,6 +61,8 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
             problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
         elif not isinstance(instructions, dict) or set(instructions) - set(INSTRUCTED):
             problems.append(f"{path}, line {line_no}: instructions must be an object with {', '.join(INSTRUCTED)}")
+        elif not all(isinstance(text, str | None) for text in instructions.values()):
+            problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
         else:
             told = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
             topics[qid] = Topic(qid, lang, query, told, str(record.get("type") or ""))

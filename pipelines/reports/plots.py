@@ -54,11 +54,9 @@ def plots(found: "Sequence[Results]") -> list[Plot]:
         for (measure, condition), series in _dimensions(group).items():
             title = f"{measure} {condition} by dimension"
             made.append(Plot(f"radar.{measure}", "radar", parent, title, partial(panels.radar, title, series)))
-        for (measure, condition), series in _constraints(group).items():
-            title = f"{measure} {condition}".strip() + " by constraint type"
-            made.append(
-                Plot(f"constraints.{measure}", "constraints", parent, title, partial(panels.grouped, title, series))
-            )
+        for folder, title, measure, series in _constraints(parent, group):
+            draw = partial(panels.grouped, title, series)
+            made.append(Plot(f"constraints.{measure}", "constraints", folder, title, draw))
     return [plot._replace(name=name) for plot, name in zip(made, _file_names(made), strict=True)]
 
 
@@ -104,10 +102,15 @@ def _dimensions(group: "Sequence[Results]") -> dict[tuple[str, str], Series]:
     return {key: series for key, series in found.items() if len(set().union(*series.values())) >= 3}
 
 
-def _constraints(group: "Sequence[Results]") -> dict[tuple[str, str], Series]:
-    by_row = ((row, "", row["condition"]) for one in group for row in one.rows if row["condition"] in TYPES)
+def _constraints(parent: str, group: "Sequence[Results]") -> Iterator[tuple[str, str, str, Series]]:
+    """Folder, title, measure and figures by kind of constraint: rows of one folder, or folders beside one another."""
+    for one in group:
+        by_row = ((row, "", row["condition"]) for row in one.rows if row["condition"] in TYPES)
+        for (measure, _), series in _series(by_row).items():
+            yield one.folder, f"{one.title}: {measure} by constraint type", measure, series
     by_folder = ((row, row["condition"], one.subset) for one in group if one.subset in TYPES for row in one.rows)
-    return _series(by_row) | _series(by_folder)
+    for (measure, condition), series in _series(by_folder).items():
+        yield parent, f"{measure} {condition} by constraint type", measure, series
 
 
 def _series(cells: "Iterator[tuple[Row, str, str]]") -> dict[tuple[str, str], Series]:

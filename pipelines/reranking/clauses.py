@@ -16,7 +16,10 @@ from typing import NamedTuple
 
 from pipelines.reranking.cues import Cues, cues, script_language
 
-SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？؟;；؛\n])\s*")
+LETTER = r"[^\W\d_]"
+NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
+ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
+SENTENCE = re.compile(rf"{ABBREVIATED}(?<=[.!?])\s+|(?<=[。！？؟;；؛\n])\s*")
 COMMA = re.compile(r"[,，،:：—–()（）]")
 JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ")
 
@@ -190,7 +193,8 @@ def _has_content(sentence: Sentence, start: int, end: int) -> bool:
     words = re.findall(r"\w+", sentence.text[start:end])
     if not sentence.cue.list_comma:
         return len("".join(words)) >= 2
-    return any(word not in sentence.cue.task and len(word) > 3 for word in words)
+    empty = sentence.cue.task | sentence.cue.small
+    return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" say something
 
 
 def _turn(signs: list[int], start: int, end: int) -> None:

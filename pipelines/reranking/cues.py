@@ -27,6 +27,7 @@ class Cues(NamedTuple):
     opening: re.Pattern[str]
     schema: re.Pattern[str]
     task: frozenset[str]
+    small: frozenset[str]
 
     def by_kind(self) -> list[tuple[str, re.Pattern[str]]]:
         """The patterns that mark a place, those first that win where two overlap."""
@@ -65,6 +66,7 @@ def cues(lang: str) -> Cues:
         compiled("opening"),
         compiled("schema"),
         frozenset(data["task"]),
+        frozenset(data["small"]),
     )
 
 
