@@ -54,9 +54,7 @@ def main() -> None:
             rows.append(_row(name, work, repeat))
             print(name, *rows[-1].cells()[2:6], flush=True)  # they take minutes
     model = options.model.name if options.model else "random weights, 6 layers of 384"
-    told = (
-        f"{count} texts, for rerankers a pool of {pooled} under two conditions, of 20 to 500 words in four scripts, or "
-    )
+    told = f"{count} texts, for rerankers a pool of {pooled}, of 20 to 500 words in four scripts, or "
     told += f"real ones; BERT, {model}; {repeat} repetitions"
     print(f"{told}\n{text(rows)}")
     if options.json:
@@ -101,7 +99,7 @@ def encoding(work: Work, texts: list[str], dtype: str | None = None) -> tuple[Si
 
 
 def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
-    """A pool under two conditions: CrossEncoderReranker beside CrossEncoder.predict."""
+    """A pool under one condition: CrossEncoderReranker beside CrossEncoder.predict."""
     import torch
     from sentence_transformers import CrossEncoder
 
@@ -110,13 +108,13 @@ def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
     store = work.store(texts)
     ours = CrossEncoderReranker(Model(str(work.classifier), max_length=512), store, "cpu")
     theirs = CrossEncoder(str(work.classifier), device="cpu", max_length=512)
-    topic = Topic("1", "eng", texts[0][:40], {"original": texts[1][:60], "changed": texts[2][:60]})
+    topic = Topic("1", "eng", texts[0][:40], {"original": texts[1][:60]})
     docids = list(store.docids())
-    pairs = [(f"{topic.query} {topic.instructions[one]}", text) for one in ("original", "changed") for text in texts]
+    pairs = [(f"{topic.query} {topic.instructions['original']}", text) for text in texts]
     ours.score(topic, "query", docids[:WARM])
     theirs.predict([(topic.query, text) for text in texts[:WARM]], show_progress_bar=False)
     return (
-        lambda: [*ours.score(topic, "original", docids), *ours.score(topic, "changed", docids)],
+        lambda: list(ours.score(topic, "original", docids)),
         lambda: theirs.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False).tolist(),
     )
 
