@@ -59,7 +59,7 @@ def main(source: str, folders: list[Path]) -> None:
 
 
 def _print(name: str, figures: list[tuple[float, float]]) -> None:
-    shown = (f"{100 * ndcg:.1f}, {100 * value:.1f}".ljust(24) for ndcg, value in figures)
+    shown = (f"{100 * ndcg:.1f}, {100 * value:.2f}".ljust(24) for ndcg, value in figures)
     print(f"{name:<34}{'  '.join(shown)}".rstrip(), flush=True)
 
 

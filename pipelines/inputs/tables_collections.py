@@ -94,7 +94,7 @@ def _collection(
         subset=f"{subset}{form}",
         shelf=f"{subset}{form}",
         language=language(lang),
-        source=Tables(paths, options.serialise, titles=name != FOLLOWTABLE),
+        source=Tables(paths, options.serialise, titles=bool(options.docs) or name != FOLLOWTABLE),
         topics=own,
         judging=Judging(
             qrels=_qrels(options, qrels),
