@@ -25,10 +25,13 @@ GROUPS = {
 
 # what a profile says of rows that may miss their target
 NOTES = {
-    "neural": "Real texts are long: of 200, cut at 512 tokens, 70 % have them all, 465 in the mean (the generated ones 307), "
-    "so that little padding can be saved. torch's profiler, one thread, 24 of them: Heed 2.17 s of products and 0.77 s of "
-    "attention in 3.00 s, sentence-transformers 2.64 and 0.95 in 4.18. What is left is arithmetic: without less precision "
-    "(int8, above) no more than these 1.4 can be had there. Another processor of the same kind gave 1.6.\n"
+    "neural": (
+        "Real texts are long: of 200, cut at 512 tokens, 70 % have them all, 465 in the mean (the generated ones 307), "
+        "so that little padding can be saved. torch's profiler, one thread, 24 of them: Heed 2.17 s of products and "
+        "0.77 s of attention in 3.00 s, sentence-transformers 2.64 and 0.95 in 4.18. What is left is arithmetic: "
+        "without less precision (int8, above) no more than these 1.4 can be had there. Another processor of the same "
+        "kind gave 1.6.\n"
+    )
 }
 
 
