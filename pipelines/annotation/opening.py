@@ -73,15 +73,26 @@ def _differences(options: argparse.Namespace, store: Store, task: Task) -> list[
     """What is given now and not as the database was made with."""
     problems = []
     other = f"than {store.path} was made with; leave it out, or name another file with --database"
-    if options.lang and options.lang != task.lang:  # the rest would be read in the wrong one
-        return [f"--lang {options.lang}: another language, {task.lang}, {other}"]
-    if options.topics and topics_of_pool(options, options.topics, task.lang, task.pool) != task.topics:
+    spoken = not options.lang or options.lang == task.lang
+    if options.topics and not _same_topics(options, task, spoken):
         problems.append(f"--topics {options.topics}: other topics {other}")
     if options.qrels and read_given(options.qrels, task.lang, task.pool) != task.given:
         problems.append(f"--qrels {options.qrels}: other judgements {other}")
     if options.grades and parse_scale(options.grades) != task.scale:
         problems.append(f"--grades {options.grades}: other grades {other}")
+    if not spoken:
+        problems.append(f"--lang {options.lang}: another language {other}")
     return problems
+
+
+def _same_topics(options: argparse.Namespace, task: Task, spoken: bool) -> bool:
+    """Whether --topics are the task's; where another language is asked for there may be none in the task's own."""
+    try:
+        return topics_of_pool(options, options.topics, task.lang, task.pool) == task.topics
+    except HeedError:
+        if spoken:
+            raise
+        return False
 
 
 def _tell_gaps(task: Task) -> None:
