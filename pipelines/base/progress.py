@@ -1,5 +1,6 @@
 """What a command tells on the way: lines on stderr, progress bars on a terminal, timings."""
 
+import logging
 import resource
 import sys
 import time
@@ -67,6 +68,18 @@ def harmless(text: str) -> str:
 def brief(ids: Sequence[str]) -> str:
     """The first five ids, and … where there are more."""
     return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+
+
+@contextmanager
+def logging_only(name: str, level: int) -> Iterator[None]:
+    """Keep a library's messages below ``level``, one of :mod:`logging`, away inside the block."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from pipelines.base.progress import is_quiet
+from pipelines.base.progress import is_quiet, logging_only
 
 
 def cache_of(name: str, kind: str) -> Path:
@@ -16,16 +16,9 @@ def cache_of(name: str, kind: str) -> Path:
     return Path(HF_HUB_CACHE).expanduser() / f"{kind}s--{name.replace('/', '--')}"
 
 
-@contextmanager
-def quiet_hub() -> Iterator[None]:
+def quiet_hub() -> AbstractContextManager[None]:
     """Keep the client's own retry messages away: its last error says it all."""
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+    return logging_only("huggingface_hub", logging.CRITICAL)
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 import json
 import logging
 import string
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from pipelines.base.errors import HeedError
+from pipelines.base.progress import logging_only
 from pipelines.registry.entries import Model
 from pipelines.registry.model_files import local_copy, runs_remote_code
 from pipelines.retrieval.sentence_models import options
@@ -49,16 +49,9 @@ def load(model: Model, device: str) -> tuple[Any, dict[str, int]]:
     return encoder, _as_colbert(folder, told, encoder)
 
 
-@contextmanager
-def _without_report() -> Iterator[None]:
+def _without_report() -> AbstractContextManager[None]:
     """Keep transformers' report of weights away: to it the projection is one too many. What is missing is an error."""
-    logger = logging.getLogger("transformers")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+    return logging_only("transformers", logging.ERROR)
 
 
 def _check_files(folder: Path) -> None:
