@@ -14,25 +14,25 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.base.languages import language
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document
-from pipelines.inputs.followtable import JOIN, read_followtable
-from pipelines.inputs.pairs import renamed
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import Topic, under
-from pipelines.measures import irs, mean, no_longer_relevant, standard
-from pipelines.pools.pooling import pool
-from pipelines.registry.entries import named
-from pipelines.reranking import decompose, fusion
-from pipelines.reranking.decompose import Decompose, Weights
-from pipelines.reranking.fusion import Fusion
-from pipelines.reranking.polarity import Polarity
-from pipelines.reranking.rescoring import Reranker
-from pipelines.retrieval.bm25 import Weights as Bm25Weights
-from pipelines.retrieval.encoders import SentenceEncoder
-from pipelines.retrieval.retrievers import Bm25, Shelf
-from pipelines.retrieval.vectors import Encoder
+from heed.datasets.followtable import JOIN, read_followtable
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document
+from heed.io.pairs import renamed
+from heed.io.topics import Topic, under
+from heed.languages import language
+from heed.measures.pairwise import irs, mean, no_longer_relevant, standard
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import named
+from heed.pooling.fusion import pool
+from heed.reranking import decompose, fusion
+from heed.reranking.decompose import Decompose, Weights
+from heed.reranking.fusion import Fusion
+from heed.reranking.polarity import Polarity
+from heed.reranking.rescoring import Reranker
+from heed.retrieval.bm25 import Weights as Bm25Weights
+from heed.retrieval.retrievers import Bm25, Shelf
+from heed.retrieval.vectors import Encoder
+from heed.tables.documents import Tables
 
 DEPTH = 1000
 CHOICES = [Weights(*pair) for pair in ((1, 0), (1, 1), (2, 1), (2, 2), (3, 3), (5, 4), (5, 5), (5, 6), (8, 8))]

@@ -63,9 +63,9 @@ def main() -> None:
 
 
 def _real(data: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    from pipelines.inputs.followtable import JOIN, read_followtable
-    from pipelines.inputs.table_documents import Tables
-    from pipelines.inputs.topics import under
+    from heed.datasets.followtable import JOIN, read_followtable
+    from heed.io.topics import under
+    from heed.tables.documents import Tables
 
     read = read_followtable(data)
     lines = Tables(read.tables, "raw", titles=False).lines()

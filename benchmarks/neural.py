@@ -15,11 +15,11 @@ from typing import Any
 
 from benchmarks.neural_models import causal, classifier, encoder
 from benchmarks.table import Row, in_turn, text, write_rows
-from pipelines.base.progress import set_quiet
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.models.registry import Model
+from heed.progress import set_quiet
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 REAL = (SHARED / "hc4" / "cc-news-zho-1000.jsonl.gz", SHARED / "followtable" / "IndusTR" / "corpus.jsonl.gz")
@@ -84,8 +84,8 @@ def encoding(work: Work, texts: list[str], dtype: str | None = None) -> tuple[Si
     """Documents to vectors: SentenceEncoder beside SentenceTransformer.encode, which stays in float32."""
     from sentence_transformers import SentenceTransformer
 
-    from pipelines.inputs.documents import Document
-    from pipelines.retrieval.encoders import SentenceEncoder
+    from heed.io.documents import Document
+    from heed.models.encoders import SentenceEncoder
 
     entry = Model(str(work.encoder), document="{text}", pooling="mean", max_length=512, similarity="cos", dtype=dtype)
     ours = SentenceEncoder(entry, "cpu")
@@ -103,7 +103,7 @@ def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
     import torch
     from sentence_transformers import CrossEncoder
 
-    from pipelines.reranking.crossencoder import CrossEncoderReranker
+    from heed.models.cross_encoder import CrossEncoderReranker
 
     store = work.store(texts)
     ours = CrossEncoderReranker(Model(str(work.classifier), max_length=512), store, "cpu")
@@ -121,7 +121,7 @@ def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
 
 def prefix(work: Work) -> tuple[Side, Side]:
     """A causal model behind a long instruction: what its prompts begin with read once, beside every time."""
-    from pipelines.reranking.truefalse import TrueFalseReranker
+    from heed.models.yes_no import TrueFalseReranker
 
     texts = work.made[: work.count // 5]
     store = work.store(texts)
@@ -139,8 +139,8 @@ def dense(work: Work) -> tuple[Side, Side]:
     import faiss
     import numpy as np
 
-    from pipelines.retrieval.dense import open_index
-    from pipelines.retrieval.vectors import SHARD, Vectors
+    from heed.retrieval.dense import open_index
+    from heed.retrieval.vectors import SHARD, Vectors
 
     chooser, count = np.random.default_rng(0), 100_000
     matrix = chooser.standard_normal((count, 384), dtype=np.float32)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pipelines.registry.entries import Model
+from heed.models.registry import Model
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "yes", "no"]
 PROMPT = "Instruction and query: {query}\nDocument: {document}\nAnswer:"

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.base.languages import language
-from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.followtable import JOIN, read_followtable
-from pipelines.inputs.pairs import renamed
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import Topic, under
-from pipelines.measures import irs, mean, no_longer_relevant, standard
-from pipelines.pools.pooling import pool
-from pipelines.reranking import polarity
-from pipelines.reranking.polarity import TABLE, TEXT, Fields
-from pipelines.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
+from heed.datasets.followtable import JOIN, read_followtable
+from heed.io.document_store import open_docstore
+from heed.io.pairs import renamed
+from heed.io.topics import Topic, under
+from heed.languages import language
+from heed.measures.pairwise import irs, mean, no_longer_relevant, standard
+from heed.pooling.fusion import pool
+from heed.reranking import polarity
+from heed.reranking.polarity import TABLE, TEXT, Fields
+from heed.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
+from heed.tables.documents import Tables
 
 FIELDS = {
     "whole text": TEXT,

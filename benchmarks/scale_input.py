@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pipelines.base.files import finished
-from pipelines.base.made import folder_as_made
+from heed.io.artifacts import folder_as_made
+from heed.io.files import finished
 
 VERSION = 1  # raise when other documents are made
 SEED = 7

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.base.progress import duration
-from pipelines.measuring.summary import aligned
+from heed.evaluation.summary import aligned
+from heed.progress import duration
 
 LARGER = {
     "ten million": 10_000_000,

@@ -109,7 +109,7 @@ def _in_a_process(reader: Reader, seconds: float, seed: int) -> Tried:
 
 
 def _work(name: str, seconds: float, seed: int, folder: Path, out: Connection) -> None:
-    from pipelines.base.progress import set_quiet
+    from heed.progress import set_quiet
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     set_quiet(True)

@@ -62,7 +62,7 @@ def _in_a_process(name: str) -> list[str]:
 
 
 def _work(name: str, folder: Path, out: Connection) -> None:
-    from pipelines.base.progress import set_quiet
+    from heed.progress import set_quiet
 
     set_quiet(True)
     limit = MEMORY if name in hostile_files.CASES else LARGE_MEMORY

@@ -32,7 +32,7 @@ def _read_all(files: Iterable[tuple[Reader, bytes]], folder: Path) -> list[str]:
 
 
 def _read_file(reader: Reader, path: Path) -> list[str]:
-    from pipelines.base.errors import HeedError
+    from heed.errors import HeedError
 
     begun = time.monotonic()
     try:
@@ -161,8 +161,8 @@ def odd_archive(path: Path, kind: bytes | None) -> Path:
 
 def _links(folder: Path) -> list[str]:
     """An archive whose member is a link to a file of the machine, a device, or damaged."""
-    from pipelines.base.errors import HeedError
-    from pipelines.inputs.irds import _member
+    from heed.datasets.neuclir_files import _member
+    from heed.errors import HeedError
 
     problems = []
     for kind in ODD:

@@ -39,12 +39,12 @@ def _add_code(model: Path, ran: Path) -> None:
 
 def _code(folder: Path) -> list[str]:
     """Neither code beside a model's configuration nor a pickle is run, for any kind of model."""
-    from pipelines.base.errors import HeedError
-    from pipelines.inputs.docstore import open_docstore
-    from pipelines.inputs.documents import Files
-    from pipelines.registry.entries import Model
-    from pipelines.reranking.rerankers import FAMILIES
-    from pipelines.retrieval.retrievers import ENCODERS
+    from heed.errors import HeedError
+    from heed.io.document_store import open_docstore
+    from heed.io.documents import Files
+    from heed.models.registry import Model
+    from heed.reranking.rerankers import FAMILIES
+    from heed.retrieval.retrievers import ENCODERS
 
     tiny_models(folder)
     ran = folder / "ran"
@@ -80,9 +80,9 @@ def _templates(folder: Path) -> list[str]:
     """A chat template without an end is stopped and refused."""
     from transformers import AutoTokenizer
 
-    from pipelines.base.errors import HeedError
-    from pipelines.registry.entries import Model
-    from pipelines.reranking import listwise_local
+    from heed.errors import HeedError
+    from heed.models import listwise_local
+    from heed.models.registry import Model
 
     listwise_local.TEMPLATE_TIME = 1.0
     tiny_models(folder)
@@ -105,8 +105,8 @@ def _moved(folder: Path) -> list[str]:
     import os
 
     os.environ.update(HF_HUB_CACHE=str(folder), HF_HUB_OFFLINE="1")
-    from pipelines.registry.entries import Model
-    from pipelines.registry.model_files import fingerprint
+    from heed.models.model_files import fingerprint
+    from heed.models.registry import Model
 
     cache = folder / "models--owner--name"
     for commit in ("a" * 40, "b" * 40):
@@ -145,11 +145,11 @@ class _Model:
 
 def ordered_by(answer: Callable[[int], str], folder: Path) -> list[int]:
     """The order of documents 0 to 19, the last of which holds ``ORDERS``, by a model that answers so."""
-    from pipelines.inputs.docstore import open_docstore
-    from pipelines.inputs.documents import Files
-    from pipelines.inputs.topics import Topic
-    from pipelines.registry.entries import Model
-    from pipelines.reranking.listwise import ListwiseReranker
+    from heed.io.document_store import open_docstore
+    from heed.io.documents import Files
+    from heed.io.topics import Topic
+    from heed.models.listwise import ListwiseReranker
+    from heed.models.registry import Model
 
     docids = [f"d{at:02}" for at in range(20)]
     texts = [f"water {at}" for at in range(19)] + [ORDERS]

@@ -17,100 +17,100 @@ class Reader(NamedTuple):
 
 
 def _run(path: Path) -> object:
-    from pipelines.inputs.trec_files import read_run
+    from heed.io.trec_files import read_run
 
     return read_run(path)
 
 
 def _any_run(path: Path) -> object:
-    from pipelines.inputs.run_formats import read_any_run
+    from heed.io.run_formats import read_any_run
 
     return read_any_run(path)
 
 
 def _brought(path: Path) -> object:
-    from pipelines.inputs.brought import read_brought
-    from pipelines.inputs.topics import Topic
+    from heed.io.external_runs import read_brought
+    from heed.io.topics import Topic
 
     topics = [Topic(qid, "eng", "query", {"original": "told"}) for qid in ("1", "2")]
     return read_brought([f"mine={path}"], topics, ["original"])
 
 
 def _qrels(path: Path) -> object:
-    from pipelines.inputs.trec_files import read_qrels
+    from heed.io.trec_files import read_qrels
 
     return read_qrels(path, "zho")
 
 
 def _topics(path: Path) -> object:
-    from pipelines.inputs.topic_files import read_topics
+    from heed.io.topic_files import read_topics
 
     return read_topics(path, "zho", "title")
 
 
 def _neuclir(path: Path) -> object:
-    from pipelines.inputs.neuclir_topics import Wanted, read_neuclir_topics
+    from heed.io.neuclir_topics import Wanted, read_neuclir_topics
 
     return read_neuclir_topics(path, Wanted("zho", "zho", "any", "both"))
 
 
 def _expected(path: Path) -> object:
-    from pipelines.checks.expected_topics import expected_topics
+    from heed.validation.expected_topics import expected_topics
 
     return expected_topics(path)
 
 
 def _documents(path: Path) -> object:
-    from pipelines.inputs.documents import Files
+    from heed.io.documents import Files
 
     return list(Files([path]).lines())
 
 
 def _tables(form: str, path: Path) -> object:
-    from pipelines.inputs.table_documents import Tables
+    from heed.tables.documents import Tables
 
     return list(Tables([path], form).lines())
 
 
 def _pairs(path: Path) -> object:
-    from pipelines.inputs.pairs import pair
+    from heed.io.pairs import pair
 
     return pair(["1", "2"], ["1_0", "2_0"], path)
 
 
 def _pool(path: Path) -> object:
-    from pipelines.inputs.pool_files import read_pool
+    from heed.io.pools import read_pool
 
     return read_pool(path)
 
 
 def _listed(path: Path) -> object:
-    from pipelines.inputs.topic_files import read_listed
+    from heed.io.topic_files import read_listed
 
     return read_listed(path)
 
 
 def _rows(path: Path) -> object:
-    from pipelines.inputs import hub
+    from heed.datasets import hub
 
     return [hub.judgements(path.parent, path.name.partition(".")[0])]
 
 
 def _hub_topics(path: Path) -> object:
-    from pipelines.inputs.hub import read_topics
+    from heed.datasets.hub import read_topics
 
     return read_topics(path.parent, path.name.partition(".")[0], "eng", {"original": "instruction"})
 
 
 def _followtable(path: Path) -> object:
-    from pipelines.inputs.followtable import RAW, read_followtable
+    from heed.datasets.followtable import RAW, read_followtable
 
     path.replace(path.with_name(RAW))
     return read_followtable(path.parent)
 
 
 def _models(path: Path) -> object:
-    from pipelines.registry import entries as registry
+    from heed.models import registry
 
     before = dict(registry._extra)
     try:
@@ -122,28 +122,28 @@ def _models(path: Path) -> object:
 
 
 def _training(path: Path) -> object:
-    from pipelines.training.data import read_examples
+    from heed.training.data import read_examples
 
     return read_examples(path)
 
 
 def _judgements(path: Path) -> object:
-    from pipelines.exchange.judgement_votes import graded
+    from heed.exchange.judgement_votes import graded
     from pipelines.judgements import gather
 
     return graded(gather([path], "auto", None), {}, None)
 
 
 def _check(track: str, path: Path) -> object:
-    from pipelines.checks.run_checks import check_run
-    from pipelines.checks.run_rules import Rules
-    from pipelines.checks.track_rules import TRACKS
+    from heed.validation.run_checks import check_run
+    from heed.validation.run_rules import Rules
+    from heed.validation.track_rules import TRACKS
 
     return check_run(path, Rules(TRACKS[track], 1000)).as_data()
 
 
 def _form(path: Path) -> object:
-    from pipelines.checks.submission_form import as_yaml, form_problems, read_form
+    from heed.validation.submission_form import as_yaml, form_problems, read_form
 
     read = read_form([path])
     problems = [form_problems(one, "neuclir-2023", "team") for one in read.values()]
@@ -151,13 +151,13 @@ def _form(path: Path) -> object:
 
 
 def _shown(path: Path) -> object:
-    from pipelines.annotation.documents import read_shown
+    from heed.annotation.documents import read_shown
 
     return list(read_shown([str(path)], ["doc1", "doc2"]))
 
 
 def _mteb(path: Path) -> object:
-    from pipelines.measuring.mteb_results import merge_results, read_mteb_result
+    from heed.evaluation.mteb_results import merge_results, read_mteb_result
 
     found = read_mteb_result(path)
     return merge_results(found, found)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def answer(path: Path) -> object:
     """An answer to list-wise ranking is a permutation, whatever it says."""
-    from pipelines.reranking.listwise import read
+    from heed.models.listwise import read
 
     count = 20
     found = read(_text(path), count)
@@ -18,10 +18,10 @@ def answer(path: Path) -> object:
 
 def passage(path: Path) -> object:
     """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
-    from pipelines.inputs.documents import Document
-    from pipelines.registry.entries import Model
-    from pipelines.reranking.listwise import IN_BRACKETS
-    from pipelines.reranking.listwise_prompt import passage as shown
+    from heed.io.documents import Document
+    from heed.models.listwise import IN_BRACKETS
+    from heed.models.listwise_prompt import passage as shown
+    from heed.models.registry import Model
 
     found = shown(Model("hostile/model"), Document("1", "", _text(path)), 300)
     if IN_BRACKETS.search(found):
@@ -31,7 +31,7 @@ def passage(path: Path) -> object:
 
 def thought(path: Path) -> object:
     """A reasoning model's words, which may end anywhere."""
-    from pipelines.reranking.reasoning import ended
+    from heed.models.reasoning import ended
 
     return ended(_text(path))
 
@@ -40,10 +40,10 @@ def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
     import json
 
-    from pipelines.annotation.events import read_sent
-    from pipelines.annotation.task import Task, parse_scale
-    from pipelines.base.errors import HeedError
-    from pipelines.inputs.topics import Topic
+    from heed.annotation.events import read_sent
+    from heed.annotation.task import Task, parse_scale
+    from heed.errors import HeedError
+    from heed.io.topics import Topic
 
     task = Task({"1": ["a", "b"]}, {"1": Topic("1", "eng", "query", {"original": "told"})}, "eng", parse_scale("0,1,3"))
     try:
@@ -55,8 +55,8 @@ def request(path: Path) -> object:
 
 def template(path: Path) -> object:
     """A chat template that comes with a model; the words of every message are in what it gives."""
-    from pipelines.registry.entries import Model
-    from pipelines.reranking import listwise_local
+    from heed.models import listwise_local
+    from heed.models.registry import Model
 
     listwise_local.TEMPLATE_TIME = 1.0
     (_with_tokenizer() / "chat_template.jinja").write_bytes(path.read_bytes())

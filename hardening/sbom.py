@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hardening.lock import LOCKS, ROOT, entries
-from pipelines.base.files import write_bytes, write_json
+from heed.io.files import write_bytes, write_json
 
 BILL, PAGE = ROOT / "build" / "sbom.cdx.json", ROOT / "docs" / "licences.md"
 SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"

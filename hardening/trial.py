@@ -10,8 +10,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from hardening.readers import Reader
-from pipelines.base.deadline import within
-from pipelines.base.errors import HeedError
+from heed.errors import HeedError
+from heed.models.deadline import within
 
 PACKAGE = "/pipelines/"
 LONGEST = 20  # seconds for one input

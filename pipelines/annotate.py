@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.topics import FIELDS
+from heed.errors import HeedError
+from heed.io.topics import FIELDS
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.annotation.store import Store
-    from pipelines.annotation.task import Task
+    from heed.annotation.store import Store
+    from heed.annotation.task import Task
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,8 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.annotation.opening import opened
-    from pipelines.base.progress import set_quiet
+    from heed.annotation.opening import opened
+    from heed.progress import set_quiet
 
     set_quiet(options.quiet)
     if not 0 <= options.port <= 65535:
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
-    from pipelines.annotation.export import export
+    from heed.annotation.export import export
 
     for line in export(task, store, options.export, options.assessor):
         print(line)
@@ -83,9 +83,9 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     import threading
     import webbrowser
 
-    from pipelines.annotation.events import check_name, refuse_reserved
-    from pipelines.annotation.server import LOCAL, Server, listen, serve
-    from pipelines.base.progress import say
+    from heed.annotation.events import check_name, refuse_reserved
+    from heed.annotation.server import LOCAL, Server, listen, serve
+    from heed.progress import say
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     kept = store.kept()

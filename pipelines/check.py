@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError, fail
-from pipelines.checks.track_rules import TRACKS
-from pipelines.inputs.topics import CONDITIONS
+from heed.errors import HeedError, fail
+from heed.io.topics import CONDITIONS
+from heed.validation.track_rules import TRACKS
 from pipelines.options import positive, run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.checks.run_rules import Checked, Rules
-    from pipelines.checks.track_rules import Shape, Track
+    from heed.validation.run_rules import Checked, Rules
+    from heed.validation.track_rules import Shape, Track
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,9 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.files import write_json
-    from pipelines.base.progress import set_quiet, timed
-    from pipelines.checks.run_checks import check_run
+    from heed.io.files import write_json
+    from heed.progress import set_quiet, timed
+    from heed.validation.run_checks import check_run
 
     set_quiet(options.quiet)
     fail(_contradictions(options))
@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> None:
         no_package = [f"{options.submission}: not written; mend the runs first"] if options.submission else []
         raise HeedError("\n".join(wrong + no_package))
     if options.submission:
-        from pipelines.checks.submission import Package, write_package
+        from heed.validation.submission import Package, write_package
 
         package = Package(options.submission, options.track, options.team, not options.no_gzip)
         for line in write_package(package, found, options.metadata):
@@ -115,9 +115,9 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _rules(options: argparse.Namespace) -> "Rules":
-    from pipelines.checks.collection_ids import read_members
-    from pipelines.checks.expected_topics import expected_topics
-    from pipelines.checks.run_rules import Rules
+    from heed.validation.collection_ids import read_members
+    from heed.validation.expected_topics import expected_topics
+    from heed.validation.run_rules import Rules
 
     track = TRACKS[options.track]
     return Rules(
@@ -144,7 +144,7 @@ def _file_name(options: argparse.Namespace, track: "Track") -> str:
 def _pattern(regex: str) -> "Shape":
     import re
 
-    from pipelines.checks.track_rules import Shape
+    from heed.validation.track_rules import Shape
 
     try:
         re.compile(regex)
@@ -156,8 +156,8 @@ def _pattern(regex: str) -> "Shape":
 
 
 def _candidates(path: Path) -> dict[str, set[str]]:
-    from pipelines.inputs.pool_files import read_pool
-    from pipelines.inputs.run_formats import read_any_run
+    from heed.io.pools import read_pool
+    from heed.io.run_formats import read_any_run
 
     is_pool = path.name.endswith((".jsonl", ".jsonl.gz"))
     lists = read_pool(path) if is_pool else read_any_run(path)
@@ -165,7 +165,7 @@ def _candidates(path: Path) -> dict[str, set[str]]:
 
 
 def _tell(one: "Checked") -> None:
-    from pipelines.base.progress import say
+    from heed.progress import say
 
     for line in one.report.told("warning"):
         say(f"warning: {line}")
@@ -191,7 +191,7 @@ def _not_tested(options: argparse.Namespace, rules: "Rules") -> str:
 
 
 def _fix(options: argparse.Namespace, rules: "Rules", found: "Sequence[Checked]") -> None:
-    from pipelines.checks.run_fixes import fix_run
+    from heed.validation.run_fixes import fix_run
 
     targets = _targets(options, rules, found)
     refused = []

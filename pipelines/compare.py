@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError, fail
+from heed.errors import HeedError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.inputs.trec_files import Qrels, Run
-    from pipelines.measuring.comparison import Figure, Inputs
-    from pipelines.measuring.judged import PerTopic
+    from heed.evaluation.comparison import Figure, Inputs
+    from heed.io.trec_files import Qrels, Run
+    from heed.measures.judged import PerTopic
 
 
 OF_PAIRS = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
@@ -63,20 +63,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.progress import set_quiet
+    from heed.progress import set_quiet
 
     set_quiet(options.quiet)
     fail(_contradictions(options))
     if options.runs:
-        from pipelines.measuring.systems import compare_systems
+        from heed.evaluation.systems import compare_systems
 
         compare_systems(options)
         return
     if len(options.run) not in (2, 3):
         raise HeedError(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
-    from pipelines.base.files import write_json
-    from pipelines.base.progress import timed
-    from pipelines.measuring.comparison import compare, figure
+    from heed.evaluation.comparison import compare, figure
+    from heed.io.files import write_json
+    from heed.progress import timed
 
     with timed("runs") as work:
         given = _inputs(options)
@@ -110,7 +110,7 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
-    from pipelines.measuring.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
+    from heed.evaluation.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
 
     if not options.mteb_task:
         raise HeedError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
@@ -120,10 +120,10 @@ def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
 
 
 def _inputs(options: argparse.Namespace) -> "Inputs":
-    from pipelines.inputs.pairs import pair, qrels_for, renamed, select
-    from pipelines.inputs.run_formats import read_any_run
-    from pipelines.inputs.trec_files import read_qrels
-    from pipelines.measuring.comparison import Inputs
+    from heed.evaluation.comparison import Inputs
+    from heed.io.pairs import pair, qrels_for, renamed, select
+    from heed.io.run_formats import read_any_run
+    from heed.io.trec_files import read_qrels
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
@@ -151,8 +151,8 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
 
 def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
     """A topic of one run that no other run and no judgement knows is a mistake in its id."""
-    from pipelines.inputs.pairs import stem
-    from pipelines.inputs.run_formats import place_of
+    from heed.io.pairs import stem
+    from heed.io.run_formats import place_of
 
     stems = {stem(qid) for qid in known}
     fail(
@@ -165,8 +165,8 @@ def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Documents by new qid from a ``qrel_diff`` file, whose ids are the new ones, the base ones, or their stems."""
-    from pipelines.inputs.pairs import stem
-    from pipelines.inputs.topic_files import read_listed
+    from heed.io.pairs import stem
+    from heed.io.topic_files import read_listed
 
     if path is None:
         return {}
@@ -194,7 +194,7 @@ def _topics(values: "dict[str, PerTopic]") -> str:
 
 
 def _aligned(rows: list[list[str]]) -> str:
-    from pipelines.measuring.summary import aligned
+    from heed.evaluation.summary import aligned
 
     return aligned(rows, left=1)
 

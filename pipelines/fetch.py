@@ -5,12 +5,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import SHOWN, HeedError, fail
+from heed.errors import SHOWN, HeedError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.fetching.downloads import File, Store
-    from pipelines.fetching.holdings import ByHand, Holding
+    from heed.datasets.downloads import File, Store
+    from heed.datasets.fetchable import ByHand, Holding
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.progress import set_quiet
-    from pipelines.fetching.downloads import check_space
-    from pipelines.fetching.holdings import holdings
+    from heed.datasets.downloads import check_space
+    from heed.datasets.fetchable import holdings
+    from heed.progress import set_quiet
 
     set_quiet(options.quiet)
     if not options.collection:
@@ -55,8 +55,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _fetch(planned: "list[tuple[Holding, list[Store]]]") -> None:
     """Fetch what is missing, check everything, and tell what is still to be done, or the commands that use it."""
-    from pipelines.base.progress import say, timed
-    from pipelines.fetching.downloads import check
+    from heed.datasets.downloads import check
+    from heed.progress import say, timed
 
     with timed("fetch") as work:
         for _, stores in planned:
@@ -99,7 +99,7 @@ def _plan(one: "Holding", stores: "list[Store]") -> list[str]:
 
 
 def _store_lines(store: "Store") -> list[str]:
-    from pipelines.fetching.downloads import free_space, to_come, told
+    from heed.datasets.downloads import free_space, to_come, told
 
     shown = store.files[:SHOWN]
     width = max(len(file.name) for file in shown)
@@ -128,7 +128,7 @@ def _listing() -> list[str]:
     """All collections, one a line: name, how it comes, what of it is here, what it holds."""
     from itertools import groupby
 
-    from pipelines.fetching.holdings import every_holding
+    from heed.datasets.fetchable import every_holding
 
     rows = []
     for name, group in groupby(every_holding(), key=lambda one: one.name):

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.inputs.infosearch_collections import find_dimensions
+    from heed.datasets.infosearch import find_dimensions
     from pipelines.launch import OWN_FILES, begin, finish, launch
 
     begin(options)

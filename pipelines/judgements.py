@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError, fail
+from heed.errors import HeedError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from pipelines.exchange.judgement_files import Record
-    from pipelines.exchange.judgement_labels import Judgement
+    from heed.exchange.judgement_files import Record
+    from heed.exchange.judgement_labels import Judgement
 
 FORMATS = ("label-studio", "doccano", "csv", "xlsx", "jsonl", "relevation", "qrels")
 RULES = ("error", "majority", "highest")  # where assessors differ
@@ -54,10 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.progress import brief, say, set_quiet, timed
-    from pipelines.exchange.judgement_votes import graded, parse_grades, resolved
-    from pipelines.inputs.pool_files import read_pool
-    from pipelines.inputs.trec_files import write_qrels
+    from heed.exchange.judgement_votes import graded, parse_grades, resolved
+    from heed.io.pools import read_pool
+    from heed.io.trec_files import write_qrels
+    from heed.progress import brief, say, set_quiet, timed
 
     set_quiet(options.quiet)
     grades = parse_grades(options.grades or [])
@@ -104,7 +104,7 @@ def gather(files: Sequence[Path], form: str, renamed: Path | None) -> "list[Judg
 
 def _form(path: Path) -> str:
     """The form of a file by its suffix; without a known one, qrels or Relevation's by column 2."""
-    from pipelines.exchange.judgement_files import column_records
+    from heed.exchange.judgement_files import column_records
 
     known = SUFFIXES.get(Path(path.name.removesuffix(".gz")).suffix)
     if known:
@@ -119,7 +119,7 @@ def _reader(
     form: str, renamed: Path | None
 ) -> "tuple[Callable[[Path], Iterator[Record]], Callable[[Record], list[Judgement]]]":
     """How files of ``form`` are read, and what their records say; the JSON forms are known by their fields."""
-    from pipelines.exchange import judgement_files, judgement_labels
+    from heed.exchange import judgement_files, judgement_labels
 
     if form == "csv":
         return judgement_files.csv_records, judgement_labels.judged_fields

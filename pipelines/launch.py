@@ -3,19 +3,19 @@
 import argparse
 from collections.abc import Sequence
 
-from pipelines.base.files import write_json
-from pipelines.base.progress import Timing, say, set_quiet, timings
-from pipelines.base.resources import tell_resources
-from pipelines.engines.engine import Engine
-from pipelines.flow import Collection, Settings, run
-from pipelines.measuring.summary import Row, average, table
+from heed.evaluation.summary import Row, average, table
+from heed.experiment import Collection, Settings, run
+from heed.io.files import write_json
+from heed.models.model_files import allow_remote_code
+from heed.models.registry import add_models, set_unknown
+from heed.models.vllm import set_inference
+from heed.progress import Timing, say, set_quiet, timings
+from heed.reranking.passages import parse_cut
+from heed.retrieval.bm25 import Weights
+from heed.retrieval.lucene.jvm import set_heap
+from heed.workers.engine import Engine
 from pipelines.options import refuse
-from pipelines.registry.entries import add_models, set_unknown
-from pipelines.registry.model_files import allow_remote_code
-from pipelines.reranking.passages import parse_cut
-from pipelines.reranking.vllm_models import set_inference
-from pipelines.retrieval.bm25 import Weights
-from pipelines.retrieval.jvm import set_heap
+from pipelines.resources import tell_resources
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.base.errors import HeedError
+from heed.errors import HeedError
+from heed.models.model_files import FETCHED, TOLD
+from heed.models.registry import AUTHOR, STATUSES, Model, add_models, entries
+from heed.models.registry import model as entry_of
+from heed.models.rendering import DOCUMENT, sees, visible
 from pipelines.options import run_command, talk_options
-from pipelines.registry.entries import AUTHOR, STATUSES, Model, add_models, entries
-from pipelines.registry.entries import model as entry_of
-from pipelines.registry.model_files import FETCHED, TOLD
-from pipelines.registry.rendering import DOCUMENT, sees, visible
 
 PAPERS = {"followir": "FollowIR", "mfollowir": "mFollowIR", "followtable": "FollowTable", "infosearch": "InfoSearch"}
 BI_ENCODER, UNKNOWN = "bi-encoder", "-"
@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.files import write_json
-    from pipelines.base.progress import say, set_quiet
+    from heed.io.files import write_json
+    from heed.progress import say, set_quiet
 
     set_quiet(options.quiet)
     if options.models:
@@ -127,7 +127,7 @@ def missing(model: Model) -> list[str]:
 def _missing_key(source: str) -> list[str]:
     import os
 
-    from pipelines.services.api_providers import PROVIDERS
+    from heed.models.api_providers import PROVIDERS
 
     provider = PROVIDERS.get(source.partition("/")[0])
     if provider is None:
@@ -165,7 +165,7 @@ def as_data(name: str, model: Model) -> dict[str, Any]:
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
-    from pipelines.measuring.summary import aligned
+    from heed.evaluation.summary import aligned
 
     head = ["name", "family", "status", "licence", "marks", "missing here"]
     rows = [

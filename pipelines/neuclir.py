@@ -4,8 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.topics import FIELDS
+from heed.errors import HeedError
+from heed.io.topics import FIELDS
 from pipelines.options import collection_options, run_command
 
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.inputs.neuclir_collections import find_collection
+    from heed.datasets.neuclir import find_collection
     from pipelines.launch import begin, finish, launch
 
     begin(options)
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _hint(found: str) -> str:
-    from pipelines.base.languages import LANGUAGES
+    from heed.languages import LANGUAGES
 
     return next((f"; did you mean {one.code}?" for one in LANGUAGES.values() if one.short == found), "")
 

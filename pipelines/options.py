@@ -7,14 +7,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipelines.base.errors import HeedError, fail
-from pipelines.base.progress import harmless
-from pipelines.base.resources import tell_resources
-from pipelines.base.stopping import Terminated, stoppable
-from pipelines.engines import ENGINES
-from pipelines.inputs.topics import CONDITIONS
-from pipelines.retrieval.bm25 import K1, B
-from pipelines.retrieval.dense import KINDS
+from heed.errors import HeedError, fail
+from heed.io.topics import CONDITIONS
+from heed.progress import harmless
+from heed.retrieval.bm25 import K1, B
+from heed.retrieval.dense import KINDS
+from heed.workers import ENGINES
+from pipelines.resources import tell_resources
+from pipelines.stopping import Terminated, stoppable
 
 
 def collection_options(parser: argparse.ArgumentParser) -> None:

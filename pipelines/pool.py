@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pipelines.exchange.exports import FORMATS
-from pipelines.inputs.topics import CONDITIONS
-from pipelines.inputs.trec_files import parse_score
+from heed.exchange.exports import FORMATS
+from heed.io.topics import CONDITIONS
+from heed.io.trec_files import parse_score
+from heed.pooling.budgets import quota
+from heed.pooling.languages import language_file
+from heed.pooling.orders import ORDERS
+from heed.pooling.request import DEPTH
+from heed.pooling.samples import strata
+from heed.pooling.statistics import SECONDS
 from pipelines.options import positive, run_command, talk_options
-from pipelines.pools.budgets import quota
-from pipelines.pools.languages import language_file
-from pipelines.pools.orders import ORDERS
-from pipelines.pools.request import DEPTH
-from pipelines.pools.samples import strata
-from pipelines.pools.statistics import SECONDS
 
 if TYPE_CHECKING:
-    from pipelines.exchange.exports import Material
-    from pipelines.inputs.pool_files import Pool
+    from heed.exchange.exports import Material
+    from heed.io.pools import Pool
 
 Value = TypeVar("Value")
 
@@ -171,14 +171,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.files import write_json
-    from pipelines.base.progress import say, set_quiet, timed
-    from pipelines.exchange.exports import export
-    from pipelines.inputs.pool_files import write_pool
-    from pipelines.pools.judged import read_judged
-    from pipelines.pools.making import bring_together, make
-    from pipelines.pools.report import as_data, as_text, reported
-    from pipelines.pools.request import (
+    from heed.exchange.exports import export
+    from heed.io.files import write_json
+    from heed.io.pools import write_pool
+    from heed.pooling.judged import read_judged
+    from heed.pooling.making import bring_together, make
+    from heed.pooling.report import as_data, as_text, reported
+    from heed.pooling.request import (
         check,
         document_languages_of,
         known_of,
@@ -187,8 +186,9 @@ def _run(options: argparse.Namespace) -> None:
         settings_of,
         wish_of,
     )
-    from pipelines.pools.runs import read_runs
-    from pipelines.pools.samples import write_probabilities
+    from heed.pooling.runs import read_runs
+    from heed.pooling.samples import write_probabilities
+    from heed.progress import say, set_quiet, timed
 
     set_quiet(options.quiet)
     check(options)
@@ -221,10 +221,10 @@ def _run(options: argparse.Namespace) -> None:
 
 def _material(options: argparse.Namespace, pooled: "Pool") -> "Material":
     """The pool with what --topics and --docs tell of it; without --docs, for the forms that show no text."""
-    from pipelines.base.files import locked
-    from pipelines.exchange.exports import Material
-    from pipelines.inputs.docstore import open_docstore
-    from pipelines.inputs.trec_collections import given_files
+    from heed.datasets.trec import given_files
+    from heed.exchange.exports import Material
+    from heed.io.document_store import open_docstore
+    from heed.io.files import locked
 
     if not (options.export and options.docs and options.topics):
         return Material(pooled, {}, "query", None)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError, fail
-from pipelines.inputs.topics import CONDITIONS, FIELDS
+from heed.errors import HeedError, fail
+from heed.io.topics import CONDITIONS, FIELDS
+from heed.retrieval.dense import KINDS
 from pipelines.options import engine_options, machine_options, model_options, positive, run_command, talk_options
-from pipelines.retrieval.dense import KINDS
 
 if TYPE_CHECKING:
-    from pipelines.inputs.docstore import Docstore
-    from pipelines.inputs.pool_files import Pool
-    from pipelines.inputs.topics import Topic
-    from pipelines.reranking.rescoring import Reranker
-    from pipelines.retrieval.retrievers import Shelf
+    from heed.io.document_store import Docstore
+    from heed.io.pools import Pool
+    from heed.io.topics import Topic
+    from heed.reranking.rescoring import Reranker
+    from heed.retrieval.retrievers import Shelf
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,17 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.files import locked
-    from pipelines.base.languages import language
-    from pipelines.base.progress import timed
-    from pipelines.engines.engine import Engine, crew_of
-    from pipelines.inputs.docstore import open_docstore
-    from pipelines.inputs.topics import JOIN, under
-    from pipelines.inputs.trec_collections import given_files
+    from heed.datasets.trec import given_files
+    from heed.io.document_store import open_docstore
+    from heed.io.files import locked
+    from heed.io.topics import JOIN, under
+    from heed.languages import language
+    from heed.models.api_cache import set_cache
+    from heed.progress import timed
+    from heed.retrieval.bm25 import Weights
+    from heed.retrieval.retrievers import Shelf
+    from heed.workers.engine import Engine, crew_of
     from pipelines.launch import begin
-    from pipelines.retrieval.bm25 import Weights
-    from pipelines.retrieval.retrievers import Shelf
-    from pipelines.services.api_cache import set_cache
 
     begin(options)
     name, code, source, read = given_files(options)
@@ -99,8 +99,8 @@ def _condition(topics: "Sequence[Topic]") -> str:
 
 
 def _system(options: argparse.Namespace, shelf: "Shelf", pooled: "Pool") -> "Reranker":
-    from pipelines.reranking.passages import parse_cut
-    from pipelines.reranking.rerankers import over_passages, reranker
+    from heed.reranking.passages import parse_cut
+    from heed.reranking.rerankers import over_passages, reranker
 
     if not options.maxp:
         return reranker(options.reranker, shelf)
@@ -110,10 +110,10 @@ def _system(options: argparse.Namespace, shelf: "Shelf", pooled: "Pool") -> "Rer
 
 def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "Docstore") -> "Pool":
     """What is rescored by qid: each topic's best documents, all of them among the documents."""
-    from pipelines.base.progress import brief, say
-    from pipelines.base.ranking import ranked
-    from pipelines.inputs.pool_files import read_pool
-    from pipelines.inputs.run_formats import read_any_run
+    from heed.io.pools import read_pool
+    from heed.io.run_formats import read_any_run
+    from heed.progress import brief, say
+    from heed.ranking import ranked
 
     is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
     if is_pool:
@@ -141,11 +141,11 @@ def _write(
     options: argparse.Namespace, system: "Reranker", topics: "Sequence[Topic]", condition: str, pooled: "Pool"
 ) -> None:
     """Make the run, or find it made, or go on where it was killed."""
-    from pipelines.base.files import digest_json
-    from pipelines.base.made import Recipe, file_as_made
-    from pipelines.base.progress import say, timed
-    from pipelines.inputs.trec_files import as_tag, write_run
-    from pipelines.reranking.rescoring import rerank
+    from heed.io.artifacts import Recipe, file_as_made
+    from heed.io.files import digest_json
+    from heed.io.trec_files import as_tag, write_run
+    from heed.progress import say, timed
+    from heed.reranking.rescoring import rerank
 
     asked = [topic for topic in topics if topic.qid in pooled]
     tag = options.tag or as_tag(f"{system.name}.{condition}")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.inputs.table_text import FORMS
+from heed.tables.text import FORMS
 from pipelines.options import collection_options, refuse, run_command
 
 if TYPE_CHECKING:
-    from pipelines.measuring.summary import Row
+    from heed.evaluation.summary import Row
 
 SUBSETS = ("WQT", "WTR", "TArX", "IndusTR", "sample")
 # FollowTable's paper, BM25's row: nDCG@10 of query and of original, IRS, p-MRR, all ×100
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.inputs.tables_collections import find_tables
+    from heed.datasets.tables import find_tables
     from pipelines.launch import begin, finish, launch
 
     begin(options)
@@ -77,7 +77,7 @@ def _beside_the_paper(subset: str, rows: "list[Row]") -> None:
     found = {(row["condition"], row["measure"]): row["value"] for row in rows if row["system"] == "bm25"}
     if subset not in PAPER or not all(key in found for key in BESIDE):
         return
-    from pipelines.measuring.summary import aligned
+    from heed.evaluation.summary import aligned
 
     ours = [f"{100 * found[key]:z.1f}" for key in BESIDE]
     lines = [["bm25", *(f"{measure} {condition}" for condition, measure in BESIDE)]]

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.base.errors import HeedError
+from heed.errors import HeedError
+from heed.training.learner import Settings
 from pipelines.options import run_command, talk_options
-from pipelines.training.learner import Settings
 
 if TYPE_CHECKING:
-    from pipelines.registry.entries import Model
+    from heed.models.registry import Model
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
@@ -89,11 +89,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.base.progress import set_quiet
-    from pipelines.registry.entries import add_models, named
-    from pipelines.registry.model_files import allow_remote_code
-    from pipelines.reranking.language_models import check_gpu
-    from pipelines.training.recipe import train
+    from heed.models.language_models import check_gpu
+    from heed.models.model_files import allow_remote_code
+    from heed.models.registry import add_models, named
+    from heed.progress import set_quiet
+    from heed.training.recipe import train
 
     set_quiet(options.quiet)
     check_gpu(options.device)

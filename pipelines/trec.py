@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.inputs.topics import FIELDS
+from heed.io.topics import FIELDS
 from pipelines.options import collection_options, refuse, run_command
 
 if TYPE_CHECKING:
-    from pipelines.measuring.summary import Row
+    from heed.evaluation.summary import Row
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.inputs.trec_collections import find_trec
+    from heed.datasets.trec import find_trec
     from pipelines.launch import OWN_FILES, begin, finish, launch
 
     begin(options)
@@ -59,7 +59,7 @@ def _with_score(subset: str, rows: "list[Row]") -> "list[Row]":
 
     FollowIR's tables average MAP of two collections and nDCG@5 of the third under that name.
     """
-    from pipelines.inputs.followir import BENCHMARKS
+    from heed.datasets.followir import BENCHMARKS
 
     measure = BENCHMARKS[subset.removesuffix("-full")].measure
     scores = [row.copy() for row in rows if (row["condition"], row["measure"]) == ("original", measure)]

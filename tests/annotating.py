@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from conftest import ROOT, hear_interrupts, write_jsonl
 
-from pipelines.inputs.trec_files import read_qrels
+from heed.io.trec_files import read_qrels
 
 SAMPLE = "neuclir-sample"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from conftest import write_jsonl
 
-from pipelines.exchange.exports import Material
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
+from heed.exchange.exports import Material
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
 
 RESULTS = Path(__file__).parent / "data" / "annotation_tools"
 

@@ -23,7 +23,7 @@ settings.load_profile("heed")
 # compiled Java code meets its own SIGSEGV at every pause for garbage
 CHURN = """
 import threading, time
-from pipelines.retrieval.jvm import java
+from heed.retrieval.lucene.jvm import java
 lists, all, chance = java("java.util.ArrayList"), java("java.util.Collections"), java("java.util.Random")
 def sort():
     for seed in range(60):
@@ -51,8 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test sets for this process, --quiet or further models, must not reach the next test."""
-    from pipelines.base.progress import set_quiet
-    from pipelines.registry import entries as registry
+    from heed.models import registry
+    from heed.progress import set_quiet
 
     if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
         torch.manual_seed(0)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.inputs.documents import Document, Line
+from heed.io.documents import Document, Line
 
 
 class Given(NamedTuple):

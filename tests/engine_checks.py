@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.engines.crew import Crew
-from pipelines.engines.processes import Process
-from pipelines.engines.spread import SpreadEncoder
-from pipelines.inputs.docstore import Docstore
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking.rescoring import Reranker, rerank
-from pipelines.retrieval.encoders import SentenceEncoder
-from pipelines.retrieval.scan import Scan
-from pipelines.retrieval.vectors import embed
+from heed.io.document_store import Docstore
+from heed.io.topics import Topic
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model
+from heed.reranking.rescoring import Reranker, rerank
+from heed.retrieval.scan import Scan
+from heed.retrieval.vectors import embed
+from heed.workers.pool import Crew
+from heed.workers.processes import Process
+from heed.workers.spread import SpreadEncoder
 
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.engines.work import Bench
+from heed.workers.work import Bench
 
 
 class Seen(NamedTuple):

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.checks.collection_ids import Members
-from pipelines.checks.run_rules import Checked, Rules
-from pipelines.checks.track_rules import TRACKS
+from heed.validation.collection_ids import Members
+from heed.validation.run_rules import Checked, Rules
+from heed.validation.track_rules import TRACKS
 
 TAG = "zho-TEAM3-AEND_x"
 QIDS = ("200", "201", "202")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.inputs.pool_files import read_pool
-from pipelines.inputs.trec_files import write_run
+from heed.io.pools import read_pool
+from heed.io.trec_files import write_run
 from pipelines.pool import main
 
 RUNS = {

@@ -11,12 +11,12 @@ from annotating import SAMPLE, grade, running, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from test_mfollowir import hub_copy
 
+from heed.annotation.documents import drawn, read_shown
+from heed.annotation.opening import beside, opened
+from heed.annotation.task import parse_scale
+from heed.errors import HeedError
+from heed.io.trec_files import read_qrels
 from pipelines.annotate import main, parser
-from pipelines.annotation.documents import drawn, read_shown
-from pipelines.annotation.opening import beside, opened
-from pipelines.annotation.task import parse_scale
-from pipelines.base.errors import HeedError
-from pipelines.inputs.trec_files import read_qrels
 
 COMMAND = "pipelines.annotate"
 QRELS = ROOT / "qrels" / SAMPLE / "original.qrels"

@@ -11,15 +11,15 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heed.annotation.agreement import agreement, disagreements, pairs, settled
+from heed.annotation.export import export
+from heed.annotation.opening import opened
+from heed.annotation.store import ADJUDICATED, Change, Judgement, Store, wording_of
+from heed.annotation.task import Task
+from heed.errors import HeedError
+from heed.io.trec_files import read_qrels
+from heed.measures.pairwise import no_longer_relevant
 from pipelines.annotate import parser as annotate_parser
-from pipelines.annotation.agreement import agreement, disagreements, pairs, settled
-from pipelines.annotation.export import export
-from pipelines.annotation.opening import opened
-from pipelines.annotation.store import ADJUDICATED, Change, Judgement, Store, wording_of
-from pipelines.annotation.task import Task
-from pipelines.base.errors import HeedError
-from pipelines.inputs.trec_files import read_qrels
-from pipelines.measures import no_longer_relevant
 
 # κ
 
@@ -251,8 +251,8 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
 
 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
-    from pipelines.inputs.neuclir_collections import find_collection
-    from pipelines.inputs.trec_collections import find_trec
+    from heed.datasets.neuclir import find_collection
+    from heed.datasets.trec import find_trec
     from pipelines.neuclir import parser as neuclir_parser
     from pipelines.trec import parser as trec_parser
 
@@ -280,7 +280,7 @@ FILES = {"topics": "topics.jsonl", "qrels": "original.qrels", "changed-qrels": "
 
 
 def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> None:
-    from pipelines.inputs.topic_files import read_topics
+    from heed.io.topic_files import read_topics
 
     (tmp_path / "pool.jsonl").write_text('{"qid": "1_0", "docids": ["t006"]}\n')
     task, store = opened(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))

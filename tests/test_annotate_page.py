@@ -11,7 +11,7 @@ from annotating import SAMPLE, Running, running, sample_pool
 from annotating_browser import CHROMIUM, assessor, launched
 from conftest import ROOT, write_jsonl
 
-from pipelines.inputs.trec_files import read_qrels
+from heed.io.trec_files import read_qrels
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

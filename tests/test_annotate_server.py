@@ -12,8 +12,8 @@ import pytest
 from annotating import Running, grade, running, sample_pool
 from conftest import write_jsonl
 
-from pipelines.annotation.guard import LARGEST
-from pipelines.annotation.server import PAGE
+from heed.annotation.guard import LARGEST
+from heed.annotation.server import PAGE
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.annotation.database import connect, create, is_made
-from pipelines.annotation.documents import Shown
-from pipelines.annotation.store import Change, ConflictError, Store, wording_of
-from pipelines.annotation.task import Task, parse_scale
-from pipelines.base.errors import HeedError
-from pipelines.inputs.topics import Topic
+from heed.annotation.database import connect, create, is_made
+from heed.annotation.documents import Shown
+from heed.annotation.store import Change, ConflictError, Store, wording_of
+from heed.annotation.task import Task, parse_scale
+from heed.errors import HeedError
+from heed.io.topics import Topic
 
 POOL = {"1": ["a", "b"], "2": ["a"]}
 TOPICS = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative {qid}"}) for qid in POOL}

@@ -11,17 +11,18 @@ import pytest
 from conftest import write_jsonl
 from openai_server import DIMENSION, Reply, Server, vector
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.registry.entries import Model
-from pipelines.retrieval.vectors import embed
-from pipelines.services import api, api_cache
-from pipelines.services.api import ATTEMPTS, Client, RefusedError
-from pipelines.services.api_cache import Answers, set_cache
-from pipelines.services.api_cost import Bill, about, counter
-from pipelines.services.api_encoder import TEXTS, ApiEncoder
-from pipelines.services.api_providers import endpoint
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.models import api_cache
+from heed.models import api_client as api
+from heed.models.api_cache import Answers, set_cache
+from heed.models.api_client import ATTEMPTS, Client, RefusedError
+from heed.models.api_cost import Bill, about, counter
+from heed.models.api_encoder import TEXTS, ApiEncoder
+from heed.models.api_providers import endpoint
+from heed.models.registry import Model
+from heed.retrieval.vectors import embed
 
 KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api")

@@ -4,14 +4,15 @@ from pathlib import Path
 import pytest
 from conftest import CHURN, ROOT, Heed, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.base.languages import LANGUAGES, language
-from pipelines.base.ranking import ranked
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.retrieval import bm25, jvm
-from pipelines.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
-from pipelines.retrieval.feedback import search_with_feedback
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.languages import LANGUAGES, language
+from heed.ranking import ranked
+from heed.retrieval import bm25
+from heed.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
+from heed.retrieval.lucene import jvm
+from heed.retrieval.lucene.feedback import search_with_feedback
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 QUERIES = {
@@ -157,7 +158,7 @@ def test_a_java_error_names_what_was_being_done() -> None:
 
 def test_only_one_module_talks_to_java() -> None:
     importers = set()
-    for path in (ROOT / "pipelines").rglob("*.py"):
+    for path in (*(ROOT / "heed").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -166,7 +167,7 @@ def test_only_one_module_talks_to_java() -> None:
     assert importers == {"jvm.py"}
 
 
-JAVA = "from pipelines.retrieval.jvm import java; print(java('java.lang.System').getProperty('java.version'))"
+JAVA = "from heed.retrieval.lucene.jvm import java; print(java('java.lang.System').getProperty('java.version'))"
 
 
 @pytest.mark.parametrize("home", ["", "/usr/lib/jvm/java-17-openjdk-amd64", "/nonexistent"])
@@ -194,7 +195,7 @@ def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pyte
 
 def test_the_heap_can_be_set_before_java_starts_only(heed: Heed, tmp_path: Path) -> None:
     (tmp_path / "heap.py").write_text(
-        "from pipelines.retrieval.jvm import java, set_heap\nset_heap('300m')\n"
+        "from heed.retrieval.lucene.jvm import java, set_heap\nset_heap('300m')\n"
         "print(java('java.lang.Runtime').getRuntime().maxMemory() >> 20)\nset_heap('1g')\n"
     )
     result = heed("heap")

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.brought import read_brought
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_files import write_run
+from heed.errors import HeedError
+from heed.io.external_runs import read_brought
+from heed.io.topics import Topic
+from heed.io.trec_files import write_run
 
 TOPICS = [Topic("12", "eng", "q", {"original": "a", "changed": "b"})]
 CONDITIONS = ["query", "original", "changed"]

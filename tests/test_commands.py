@@ -15,12 +15,12 @@ COMMAND = "pipelines.neuclir"
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
 # made of torch or numpy alone; themselves imported only where they are used
 ALONE = {
-    "pipelines.reranking.answers",
-    "pipelines.reranking.int8",
-    "pipelines.reranking.unpadded",
-    "pipelines.retrieval.field_scores",
-    "pipelines.retrieval.impact_search",
-    "pipelines.retrieval.impacts",
+    "heed.models.answers",
+    "heed.models.int8",
+    "heed.models.unpadded",
+    "heed.retrieval.field_scores",
+    "heed.retrieval.postings_search",
+    "heed.retrieval.postings",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 
@@ -53,7 +53,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
-    for path in sorted((ROOT / "pipelines").rglob("*.py")):
+    for path in sorted([*(ROOT / "heed").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -134,7 +134,7 @@ def test_wrong_arguments_have_status_2(heed: Heed, arguments: tuple[str, ...]) -
 
 
 def test_two_commands_do_not_write_to_one_folder(tmp_path: Path, heed: Heed) -> None:
-    from pipelines.base.files import locked
+    from heed.io.files import locked
 
     with locked(tmp_path / "runs" / "neuclir-sample" / "zho"):
         result = heed(COMMAND, "--lang", "zho", "--quiet")
@@ -218,7 +218,7 @@ def test_a_stop_after_the_end_changes_nothing(
 def test_peak_memory_is_the_commands_own(heed: Heed, tmp_path: Path) -> None:
     (tmp_path / "large.py").write_text(
         "import subprocess, sys\nheld = b'x' * (300 << 20)\n"
-        "own = 'from pipelines.base.progress import peak_mib; print(peak_mib())'\n"
+        "own = 'from heed.progress import peak_mib; print(peak_mib())'\n"
         "subprocess.run([sys.executable, '-c', own], check=True)\n"
     )
     assert 5 < float(heed("large").stdout) < 100
@@ -243,7 +243,7 @@ def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Hee
 def test_the_sample_holds_what_it_promises() -> None:
     import json
 
-    from pipelines.inputs.trec_files import read_qrels
+    from heed.io.trec_files import read_qrels
 
     original = read_qrels(ROOT / "qrels/neuclir-sample/original.qrels")
     changed = read_qrels(ROOT / "qrels/neuclir-sample/changed.qrels")

@@ -13,15 +13,15 @@ from conftest import Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.brought import read_brought
-from pipelines.inputs.pairs import pair, qrels_for, select, stem
-from pipelines.inputs.run_formats import read_any_run
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_files import write_run
-from pipelines.measuring import significance
-from pipelines.measuring.significance import fisher, holm, interval, wilcoxon
-from pipelines.measuring.systems import similar_to_best
+from heed.errors import HeedError
+from heed.evaluation import significance
+from heed.evaluation.significance import fisher, holm, interval, wilcoxon
+from heed.evaluation.systems import similar_to_best
+from heed.io.external_runs import read_brought
+from heed.io.pairs import pair, qrels_for, select, stem
+from heed.io.run_formats import read_any_run
+from heed.io.topics import Topic
+from heed.io.trec_files import write_run
 
 COMMAND = "pipelines.compare"
 RUN = {"1-og": {"a": 2.0, "b": 1.0}, "1-changed": {"b": 2.0, "a": 1.0}}
@@ -410,7 +410,7 @@ def test_problems_are_told_in_one_line(files: Path, heed: Heed, arguments: tuple
 
 @given(st.permutations(["1 Q0 x 1 3.0 t", "1 Q0 y 2 2.0 t", "1 Q0 z 3 1.0 t", "2 Q0 y 1 2.0 t", "2 Q0 x 2 2.0 t"]))
 def test_the_order_of_lines_changes_nothing(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    from pipelines.measures import p_mrr
+    from heed.measures.pairwise import p_mrr
 
     path = tmp_path_factory.mktemp("p") / "a.run"
     path.write_text("\n".join(lines) + "\n")

@@ -4,12 +4,12 @@ import pytest
 import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking.crossencoder import CrossEncoderReranker
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.registry import Model
 
 TEXTS = ["a short one", "a longer text with 12 numbers and 大 中 国 in it", "x", "z" * 500]
 DOCIDS = ["d2", "d0", "d3", "d1"]

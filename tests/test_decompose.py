@@ -5,19 +5,19 @@ import numpy as np
 import pytest
 from conftest import write_jsonl
 
-from pipelines.base.languages import language
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.inputs.topics import JOIN, Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.reranking.decompose import WEIGHTS, Decompose, Weights
-from pipelines.reranking.fusion import WEIGHT, Fusion, scaled
-from pipelines.reranking.polarity import Polarity
-from pipelines.reranking.rescoring import Reranker, rerank
-from pipelines.retrieval.bm25 import Weights as Bm25Weights
-from pipelines.retrieval.encoders import SentenceEncoder
-from pipelines.retrieval.retrievers import Bm25, Shelf
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.io.topics import JOIN, Topic
+from heed.languages import language
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model
+from heed.reranking.decompose import WEIGHTS, Decompose, Weights
+from heed.reranking.fusion import WEIGHT, Fusion, scaled
+from heed.reranking.polarity import Polarity
+from heed.reranking.rescoring import Reranker, rerank
+from heed.retrieval.bm25 import Weights as Bm25Weights
+from heed.retrieval.retrievers import Bm25, Shelf
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
 TOPIC = Topic(

@@ -6,17 +6,17 @@ import pytest
 import torch
 from conftest import ROOT, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.registry.entries import Model
-from pipelines.retrieval import vectors as vectors_module
-from pipelines.retrieval.dense import KINDS, DenseIndex, open_index
-from pipelines.retrieval.encoders import SentenceEncoder
-from pipelines.retrieval.gpus import MOST, OnGpus, on_gpus
-from pipelines.retrieval.lsa import build_lsa
-from pipelines.retrieval.scan import Scan
-from pipelines.retrieval.vectors import Vectors, embed
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model
+from heed.retrieval import vectors as vectors_module
+from heed.retrieval.dense import KINDS, DenseIndex, open_index
+from heed.retrieval.gpus import MOST, OnGpus, on_gpus
+from heed.retrieval.lsa import build_lsa
+from heed.retrieval.scan import Scan
+from heed.retrieval.vectors import Vectors, embed
 
 Matrix = np.ndarray
 
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Docstore:
 
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (vectors_module, __import__("pipelines.retrieval.dense", fromlist=["dense"])):
+    for module in (vectors_module, __import__("heed.retrieval.dense", fromlist=["dense"])):
         monkeypatch.setattr(module, "SHARD", 64)
 
 
@@ -204,7 +204,7 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
     """Scores of the truncated SVD against numpy's full one on the same weighted matrix, all dimensions kept."""
     from sklearn.preprocessing import normalize
 
-    from pipelines.retrieval.lsa import _counts
+    from heed.retrieval.lsa import _counts
 
     texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
     records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]

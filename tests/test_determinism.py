@@ -14,8 +14,8 @@ import pytest
 from conftest import ROOT, Heed
 
 from hardening.tiny import tiny_models
-from pipelines.measures import mean
-from pipelines.measuring.comparison import figure
+from heed.evaluation.comparison import figure
+from heed.measures.pairwise import mean
 
 SAMPLE = "neuclir-sample"
 OTHER = os.environ.get("HEED_OTHER_PYTHON", "")
@@ -184,5 +184,5 @@ def test_what_draws_at_random_is_given_a_seed() -> None:
         r"|\bRandom\(\)|default_rng\(\)|np\.random\.(?!default_rng|Generator)\w+|TruncatedSVD\((?![^)]*random_state)"
         r"|KMeans\((?![^)]*random_state)|torch\.(rand|randn|randint)\("
     )
-    paths = sorted((ROOT / "pipelines").rglob("*.py"))
+    paths = sorted([*(ROOT / "heed").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")])
     assert [(path.name, found[0]) for path in paths for found in unseeded.finditer(path.read_text())] == []

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files, Line, corpus_files, read_corpus
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files, Line, corpus_files, read_corpus
 
 
 def store_of(tmp_path: Path, records: list[object]) -> Docstore:

@@ -9,11 +9,11 @@ import pytest
 import torch
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.documents import Document
-from pipelines.registry import model_files
-from pipelines.registry.entries import Model
-from pipelines.retrieval.encoders import SentenceEncoder
+from heed.errors import HeedError
+from heed.io.documents import Document
+from heed.models import model_files
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model
 
 LIMIT = 40
 QUERIES = [("true", "only documents that name a river"), ("a much longer text with numbers 12", ""), ("x", "yes")]

@@ -18,31 +18,31 @@ from engine_checks import TOPICS, check_candidates, check_encoding, check_rerank
 from engine_units import Deadly, Failing, Seen
 from tiny_language_models import LLAMA, causal
 
-from pipelines.base.errors import HeedError
-from pipelines.base.languages import language
-from pipelines.engines import processes
-from pipelines.engines.crew import Crew, found
-from pipelines.engines.engine import Engine, crew_of
-from pipelines.engines.likeness import check_likeness, likeness
-from pipelines.engines.processes import Process, Processes
-from pipelines.engines.spread import SpreadReranker
-from pipelines.engines.work import Bench, Sent, job
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import JOIN
-from pipelines.inputs.trec_files import as_tag, write_run
-from pipelines.registry.entries import Model
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.reranking.passages import Cut, MaxP, Passages
-from pipelines.reranking.rerankers import reranker
-from pipelines.reranking.rescoring import rerank
-from pipelines.reranking.truefalse import TrueFalseReranker
-from pipelines.retrieval import vectors
-from pipelines.retrieval.bm25 import Weights
-from pipelines.retrieval.encoders import SentenceEncoder
-from pipelines.retrieval.retrievers import Shelf, retriever
-from pipelines.retrieval.scan import Scan
-from pipelines.retrieval.vectors import embed
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import JOIN
+from heed.io.trec_files import as_tag, write_run
+from heed.languages import language
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model
+from heed.models.yes_no import TrueFalseReranker
+from heed.reranking.passages import Cut, MaxP, Passages
+from heed.reranking.rerankers import reranker
+from heed.reranking.rescoring import rerank
+from heed.retrieval import vectors
+from heed.retrieval.bm25 import Weights
+from heed.retrieval.retrievers import Shelf, retriever
+from heed.retrieval.scan import Scan
+from heed.retrieval.vectors import embed
+from heed.workers import processes
+from heed.workers.engine import Engine, crew_of
+from heed.workers.pool import Crew, found
+from heed.workers.processes import Process, Processes
+from heed.workers.spread import SpreadReranker
+from heed.workers.versions import check_likeness, likeness
+from heed.workers.work import Bench, Sent, job
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 STORE = 100 * 2**20  # bytes of shared memory of a node
@@ -289,7 +289,7 @@ def cluster() -> Iterator[Any]:
 def test_java_survives_ray(heed: Heed, tmp_path: Path) -> None:
     """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
     (tmp_path / "churn.py").write_text(
-        f"{CHURN}from pipelines.engines.ray_cluster import Cluster\njava('java.lang.Object')()\n"
+        f"{CHURN}from heed.workers.ray_cluster import Cluster\njava('java.lang.Object')()\n"
         "cluster = Cluster(1, None, 'cpu')\ncluster.workers()\nchurn()\ncluster.end()\nchurn()\n"
     )
     assert heed("churn").returncode == 0

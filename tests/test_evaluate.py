@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.topics import Topic
-from pipelines.measuring.evaluate import CHANGED, Judging, Pair, evaluate, shifts
-from pipelines.measuring.summary import Detail
+from heed.errors import HeedError
+from heed.evaluation.evaluate import CHANGED, Judging, Pair, evaluate, shifts
+from heed.evaluation.summary import Detail
+from heed.io.topics import Topic
 
 A, B = {"1": {"a": 1}}, {"1": {"b": 1}}
 

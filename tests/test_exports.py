@@ -14,19 +14,19 @@ from annotation_pool import DOCUMENTS, POOL, RESULTS, TOPICS, material, store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.exchange import export_tables
-from pipelines.exchange.export_relevation import NAME
-from pipelines.exchange.export_tables import GUARDED, guarded, unguarded
-from pipelines.exchange.export_tasks import AT_ONCE
-from pipelines.exchange.exports import FORMATS, Material, export
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.followir import read_followir
-from pipelines.inputs.hub import read_topics
-from pipelines.inputs.run_formats import read_any_run
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_files import read_qrels
+from heed.datasets.followir import read_followir
+from heed.datasets.hub import read_topics
+from heed.errors import HeedError
+from heed.exchange import export_tables
+from heed.exchange.export_relevation import NAME
+from heed.exchange.export_tables import GUARDED, guarded, unguarded
+from heed.exchange.export_tasks import AT_ONCE
+from heed.exchange.exports import FORMATS, Material, export
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.run_formats import read_any_run
+from heed.io.topics import Topic
+from heed.io.trec_files import read_qrels
+from heed.tables.documents import Tables
 
 FILES = {
     "trec-pool": "pool.txt",
@@ -238,7 +238,7 @@ def test_label_studio_has_imported_the_export(tmp_path: Path) -> None:
 def test_a_file_that_label_studio_will_not_take_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.exchange.export_label_studio.LARGEST", 1000)
+    monkeypatch.setattr("heed.exchange.export_label_studio.LARGEST", 1000)
     exported(tmp_path, "label-studio")
     assert "export fewer topics" in capsys.readouterr().err
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.registry.entries import Model, add_models, entries
-from pipelines.reranking.rerankers import FAMILIES
-from pipelines.retrieval.retrievers import ENCODERS, encoder
+from heed.errors import HeedError
+from heed.models.registry import Model, add_models, entries
+from heed.reranking.rerankers import FAMILIES
+from heed.retrieval.retrievers import ENCODERS, encoder
 
 COMMAND = "pipelines.trec"
 

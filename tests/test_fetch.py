@@ -14,10 +14,10 @@ from filelock import FileLock
 from test_mfollowir import hub_copy
 
 from hardening.hub import CORE17, MAIN, Hub, online
-from pipelines.base.errors import HeedError
-from pipelines.fetching.downloads import File, Store, check, fetch, file_digest, told
-from pipelines.fetching.holdings import every_holding, holdings
-from pipelines.inputs.irds import known_file
+from heed.datasets.downloads import File, Store, check, fetch, file_digest, told
+from heed.datasets.fetchable import every_holding, holdings
+from heed.datasets.neuclir_files import known_file
+from heed.errors import HeedError
 
 FETCH = "pipelines.fetch"
 CLOSED = "http://127.0.0.1:9"  # the discard port: nothing listens there

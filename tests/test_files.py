@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.base.errors import SHOWN, HeedError, fail
-from pipelines.base.files import finished, finished_folder, locked, read_lines
-from pipelines.base.made import file_as_made, folder_as_made
+from heed.errors import SHOWN, HeedError, fail
+from heed.io.artifacts import file_as_made, folder_as_made
+from heed.io.files import finished, finished_folder, locked, read_lines
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
@@ -47,9 +47,7 @@ def test_what_a_killed_build_left_is_swept_away(tmp_path: Path) -> None:
 
 
 def test_two_processes_cannot_write_to_one_folder(tmp_path: Path) -> None:
-    code = (
-        f"from pathlib import Path; from pipelines.base.files import locked\nwith locked(Path({str(tmp_path)!r})): pass"
-    )
+    code = f"from pathlib import Path; from heed.io.files import locked\nwith locked(Path({str(tmp_path)!r})): pass"
     with locked(tmp_path):
         second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "another Heed process is writing here" in second.stderr

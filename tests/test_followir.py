@@ -9,10 +9,10 @@ from conftest import write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.followir import BENCHMARKS, docno, read_followir
-from pipelines.inputs.hub import Row, config_files, judgements, rows, snapshot
-from pipelines.inputs.topics import Topic
+from heed.datasets.followir import BENCHMARKS, docno, read_followir
+from heed.datasets.hub import Row, config_files, judgements, rows, snapshot
+from heed.errors import HeedError
+from heed.io.topics import Topic
 
 Files = dict[str, list[dict[str, Any]]]
 

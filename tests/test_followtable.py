@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from conftest import write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.followtable import JOIN, is_followtable, kind, read_followtable
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import Topic, under
+from heed.datasets.followtable import JOIN, is_followtable, kind, read_followtable
+from heed.errors import HeedError
+from heed.io.topics import Topic, under
+from heed.tables.documents import Tables
 
 # data/FollowTable/<subset>/: the text of queries.jsonl is instruction, " [SEP] ", query
 QUERIES: list[dict[str, Any]] = [

@@ -17,34 +17,34 @@ from tiny_language_models import llama_tokenizer
 
 from hardening.hostile_files import ODD, odd_archive
 from hardening.tiny import tiny_models
-from pipelines.base import files
-from pipelines.base.deadline import within
-from pipelines.base.errors import HeedError
-from pipelines.base.files import parse_json, read_bytes, read_lines
-from pipelines.base.progress import say
-from pipelines.checks.submission_form import read_form
-from pipelines.exchange import judgement_files
-from pipelines.inputs.documents import Files
-from pipelines.inputs.followtable import RAW, read_followtable
-from pipelines.inputs.hub import judgements
-from pipelines.inputs.irds import _member
-from pipelines.inputs.neuclir_topics import Wanted, read_neuclir_topics
-from pipelines.inputs.pool_files import read_pool
-from pipelines.inputs.run_formats import read_any_run
-from pipelines.inputs.table_markup import parse_table
-from pipelines.inputs.topic_files import read_listed, recognised
-from pipelines.inputs.topics import read_jsonl_topics
-from pipelines.inputs.trec_files import read_qrels
+from heed.datasets.followtable import RAW, read_followtable
+from heed.datasets.hub import judgements
+from heed.datasets.neuclir_files import _member
+from heed.errors import HeedError
+from heed.evaluation.mteb_results import read_mteb_result
+from heed.exchange import judgement_files
+from heed.io import files
+from heed.io.documents import Files
+from heed.io.files import parse_json, read_bytes, read_lines
+from heed.io.neuclir_topics import Wanted, read_neuclir_topics
+from heed.io.pools import read_pool
+from heed.io.run_formats import read_any_run
+from heed.io.topic_files import read_listed, recognised
+from heed.io.topics import read_jsonl_topics
+from heed.io.trec_files import read_qrels
+from heed.models import api_client as api
+from heed.models import listwise_local
+from heed.models.api_client import Client
+from heed.models.api_providers import endpoint
+from heed.models.deadline import within
+from heed.models.listwise_local import LocalChat
+from heed.models.model_files import local_copy
+from heed.models.registry import Model, add_models, entries
+from heed.progress import say
+from heed.retrieval.retrievers import ENCODERS
+from heed.tables.markup import parse_table
+from heed.validation.submission_form import read_form
 from pipelines.judgements import gather
-from pipelines.measuring.mteb_results import read_mteb_result
-from pipelines.registry.entries import Model, add_models, entries
-from pipelines.registry.model_files import local_copy
-from pipelines.reranking import listwise_local
-from pipelines.reranking.listwise_local import LocalChat
-from pipelines.retrieval.retrievers import ENCODERS
-from pipelines.services import api
-from pipelines.services.api import Client
-from pipelines.services.api_providers import endpoint
 
 HALF = "half of a surrogate pair"
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import Heed, write_jsonl
 
 from hardening.hub import Hub, online
-from pipelines.inputs.trec_files import read_run
+from heed.io.trec_files import read_run
 
 NAME = "somebody/tiny-cross"
 ASKED = {"qid": "1", "lang": "eng", "query": "a", "instructions": {"original": "b"}}

@@ -12,21 +12,21 @@ from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.base.languages import LANGUAGES, language
-from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.documents import Document, Files, Source
-from pipelines.inputs.followtable import JOIN, read_followtable
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import under
-from pipelines.retrieval import field_scores
-from pipelines.retrieval.analysis import MARK, Analysis
-from pipelines.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
-from pipelines.retrieval.field_scores import length_of
-from pipelines.retrieval.impact_search import best
-from pipelines.retrieval.impacts import Impacts
-from pipelines.retrieval.jvm import java
-from pipelines.retrieval.ties import told_apart
+from heed.datasets.followtable import JOIN, read_followtable
+from heed.errors import HeedError
+from heed.io.document_store import open_docstore
+from heed.io.documents import Document, Files, Source
+from heed.io.topics import under
+from heed.languages import LANGUAGES, language
+from heed.retrieval import field_scores
+from heed.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
+from heed.retrieval.field_scores import length_of
+from heed.retrieval.lucene.analysis import MARK, Analysis
+from heed.retrieval.lucene.jvm import java
+from heed.retrieval.postings import Impacts
+from heed.retrieval.postings_search import best
+from heed.retrieval.ties import told_apart
+from heed.tables.documents import Tables
 
 LUCENE = 0  # postings of a matrix: none, so that Lucene searches
 SETTINGS = [(0.9, 0.4), (1.2, 0.75), (0.0, 0.5), (2.5, 1.0), (0.7, 0.0)]

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from test_followir import Files, published
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.infosearch_data import DIMENSIONS, read_infosearch
-from pipelines.inputs.topics import Topic
+from heed.datasets.infosearch_data import DIMENSIONS, read_infosearch
+from heed.errors import HeedError
+from heed.io.topics import Topic
 
 ROW: dict[str, Any] = {
     "text": "What is inertia?",

@@ -7,15 +7,15 @@ import pytest
 import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model, model
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.reranking.int8 import Int8Product
-from pipelines.reranking.language_models import precision
-from pipelines.retrieval.encoders import SentenceEncoder
+from heed.errors import HeedError
+from heed.io.document_store import open_docstore
+from heed.io.documents import Document, Files
+from heed.io.topics import Topic
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.int8 import Int8Product
+from heed.models.language_models import precision
+from heed.models.registry import Model, model
 
 pytestmark = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="this processor has no VNNI instructions")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from pipelines.inputs import irds
-from pipelines.inputs.neuclir_topics import Wanted
+from heed.datasets import neuclir_files as irds
+from heed.io.neuclir_topics import Wanted
 
 
 def entry(lang: str, source: str, text: str, narrative: str | None = None) -> dict:

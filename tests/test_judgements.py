@@ -13,13 +13,13 @@ from conftest import Heed, write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.exchange import judgement_files
-from pipelines.exchange.exports import Material, export
-from pipelines.exchange.judgement_votes import graded, parse_grades, resolved
-from pipelines.inputs.pool_files import write_pool
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_files import Qrels, read_qrels, write_qrels
+from heed.errors import HeedError
+from heed.exchange import judgement_files
+from heed.exchange.exports import Material, export
+from heed.exchange.judgement_votes import graded, parse_grades, resolved
+from heed.io.pools import write_pool
+from heed.io.topics import Topic
+from heed.io.trec_files import Qrels, read_qrels, write_qrels
 from pipelines.judgements import gather, main
 
 COMMAND = "pipelines.judgements"

@@ -24,11 +24,11 @@ from tiny_late_models import (
     reranker_of,
 )
 
-from pipelines.base.errors import HeedError
-from pipelines.registry import model_files
-from pipelines.registry.entries import Model, model
-from pipelines.reranking.late_interaction import LateReranker, LateRetriever
-from pipelines.retrieval.late_encoder import LateEncoder, parted
+from heed.errors import HeedError
+from heed.models import model_files
+from heed.models.late_encoder import LateEncoder, parted
+from heed.models.late_interaction import LateReranker, LateRetriever
+from heed.models.registry import Model, model
 
 
 def test_without_lengths_in_the_entry_the_checkpoints_own_hold(tmp_path: Path) -> None:

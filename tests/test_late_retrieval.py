@@ -9,12 +9,12 @@ import tiny_late_models as tiny
 from conftest import Heed, write_jsonl
 from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
-from pipelines.base.ranking import ranked
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.reranking.late_interaction import LateReranker, LateRetriever
-from pipelines.retrieval import vectors
-from pipelines.retrieval.late_encoder import LateEncoder
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.models.late_encoder import LateEncoder
+from heed.models.late_interaction import LateReranker, LateRetriever
+from heed.ranking import ranked
+from heed.retrieval import vectors
 
 
 def many(tmp_path: Path) -> Docstore:

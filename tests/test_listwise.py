@@ -15,16 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai_server import Reply, Server, by_weight, passages
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking.listwise import ListwiseReranker, Reading, ranking, read, windows
-from pipelines.reranking.listwise_api import api_listwise
-from pipelines.reranking.listwise_local import LocalChat, local_listwise
-from pipelines.reranking.listwise_prompt import PROMPTS, WORDS, Message, messages, passage, pieces
-from pipelines.services import api, api_cache
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.io.topics import Topic
+from heed.models import api_cache
+from heed.models import api_client as api
+from heed.models.listwise import ListwiseReranker, Reading, ranking, read, windows
+from heed.models.listwise_api import api_listwise
+from heed.models.listwise_local import LocalChat, local_listwise
+from heed.models.listwise_prompt import PROMPTS, WORDS, Message, messages, passage, pieces
+from heed.models.registry import Model
 
 KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api", max_length=100_000)
@@ -354,15 +355,15 @@ def test_the_cost_is_told_before_the_first_call(
 SCRIPT = """
 import sys
 from pathlib import Path
-from pipelines.services import api
-from pipelines.services.api_cache import set_cache
-from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.reranking.listwise_api import api_listwise
-from pipelines.registry.entries import Model
-from pipelines.reranking.rescoring import rerank
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_files import write_run
+from heed.models import api_client as api
+from heed.models.api_cache import set_cache
+from heed.io.document_store import open_docstore
+from heed.io.documents import Files
+from heed.models.listwise_api import api_listwise
+from heed.models.registry import Model
+from heed.reranking.rescoring import rerank
+from heed.io.topics import Topic
+from heed.io.trec_files import write_run
 
 folder = Path(sys.argv[1])
 set_cache(folder / "api")

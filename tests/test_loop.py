@@ -14,9 +14,9 @@ from annotating import Running
 from annotating_browser import CHROMIUM, assessor, launched
 from conftest import ROOT
 
-from pipelines.inputs.pool_files import read_pool
-from pipelines.inputs.trec_files import read_qrels, read_run
-from pipelines.measures import p_mrr
+from heed.io.pools import read_pool
+from heed.io.trec_files import read_qrels, read_run
+from heed.measures.pairwise import p_mrr
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from pipelines.base.errors import HeedError
-from pipelines.base.languages import LANGUAGES, Language, language
-from pipelines.retrieval import lucene_writer
-from pipelines.retrieval.analysis import Analysis
-from pipelines.retrieval.jvm import cast, java, java_errors
-from pipelines.retrieval.lucene_writer import BATCH, write_index
-from pipelines.retrieval.postings import write_norms, write_postings
+from heed.errors import HeedError
+from heed.languages import LANGUAGES, Language, language
+from heed.retrieval.lucene import writer as lucene_writer
+from heed.retrieval.lucene.analysis import Analysis
+from heed.retrieval.lucene.jvm import cast, java, java_errors
+from heed.retrieval.lucene.postings_export import write_norms, write_postings
+from heed.retrieval.lucene.writer import BATCH, write_index
 
 FIELDS = ("contents", "caption", "header")
 

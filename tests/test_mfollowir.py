@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.mfollowir import download, is_mfollowir, read_mfollowir
+from heed.datasets.mfollowir import download, is_mfollowir, read_mfollowir
+from heed.errors import HeedError
 
 FILES = {
     "corpus-zho": [{"_id": f"u{n}", "title": "标题", "text": f"文本 内容 {n}"} for n in range(6)],

@@ -1,7 +1,7 @@
 """The registry and the command that shows it.
 
 ``tests/data/registry_texts.txt`` pins what every entry and preset makes of an example. After a change of
-``pipelines/registry/registry.json`` write it anew with ``python tests/test_models.py``, and read the difference
+``heed/models/registry.json`` write it anew with ``python tests/test_models.py``, and read the difference
 against the sources of the facts before it is committed.
 """
 
@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines import models
-from pipelines.base.errors import HeedError
-from pipelines.models import PAPERS, entry, listed, missing, narrowed
-from pipelines.registry import entries as registry
-from pipelines.registry.entries import Model, entries, model, named
-from pipelines.registry.model_files import local_copy
-from pipelines.registry.rendering import (
+from heed.errors import HeedError
+from heed.models import registry
+from heed.models.model_files import local_copy
+from heed.models.registry import Model, entries, model, named
+from heed.models.rendering import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
@@ -30,6 +28,8 @@ from pipelines.registry.rendering import (
     sees,
     visible,
 )
+from pipelines import models
+from pipelines.models import PAPERS, entry, listed, missing, narrowed
 
 GOLDEN = ROOT / "tests" / "data" / "registry_texts.txt"
 COMMAND = "pipelines.models"

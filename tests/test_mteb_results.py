@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.pairs import pair, qrels_for, renamed, select
-from pipelines.inputs.run_formats import read_any_run
-from pipelines.inputs.trec_files import Qrels, Run
-from pipelines.measuring.comparison import Inputs
-from pipelines.measuring.mteb_results import (
+from heed.errors import HeedError
+from heed.evaluation.comparison import Inputs
+from heed.evaluation.mteb_results import (
     MTEB_VERSION,
     TASKS,
     Result,
@@ -22,6 +19,9 @@ from pipelines.measuring.mteb_results import (
     result_path,
     write_mteb_result,
 )
+from heed.io.pairs import pair, qrels_for, renamed, select
+from heed.io.run_formats import read_any_run
+from heed.io.trec_files import Qrels, Run
 
 K_VALUES = [1, 3, 5, 10, 20, 100, 1000]
 Case = tuple[Run, Qrels, dict[str, list[str]]]

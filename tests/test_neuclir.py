@@ -12,8 +12,8 @@ import pytest
 import yaml
 from conftest import ROOT, Heed, tiny_config, tiny_tokenizer
 
-from pipelines.inputs.trec_files import read_qrels, read_run
-from pipelines.measures import no_longer_relevant
+from heed.io.trec_files import read_qrels, read_run
+from heed.measures.pairwise import no_longer_relevant
 
 LANGS = ("zho", "fas", "rus")
 COMMAND = "pipelines.neuclir"

@@ -8,17 +8,17 @@ import pytest
 import torch
 from conftest import write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.base.templates import fill
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import Topic
-from pipelines.registry import model_files
-from pipelines.registry.entries import Model, add_models, model, named, set_unknown
-from pipelines.registry.rendering import query_text
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.retrieval.encoders import SentenceEncoder
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.io.topics import Topic
+from heed.models import model_files
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model, add_models, model, named, set_unknown
+from heed.models.rendering import query_text
+from heed.tables.documents import Tables
+from heed.templates import fill
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it", "x", "y" * 40]
 TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"})
@@ -55,7 +55,7 @@ def test_vectors_equal_plain_transformers(tiny_encoder: Path, pooling: str, norm
 def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    from pipelines.retrieval.sentence_models import modules
+    from heed.models.sentence_models import modules
 
     own = SentenceTransformer(
         modules=modules(Model(str(tiny_encoder), pooling="mean"), str(tiny_encoder)), device="cpu"

@@ -13,15 +13,15 @@ from conftest import ROOT, Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.io.trec_files import read_run
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.registry import Model
+from heed.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
 from pipelines import trec
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_files import read_run
-from pipelines.registry.entries import Model
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
 
 CUTS = st.integers(1, 40).flatmap(lambda words: st.builds(Cut, st.just(words), st.integers(0, words - 1)))
 

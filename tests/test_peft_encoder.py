@@ -8,11 +8,11 @@ import pytest
 import torch
 from tiny_language_models import SIZES, llama_tokenizer, save
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.documents import Document
-from pipelines.registry.entries import Model
-from pipelines.registry.model_files import local_copy
-from pipelines.retrieval.peft_encoder import PeftEncoder
+from heed.errors import HeedError
+from heed.io.documents import Document
+from heed.models.model_files import local_copy
+from heed.models.peft_encoder import PeftEncoder
+from heed.models.registry import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
 LIMIT = 32

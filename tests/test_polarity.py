@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, write_jsonl
 
-from pipelines.base.languages import LANGUAGES, language
-from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import JOIN, Topic
-from pipelines.reranking.clauses import split
-from pipelines.reranking.cues import cues, script_language
-from pipelines.reranking.polarity import ALPHA, BETA, Polarity, parts
-from pipelines.retrieval.bm25 import Weights
-from pipelines.retrieval.retrievers import Bm25, Shelf
+from heed.io.document_store import open_docstore
+from heed.io.documents import Files
+from heed.io.topics import JOIN, Topic
+from heed.languages import LANGUAGES, language
+from heed.reranking.clauses import split
+from heed.reranking.cues import cues, script_language
+from heed.reranking.polarity import ALPHA, BETA, Polarity, parts
+from heed.retrieval.bm25 import Weights
+from heed.retrieval.retrievers import Bm25, Shelf
 
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how
 

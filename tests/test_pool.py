@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pool_inputs import RUNS, pooled, refused, write_lists
 
-from pipelines.inputs.pool_files import read_pool
+from heed.io.pools import read_pool
 from pipelines.pool import main
 
 

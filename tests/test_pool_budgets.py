@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pool_inputs import write_lists
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.pool_files import read_pool
+from heed.errors import HeedError
+from heed.io.pools import read_pool
+from heed.pooling.budgets import cut, spend
+from heed.pooling.fusion import pool, standings
+from heed.pooling.languages import document_languages, topic_languages
+from heed.pooling.samples import Stratum, draw, in_strata, layers_of, strata
 from pipelines.pool import main
-from pipelines.pools.budgets import cut, spend
-from pipelines.pools.languages import document_languages, topic_languages
-from pipelines.pools.pooling import pool, standings
-from pipelines.pools.samples import Stratum, draw, in_strata, layers_of, strata
 
 # depth 1 holds x1 | p1 q1; depth 2 adds x2 y2 | p2; depth 3 adds x3 y3 | p3 q3
 FOUND = {

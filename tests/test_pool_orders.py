@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.pools.orders import ORDERS, Part, hedge, hedge_weights, move_to_front, ordered
-from pipelines.pools.pooling import standings
+from heed.pooling.fusion import standings
+from heed.pooling.orders import ORDERS, Part, hedge, hedge_weights, move_to_front, ordered
 
 THREE = [["a", "b", "c", "d"], ["e", "b", "f"], ["g", "h"]]
 TWO = [["x", "y", "z"], ["y", "w"]]

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.base.errors import HeedError
-from pipelines.base.progress import timings
-from pipelines.base.resources import resource_report
-from pipelines.inputs.pool_files import write_pool
-from pipelines.inputs.topics import Topic
-from pipelines.measures import p_mrr
-from pipelines.pools.pooling import pool
-from pipelines.reranking.rescoring import rerank
+from heed.errors import HeedError
+from heed.io.pools import write_pool
+from heed.io.topics import Topic
+from heed.measures.pairwise import p_mrr
+from heed.pooling.fusion import pool
+from heed.progress import timings
+from heed.reranking.rescoring import rerank
+from pipelines.resources import resource_report
 
 TOPICS = [Topic(str(number), "eng", f"query {number}", {"original": "a", "changed": "b"}) for number in range(4)]
 POOL = {topic.qid: [f"{topic.qid}-d{number}" for number in range(5)] for topic in TOPICS}

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from pool_inputs import write_lists
 from scipy.stats import kendalltau
 
-from pipelines.base.errors import HeedError
+from heed.errors import HeedError
+from heed.pooling.reuse import Judging, kendall, leave_out, owners
+from heed.pooling.runs import Listing, base_topics, listings, named, system_of
+from heed.pooling.statistics import Sizes, holdings, hours, overlaps, shares, sizes
 from pipelines.pool import main
-from pipelines.pools.reuse import Judging, kendall, leave_out, owners
-from pipelines.pools.runs import Listing, base_topics, listings, named, system_of
-from pipelines.pools.statistics import Sizes, holdings, hours, overlaps, shares, sizes
 
 LISTS = [Listing("a", "1", "", ["d1", "d2", "d3"]), Listing("b", "1", "", ["d2", "d3", "d4", "d5"])]
 

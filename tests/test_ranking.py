@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.base.ranking import ranked, ranks, top
+from heed.ranking import ranked, ranks, top
 
 SCORES = st.dictionaries(
     st.text("ab7é中", min_size=1, max_size=4), st.sampled_from([0.0, -1.5, 1 / 3, 2.0]), max_size=12

@@ -9,14 +9,14 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking import reasoning
-from pipelines.reranking.answers import padded
-from pipelines.reranking.reasoning import ReasoningReranker, ended
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.models import reasoning
+from heed.models.answers import padded
+from heed.models.reasoning import ReasoningReranker, ended
+from heed.models.registry import Model
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
 DOCIDS = ["d2", "d0", "d3", "d1"]

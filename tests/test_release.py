@@ -6,16 +6,16 @@ import pytest
 from conftest import write_jsonl
 from tiny_language_models import LLAMA, causal
 
-from pipelines.base.release import release
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.reranking.decompose import Decompose
-from pipelines.reranking.fusion import Fusion
-from pipelines.reranking.listwise_local import LocalChat
-from pipelines.retrieval.encoders import SentenceEncoder
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.listwise_local import LocalChat
+from heed.models.registry import Model
+from heed.release import release
+from heed.reranking.decompose import Decompose
+from heed.reranking.fusion import Fusion
 
 TOPIC = Topic("1", "eng", "a", {"original": "only b"})
 DOCIDS = ["d0", "d1", "d2"]

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines.base.errors import HeedError
-from pipelines.measuring.summary import layout, shown, table
-from pipelines.report import read_tree
-from pipelines.reports.plots import plots, render
-from pipelines.reports.report_page import page
-from pipelines.reports.report_text import tables
+from heed.errors import HeedError
+from heed.evaluation.summary import layout, shown, table
+from heed.reporting.folders import read_tree
+from heed.reporting.page import page
+from heed.reporting.plots import plots, render
+from heed.reporting.text import tables
 
 COMMAND = "pipelines.report"
 CHROMIUM = Path("/usr/bin/chromium")
@@ -209,7 +209,7 @@ def test_the_page_holds_the_plots_and_stands_alone(sample_page: str) -> None:
 
 
 def test_the_bars_tell_the_mean_of_the_summary_and_its_interval(sample: Path, sample_page: str) -> None:
-    from pipelines.measuring.significance import interval
+    from heed.evaluation.significance import interval
 
     for one in json.loads((sample / "fas/per_topic.json").read_text())["rows"]:
         if one["measure"] == "p-MRR":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines.inputs.trec_files import read_run
+from heed.io.trec_files import read_run
 
 COMMAND = "pipelines.rerank"
 SAMPLE = (

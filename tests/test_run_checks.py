@@ -28,14 +28,14 @@ from planted_faults import (
     uuid,
 )
 
-from pipelines.base.errors import HeedError
-from pipelines.checks import run_lines
-from pipelines.checks.collection_ids import Members, read_members
-from pipelines.checks.expected_topics import expected_topics
-from pipelines.checks.run_checks import check_run
-from pipelines.checks.run_rules import Rules
-from pipelines.checks.run_tag import parse_name, tag_problems
-from pipelines.checks.track_rules import TRACKS
+from heed.errors import HeedError
+from heed.validation import run_lines
+from heed.validation.collection_ids import Members, read_members
+from heed.validation.expected_topics import expected_topics
+from heed.validation.run_checks import check_run
+from heed.validation.run_rules import Rules
+from heed.validation.run_tag import parse_name, tag_problems
+from heed.validation.track_rules import TRACKS
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -50,7 +50,7 @@ def test_one_planted_fault_is_one_problem_at_its_line(tmp_path: Path, fault: Fau
 
 def test_there_are_more_than_thirty_faults_and_each_kind_is_among_them() -> None:
     assert len(FAULTS) > 80
-    source = "".join((ROOT / "pipelines/checks" / f"run_{name}.py").read_text() for name in ("checks", "lines"))
+    source = "".join((ROOT / "heed/validation" / f"run_{name}.py").read_text() for name in ("checks", "lines"))
     kinds = set(re.findall(r'report\.(?:error|warning|add)\([^"]*"([a-z0-9-]+)",', source))
     assert {fault.kind for fault in FAULTS} == kinds
     assert len(kinds) == 28

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planted_faults import RULES, TAG, Fault, clean, deeper, everywhere, insert, problems, put, raw, swap, uuid
 
-from pipelines.base.errors import HeedError
-from pipelines.checks.run_checks import check_run
-from pipelines.checks.run_fixes import fix_run
-from pipelines.checks.run_rules import Rules
-from pipelines.checks.track_rules import TRACKS
-from pipelines.inputs.trec_files import write_run
+from heed.errors import HeedError
+from heed.io.trec_files import write_run
+from heed.validation.run_checks import check_run
+from heed.validation.run_fixes import fix_run
+from heed.validation.run_rules import Rules
+from heed.validation.track_rules import TRACKS
 
 
 def from_0(lines: list[str]) -> list[str]:

@@ -11,9 +11,9 @@ import pytest
 from benchmarks import scale, scale_input
 from benchmarks.scale_input import drawn, vocabulary, write_documents, write_topics
 from benchmarks.scale_table import as_markdown, as_text, missed
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import read_jsonl_topics
-from pipelines.inputs.trec_files import read_qrels, read_run
+from heed.io.documents import Files
+from heed.io.topics import read_jsonl_topics
+from heed.io.trec_files import read_qrels, read_run
 
 
 def test_a_larger_collection_begins_with_the_smaller_one() -> None:

@@ -12,16 +12,17 @@ from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.base.languages import LANGUAGES, language
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.retrieval import bm25, field_scores, impact_search
-from pipelines.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
-from pipelines.retrieval.feedback import FEEDBACK, search_with_feedback
-from pipelines.retrieval.impact_search import Matrix, best, merged
-from pipelines.retrieval.impacts import Impacts
-from pipelines.retrieval.jvm import java
-from pipelines.retrieval.shards import ranges, shard_folders
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document, Files
+from heed.languages import LANGUAGES, language
+from heed.retrieval import bm25, field_scores
+from heed.retrieval import postings_search as impact_search
+from heed.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
+from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
+from heed.retrieval.lucene.jvm import java
+from heed.retrieval.lucene.shards import ranges, shard_folders
+from heed.retrieval.postings import Impacts
+from heed.retrieval.postings_search import Matrix, best, merged
 
 ENGLISH = language("eng")
 SHARDS = (1, 2, 3, 7)

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from planted_faults import clean, put
 
+from heed.validation.submission_form import form_problems
 from pipelines.check import main
-from pipelines.checks.submission_form import form_problems
 
 ONE, OTHER = "zho-TEAM3-ACND_dense", "zho-TEAM3-2M_rerank"
 ANSWERS: dict[str, Any] = {

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.base.languages import language
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Document
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.table_text import FORMS
-from pipelines.inputs.topics import Topic
-from pipelines.retrieval import jvm
-from pipelines.retrieval.bm25 import Weights, build
-from pipelines.retrieval.retrievers import Shelf, retriever
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Document
+from heed.io.topics import Topic
+from heed.languages import language
+from heed.retrieval.bm25 import Weights, build
+from heed.retrieval.lucene import jvm
+from heed.retrieval.retrievers import Shelf, retriever
+from heed.tables.documents import Tables
+from heed.tables.text import FORMS
 
 MARKDOWN = "# Depth of rivers\n\n| River | Depth (m) |\n| --- | --- |\n| Orrin | 4 |\n| Wendle | 2 |"
 HTML = "<table><caption>Lakes</caption><tr><th>Lake</th><th>Depth</th></tr><tr><td>Tarn</td><td>9</td></tr></table>"

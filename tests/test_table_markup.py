@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.table_markup import Table, parse_csv, parse_html, parse_markdown, parse_table
+from heed.errors import HeedError
+from heed.tables.markup import Table, parse_csv, parse_html, parse_markdown, parse_table
 
 
 def grid(table: Table) -> list[list[str]]:

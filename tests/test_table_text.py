@@ -2,10 +2,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.table_markup import Table, parse_csv, parse_html, parse_markdown
-from pipelines.inputs.table_spans import squeeze
-from pipelines.inputs.table_text import FORMS, as_fields, column_names, fit, serialise
+from heed.errors import HeedError
+from heed.tables.markup import Table, parse_csv, parse_html, parse_markdown
+from heed.tables.spans import squeeze
+from heed.tables.text import FORMS, as_fields, column_names, fit, serialise
 
 TABLE = Table(
     "Limits <2020>",

@@ -18,10 +18,10 @@ from conftest import ROOT, SHARED, Heed, write_jsonl
 from test_bm25 import anserini
 from test_followtable import beir, raw
 
-from pipelines.inputs.topic_files import read_listed, read_topics
-from pipelines.inputs.topics import read_jsonl_topics
-from pipelines.inputs.trec_files import read_qrels, read_run
-from pipelines.retrieval import jvm
+from heed.io.topic_files import read_listed, read_topics
+from heed.io.topics import read_jsonl_topics
+from heed.io.trec_files import read_qrels, read_run
+from heed.retrieval.lucene import jvm
 
 COMMAND = "pipelines.tables"
 QRELS = ROOT / "qrels" / "tables-sample"

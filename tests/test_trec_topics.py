@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_followir import unhurried
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.topics import Topic
-from pipelines.inputs.trec_topics import read_trec_topics
+from heed.errors import HeedError
+from heed.io.topics import Topic
+from heed.io.trec_topics import read_trec_topics
 
 # the form of topics.301-450: unclosed tags, labels, text on the next line
 CLASSIC = """

@@ -9,17 +9,17 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.table_documents import Tables
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking import truefalse
-from pipelines.reranking.answers import TwoRows, shares_prefixes
-from pipelines.reranking.language_models import precision
-from pipelines.reranking.prompts import Prompts
-from pipelines.reranking.truefalse import TrueFalseReranker, batches
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.models import yes_no as truefalse
+from heed.models.answers import TwoRows, shares_prefixes
+from heed.models.language_models import precision
+from heed.models.prompts import Prompts
+from heed.models.registry import Model
+from heed.models.yes_no import TrueFalseReranker, batches
+from heed.tables.documents import Tables
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]
 LONG = "a long 龙 document of 12 words " * 60
@@ -230,7 +230,7 @@ def test_models_that_keep_other_states_share_no_prefix() -> None:
 
 
 def test_the_prefix_is_read_once(folders: dict[str, Path], store: Docstore, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines.reranking import answers
+    from heed.models import answers
 
     read, widths = [], []
     kept, made = answers.read_prefix, answers.padded

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.base.errors import HeedError
-from pipelines.base.files import finished, write_bytes
+from heed.errors import HeedError
+from heed.io.files import finished, write_bytes
 
 BUSY = "another Heed process is writing here"
 

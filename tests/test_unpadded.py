@@ -10,17 +10,17 @@ from conftest import tiny_tokenizer, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.inputs.docstore import open_docstore
-from pipelines.inputs.documents import Document, Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking import pair_tokens, unpadded
-from pipelines.reranking.crossencoder import CrossEncoderReranker
-from pipelines.reranking.pair_tokens import PairTokens
-from pipelines.retrieval import vectors
-from pipelines.retrieval.encoders import SentenceEncoder
-from pipelines.retrieval.scan import Scan
-from pipelines.retrieval.vectors import Vectors
+from heed.io.document_store import open_docstore
+from heed.io.documents import Document, Files
+from heed.io.topics import Topic
+from heed.models import pair_tokens, unpadded
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.pair_tokens import PairTokens
+from heed.models.registry import Model
+from heed.retrieval import vectors
+from heed.retrieval.scan import Scan
+from heed.retrieval.vectors import Vectors
 
 SIZES = {
     "vocab_size": 200, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64,
@@ -97,7 +97,7 @@ def test_vectors_equal_sentence_transformers_own(
 ) -> None:
     from sentence_transformers import SentenceTransformer
 
-    from pipelines.retrieval.sentence_models import modules
+    from heed.models.sentence_models import modules
 
     monkeypatch.setattr(unpadded, "TOKENS_CPU", 40)  # many batches
     entry = Model(str(tiny_encoder), document="{text}", pooling=pooling, max_length=64)

@@ -10,15 +10,16 @@ import torch
 from conftest import Heed, write_jsonl
 from test_truefalse import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
 
-from pipelines.base.errors import HeedError
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.registry.entries import Model
-from pipelines.reranking import reasoning, vllm_models
-from pipelines.reranking.listwise_local import LocalChat
-from pipelines.reranking.reasoning import ReasoningReranker
-from pipelines.reranking.truefalse import TrueFalseReranker
-from pipelines.reranking.vllm_models import VllmModel, Wanted, set_inference
+from heed.errors import HeedError
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.models import reasoning
+from heed.models import vllm as vllm_models
+from heed.models.listwise_local import LocalChat
+from heed.models.reasoning import ReasoningReranker
+from heed.models.registry import Model
+from heed.models.vllm import VllmModel, Wanted, set_inference
+from heed.models.yes_no import TrueFalseReranker
 
 HERE = find_spec("vllm") is not None
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")

@@ -9,11 +9,11 @@ import torch
 from conftest import write_jsonl
 from safetensors.torch import save_file
 
-from pipelines.inputs.docstore import Docstore, open_docstore
-from pipelines.inputs.documents import Files
-from pipelines.inputs.topics import Topic
-from pipelines.registry.entries import Model
-from pipelines.reranking.late_interaction import LateReranker
+from heed.io.document_store import Docstore, open_docstore
+from heed.io.documents import Files
+from heed.io.topics import Topic
+from heed.models.late_interaction import LateReranker
+from heed.models.registry import Model
 
 MARKERS = ("[unused0]", "[unused1]")
 SIZES = {

@@ -1,0 +1,1 @@
+"""Collections: where each lies, how it is read, what can be fetched."""

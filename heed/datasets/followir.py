@@ -1,0 +1,185 @@
+"""FollowIR: TREC topics with an original and a changed narrative, in every form their data are published in.
+
+The newer form has one query a condition (``305-og``, ``305-changed``): configs ``queries``,
+``instruction`` (in MTEB's mirrors a column of ``queries``), ``default`` or ``qrels``, ``qrel_diff``
+and ``top_ranked``. The older form has one query a topic, with both instructions and two shorter ones
+as columns, and the configs ``qrels_og``, ``qrels_changed`` and ``top_ranked``.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.datasets.hub import Row, config_files, judgements, parsed, read_topics, rows, tell_blank
+from heed.errors import HeedError, fail
+from heed.evaluation.mteb_results import TASKS
+from heed.io.topics import Topic
+from heed.io.trec_files import Qrels
+from heed.measures.pairwise import no_longer_relevant
+from heed.progress import brief, say
+
+Naming = Callable[[str], str]  # what a folder calls a config: queries → queries-zho
+
+ENDINGS = {"-og": "original", "-changed": "changed"}
+QRELS = {"original": "qrels_og", "changed": "qrels_changed"}
+COLUMNS = {
+    "keywords": "keywords",
+    "short": "short_query",
+    "original": "instruction_og",
+    "changed": "instruction_changed",
+}
+
+
+class Benchmark(NamedTuple):
+    """One of FollowIR's collections: MTEB's task and repository, and the older one that has ``keywords`` and ``short``.
+
+    ``measure`` is the main one on the original instruction.
+    """
+
+    task: str
+    repository: str
+    revision: str
+    older: str
+    older_revision: str
+    measure: str
+
+
+def _benchmark(task: str, older: str, older_revision: str, measure: str) -> Benchmark:
+    return Benchmark(task, f"mteb/{task}", TASKS[task].revision, older, older_revision, measure)
+
+
+# Measures: FollowIR (Weller et al., 2024), its section on evaluation metrics; MAP is the mean of AP.
+# Older revisions: those that mteb 1.x evaluated.
+BENCHMARKS = {
+    "robust04": _benchmark(
+        "Robust04InstructionRetrieval",
+        "jhu-clsp/robust04-instructions",
+        "a5a1c4fe2bc528ac12e83f8cdf82178da85d2f1d",
+        "AP",
+    ),
+    "news21": _benchmark(
+        "News21InstructionRetrieval",
+        "jhu-clsp/news21-instructions",
+        "e0144086b45fe31ac125e9ac1a83b6a409bb6ca6",
+        "nDCG@5",
+    ),
+    "core17": _benchmark(
+        "Core17InstructionRetrieval",
+        "jhu-clsp/core17-instructions",
+        "e39ff896cf3efbbdeeb950e6bd7c79f266995b07",
+        "AP",
+    ),
+}
+
+
+class FollowIR(NamedTuple):
+    """Topics and qrels by condition; ``candidates`` are the published lists, by condition-free qid."""
+
+    topics: list[Topic]
+    qrels: dict[str, Qrels]
+    candidates: dict[str, list[str]]
+    corpus: list[Path]
+
+
+def read_followir(folder: Path) -> FollowIR:
+    """One of FollowIR's collections from a local copy in either form; see :func:`read_pairs`."""
+    return read_pairs(folder, str, "eng")
+
+
+def read_pairs(folder: Path, named: Naming, lang: str) -> FollowIR:
+    """Topics in language ``lang`` with both instructions, whose configs are called as ``named`` says.
+
+    Raises :class:`HeedError` for a missing config, bad rows, a query without its instruction, or an
+    id of the newer form that ends neither ``-og`` nor ``-changed``. Blank instructions, and
+    differences between ``qrel_diff`` and the two qrels, are told on stderr. Without ``top_ranked``
+    there are no candidates.
+    """
+    older = config_files(folder, named(QRELS["original"]))
+    topics, qrels = (_read_older if older else _read_newer)(folder, named, lang)
+    tell_blank(folder, topics, QRELS)
+    corpus = config_files(folder, named("corpus"))
+    fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
+    return FollowIR(topics, qrels, _candidates(folder, named("top_ranked")), corpus)
+
+
+def docno(docid: str) -> str:
+    """The TREC document that a FollowIR document is a passage of: ``FBIS3-40368`` for ``FBIS3-40368_3``."""
+    stem, _, passage = docid.rpartition("_")
+    return stem if stem and passage.isdecimal() else docid
+
+
+def _read_older(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
+    topics = read_topics(folder, named("queries"), lang, COLUMNS)
+    return topics, {condition: judgements(folder, named(config)) for condition, config in QRELS.items()}
+
+
+def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
+    topics: dict[str, Topic] = {}
+    for full, query, instruction in _queries(folder, named):
+        qid, condition = _split(folder, full)
+        topic = topics.setdefault(qid, Topic(qid, lang, query, {}))
+        if instruction:
+            topic.instructions[condition] = instruction
+    qrels: dict[str, Qrels] = {condition: {} for condition in QRELS}
+    # data: where push_to_hub puts the config that it calls default
+    for full, grades in judgements(folder, named("default"), named("qrels"), named("data")).items():
+        qid, condition = _split(folder, full)
+        qrels[condition][qid] = grades
+    _check_difference(folder, named("qrel_diff"), qrels)
+    return list(topics.values()), qrels
+
+
+def _queries(folder: Path, named: Naming) -> list[tuple[str, str, str]]:
+    """The newer form's queries as ``(id, query, instruction)``."""
+    config, told = named("instruction"), None
+    if config_files(folder, config):
+        told = dict(parsed(rows(folder, config), lambda row: (row.word("query-id"), row.string("instruction"))))
+    seen: set[str] = set()
+
+    def read(row: Row) -> tuple[str, str, str]:
+        qid = row.word("_id", "id")
+        if qid in seen:
+            raise row.problem(f"query {qid} comes twice; keep one")
+        seen.add(qid)
+        if told is None:
+            return qid, row.text("text"), row.string("instruction")
+        if qid not in told:
+            raise row.problem(f"query {qid} has no row in {config}")
+        return qid, row.text("text"), told[qid]
+
+    return parsed(rows(folder, named("queries")), read)
+
+
+def _candidates(folder: Path, config: str) -> dict[str, list[str]]:
+    """The published lists, both conditions' together, in the order of the rows."""
+    candidates: dict[str, dict[str, None]] = defaultdict(dict)
+    if config_files(folder, config):
+        for full, docids in parsed(rows(folder, config), _listed):
+            candidates[full.removesuffix("-og").removesuffix("-changed")].update(dict.fromkeys(docids))
+    return {qid: list(docids) for qid, docids in candidates.items()}
+
+
+def _listed(row: Row) -> tuple[str, list[str]]:
+    if "pid" in row.fields:
+        return row.word("qid"), [row.word("pid")]
+    return row.word("query-id"), row.words("corpus-ids")
+
+
+def _check_difference(folder: Path, config: str, qrels: dict[str, Qrels]) -> None:
+    """Tell where the published ``qrel_diff`` and the difference of the two qrels disagree."""
+    if not config_files(folder, config):
+        return
+    listed = parsed(rows(folder, config), lambda row: (row.word("query-id"), set(row.words("corpus-ids"))))
+    published = {qid: docids for qid, docids in listed if docids}
+    computed = no_longer_relevant(qrels["original"], qrels["changed"])
+    differ = [qid for qid in sorted(published.keys() | computed.keys()) if published.get(qid) != computed.get(qid)]
+    if differ:
+        say(f"{folder}: {config} and the qrels disagree on {len(differ)} topics, the qrels are used: {brief(differ)}")
+
+
+def _split(folder: Path, full: str) -> tuple[str, str]:
+    for ending, condition in ENDINGS.items():
+        if full.endswith(ending):
+            return full.removesuffix(ending), condition
+    raise HeedError(f"{folder}: query id {full!r} ends neither -og nor -changed")

@@ -1,0 +1,67 @@
+"""Exports of a pool: the forms that annotation tools, rerankers and MTEB take."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import HeedError
+from heed.exchange.export_json import write_doccano, write_jsonl, write_rank_llm
+from heed.exchange.export_label_studio import write_label_studio
+from heed.exchange.export_lists import write_template, write_trec_pool
+from heed.exchange.export_mteb import write_mteb
+from heed.exchange.export_relevation import write_relevation
+from heed.exchange.export_tables import write_csv, write_xlsx
+from heed.exchange.export_tasks import Material, check_material
+from heed.progress import brief, say
+
+__all__ = ["FORMATS", "Material", "export"]
+
+
+class _Form(NamedTuple):
+    told: str
+    write: Callable[[Path, Material], None]
+    suffixes: tuple[str, ...] = ()  # that the tool knows the file by; none: any name, or a folder
+    shows_text: bool = True
+
+
+_FORMS = {
+    "trec-pool": _Form("'qid docid' lines, .gz by suffix", write_trec_pool, shows_text=False),
+    "qrels-template": _Form("qrels with grade -1, pooled and not judged", write_template, shows_text=False),
+    "jsonl": _Form(
+        "one object a document, with query, instruction, title, text and a grade to fill in",
+        write_jsonl,
+        (".jsonl", ".jsonl.gz"),
+    ),
+    "csv": _Form("the same as a table in UTF-8; no cell becomes a formula", write_csv, (".csv", ".csv.gz")),
+    "xlsx": _Form("the same as an Excel workbook", write_xlsx, (".xlsx",)),
+    "label-studio": _Form(
+        "Label Studio's tasks, and its labelling configuration (.xml)", write_label_studio, (".json",)
+    ),
+    "doccano": _Form("doccano's text classification, and its labels (.labels.json)", write_doccano, (".jsonl",)),
+    "relevation": _Form("a folder for Relevation: queries, pool, documents, map of ids", write_relevation),
+    "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".json", ".jsonl")),
+    "mteb": _Form("a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels", write_mteb),
+}
+FORMATS = {name: form.told for name, form in _FORMS.items()}  # for --help
+
+
+def export(form: str, path: Path, material: Material) -> None:
+    """Write ``material`` to ``path``, a file or a folder, in one of :data:`FORMATS`; whole or not at all.
+
+    Raises :class:`HeedError` for an unknown form, for a file name that the form's tool would not
+    take, for a folder that is not empty, and for what :func:`check_material` and the form refuse.
+    Topics without a document are left out, which is told.
+    """
+    if form not in _FORMS:
+        raise HeedError(f"export as {form!r}: expected one of {', '.join(_FORMS)}")
+    chosen = _FORMS[form]
+    if chosen.suffixes and not path.name.endswith(chosen.suffixes):
+        raise HeedError(
+            f"{path}: {form} is known by its suffix; name a file that ends in {' or '.join(chosen.suffixes)}"
+        )
+    empty = [qid for qid, docids in material.pool.items() if not docids]
+    if empty:
+        say(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")
+    whole = material._replace(pool={qid: docids for qid, docids in material.pool.items() if docids})
+    check_material(whole, chosen.shows_text)
+    chosen.write(path, whole)

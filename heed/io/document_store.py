@@ -1,0 +1,150 @@
+"""The documents of a collection in one SQLite file: read by docid, and in docid order.
+
+SQLite (standard library) gives crash-safe building, sorting beyond memory and random access in
+microseconds. Lucene keeps no text: with stored text every hit would carry its whole document.
+Documents are numbered in docid order, so that counting them and cutting them into ranges reads none.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from heed.errors import SHOWN, HeedError, fail
+from heed.io.artifacts import Recipe, folder_as_made
+from heed.io.documents import Document, Source
+from heed.io.files import digest_json
+from heed.progress import bar
+
+VERSION = 3  # raise when the stored form changes
+FILE = "documents.sqlite"
+STAGED = "staged.sqlite"  # the documents in the order of their files, while the store is built
+CACHE = 16  # MiB that SQLite holds of each file, and sorts at once
+BATCH = 1_000  # documents written at once
+COLUMNS = ", ".join(Document._fields)
+TABLES = 1  # SQLite's user_version of a store of tables
+
+
+class Docstore:
+    """An open document store; ``digest`` identifies its inputs, ``tabular`` tells that it holds tables."""
+
+    def __init__(self, folder: Path, inputs: str) -> None:
+        """Open the store in ``folder``; ``inputs`` is the digest that its users put in their recipes."""
+        self.digest = inputs
+        self._db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True, check_same_thread=False)
+        self.count: int = self._db.execute("SELECT MAX(place) FROM documents").fetchone()[0]
+        self.tabular: bool = self._db.execute("PRAGMA user_version").fetchone()[0] == TABLES
+
+    def __iter__(self) -> Iterator[Document]:
+        """All documents by docid, so that the order of the input files never matters."""
+        return self.within(0, self.count)
+
+    def within(self, start: int, end: int) -> Iterator[Document]:
+        """Documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
+        wanted = f"SELECT {COLUMNS} FROM documents WHERE place > ? AND place <= ? ORDER BY place"  # noqa: S608 (our names)
+        for row in self._db.execute(wanted, (start, end)):
+            yield Document(*row)
+
+    def docids(self) -> Iterator[str]:
+        """All docids, in their order."""
+        return (row[0] for row in self._db.execute("SELECT docid FROM documents ORDER BY docid"))
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        """The documents of ``docids``, in that order; a :class:`HeedError` for one that is not here."""
+        found: dict[str, Document] = {}
+        for start in range(0, len(docids), 500):
+            part = docids[start : start + 500]
+            marks = ",".join("?" * len(part))
+            wanted = f"SELECT {COLUMNS} FROM documents WHERE docid IN ({marks})"  # noqa: S608 (question marks)
+            rows = self._db.execute(wanted, part)
+            found.update((row[0], Document(*row)) for row in rows)
+        fail(f"document {docid}: not in the collection" for docid in docids if docid not in found)
+        return [found[docid] for docid in docids]
+
+    def missing(self, docids: Sequence[str]) -> list[str]:
+        """Those of ``docids`` that the collection does not hold."""
+        here = self._db.execute
+        return [docid for docid in docids if not here("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()]
+
+
+def open_docstore(folder: Path, source: Source) -> Docstore:
+    """The store of ``source`` in ``folder``, built unless it is there with the same inputs.
+
+    Raises :class:`HeedError` naming file and line of every document without an id or text and of
+    every docid that comes twice, and when there is no document at all.
+    """
+    inputs = source.recipe
+    recipe: Recipe = {"store": VERSION, "documents": inputs}
+
+    def build(part: Path) -> None:
+        _build(part / FILE, source)
+        if source.recipe != inputs:
+            raise HeedError(f"{source}: changed while it was read; let whatever writes it end, then run again")
+
+    folder_as_made(folder, recipe, build)
+    return Docstore(folder, digest_json(inputs))
+
+
+def _build(target: Path, source: Source) -> None:
+    staged = target.with_name(STAGED)
+    with closing(sqlite3.connect(target, isolation_level=None)) as db:
+        # another file: a table that is dropped leaves its room in the file
+        db.execute("ATTACH ? AS early", (str(staged),))
+        for name in ("main", "early"):
+            # the whole folder is renamed into place when complete: a journal would only cost time
+            db.executescript(f"PRAGMA {name}.journal_mode = OFF; PRAGMA {name}.synchronous = OFF;")
+            db.execute(f"PRAGMA {name}.cache_size = -{CACHE << 10}")
+        db.execute("PRAGMA temp_store = FILE")
+        db.execute(f"CREATE TABLE early.staged ({COLUMNS}, file INT, line INT)")
+        files = _stage(db, source)
+        db.execute("BEGIN")
+        db.execute(f"CREATE TABLE documents (place INTEGER PRIMARY KEY, {COLUMNS})")
+        db.execute("CREATE INDEX docids ON documents (docid)")
+        sort = f"INSERT INTO documents ({COLUMNS}) SELECT {COLUMNS} FROM staged ORDER BY docid"  # noqa: S608 (our names)
+        db.execute(sort)
+        db.execute("COMMIT")
+        fail(_duplicates(db, files))
+        if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
+            raise HeedError(f"{source}: no document in it; expected one JSON object a line")
+    staged.unlink()
+
+
+def _stage(db: sqlite3.Connection, source: Source) -> list[Path]:
+    """Write every document with its place; gives back the files that the places count."""
+    problems: list[str] = []
+    rows: list[tuple[str | int, ...]] = []
+    number: dict[Path, int] = {}
+    tabular = False
+    insert = f"INSERT INTO early.staged VALUES ({', '.join('?' * (len(Document._fields) + 2))})"  # noqa: S608 (question marks)
+    db.execute("BEGIN")
+    for line in bar(source.lines(), 0, "documents", "documents"):
+        if line.document is None:
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+            if len(problems) > SHOWN:
+                break
+            continue
+        tabular = tabular or line.document.is_table
+        rows.append((*line.document, number.setdefault(line.path, len(number)), line.line_no))
+        if len(rows) == BATCH:
+            db.executemany(insert, rows)
+            rows.clear()
+    db.executemany(insert, rows)
+    if tabular:
+        db.execute(f"PRAGMA user_version = {TABLES}")
+    db.execute("COMMIT")
+    fail(problems)
+    return list(number)
+
+
+def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:
+    several = "SELECT docid FROM documents GROUP BY docid HAVING COUNT(*) > 1"
+    if db.execute(f"{several} LIMIT 1").fetchone() is None:
+        return  # else every text would be passed over once more
+    twice = f"SELECT docid, file, line FROM staged WHERE docid IN ({several}) ORDER BY docid, file, line"  # noqa: S608
+    first: tuple[str, int, int] = ("", 0, 0)
+    for docid, file, line in db.execute(twice):
+        if docid == first[0]:
+            place = f"{files[first[1]]}, line {first[2]}"
+            yield f"{files[file]}, line {line}: document {docid} was already at {place}; keep one of them"
+        else:
+            first = (docid, file, line)

@@ -1,0 +1,200 @@
+"""Files that are finished or not there: atomic writes, digests, gzip by suffix, one writer a folder."""
+
+import fcntl
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from heed.errors import HeedError
+
+LONGEST_LINE = 1 << 26  # bytes: no document of a known collection comes near it, and it fits into memory several times
+LARGEST = 1 << 29  # bytes of a file that is read whole, unpacked: a few kilobytes of gzip can be terabytes
+PIECE = 1 << 20  # bytes
+UNREADABLE = (OSError, EOFError, zlib.error)  # what opening and reading raise, gzip's included
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # characters that no id may hold; white space apart
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+@contextmanager
+def finished(path: Path) -> Iterator[IO[bytes]]:
+    """Open ``path`` for writing bytes; it appears, whole and on disk, only when the block ends well.
+
+    Raises :class:`HeedError` while another process, or thread, is writing the same file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")  # the same name again, so that a killed process leaves no heap of them
+    with _held(part) as stream:
+        try:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            part.replace(path)
+        finally:
+            if _is(part, stream):  # in its place there may be another process' by now
+                part.unlink()
+
+
+def _held(part: Path) -> IO[bytes]:
+    """``part``, made and emptied, for this process alone as long as it is open."""
+    while True:
+        stream = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "wb")
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is(part, stream):
+                stream.truncate()
+                return stream
+        except BlockingIOError:
+            stream.close()
+            raise HeedError(
+                f"{part.parent}: another Heed process is writing here; wait for it, or choose another folder"
+            ) from None
+        except BaseException:
+            stream.close()
+            raise
+        stream.close()  # whoever held it has finished: that file is no part any more
+
+
+def _is(path: Path, stream: IO[bytes]) -> bool:
+    """Whether the file that is open is still the one at ``path``."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def finished_folder(path: Path) -> Iterator[Path]:
+    """Give an empty folder that takes the place of ``path`` only when the block ends well.
+
+    What an earlier, killed process left half-built beside it is swept away first; callers hold
+    :func:`locked` on the parent, so nobody else is writing there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part, old = path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.old")
+    for left in (part, old):
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        part.mkdir()  # not before: SIGTERM may come as soon as it is there
+        yield part
+        if path.exists():
+            path.rename(old)
+        part.rename(path)
+    finally:
+        for left in (part, old):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path``, whole or not at all."""
+    with finished(path) as stream:
+        stream.write(content)
+
+
+def write_packed(path: Path, content: bytes) -> None:
+    """Write ``content``, gzipped by suffix; the same content gives the same bytes whenever it is written."""
+    write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as indented UTF-8 JSON with the keys in the order given."""
+    write_bytes(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """The bytes of a file, gunzipped by suffix; it and reading from it raise ``UNREADABLE``."""
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, gunzipped by suffix; :class:`HeedError` if it cannot be read or is beyond ``LARGEST``."""
+    try:
+        with open_packed(path) as stream:
+            pieces, size = [], 0
+            while piece := stream.read(PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                if size > LARGEST:
+                    raise HeedError(f"{path}: unpacked more than {LARGEST} bytes, too much to be read at once")
+            return b"".join(pieces)
+    except UNREADABLE as error:
+        raise HeedError(f"{path}: cannot be read ({error}); give a readable file") from error
+
+
+def parse_json(text: str) -> Any:
+    """The value that ``text`` writes in JSON.
+
+    Raises ValueError where it writes none, nests deeper than Python reads, or holds half of a
+    surrogate pair, which no file in UTF-8 could hold again.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if SURROGATE.search(text):
+        check_unicode(value)
+    return value
+
+
+def check_unicode(value: Any) -> None:
+    """Raise ValueError where a text in ``value``, which is JSON data, holds half of a surrogate pair."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("half of a surrogate pair, a broken \\u escape") from error
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield ``(line number from 1, line without its end)`` of a UTF-8 file, gunzipped by suffix.
+
+    Raises :class:`HeedError` with the line number where the bytes are not UTF-8 or a line is longer
+    than ``LONGEST_LINE``, and when the file is missing or its gzip stream is cut. A byte-order mark
+    at the start is dropped.
+    """
+    line_no = 0
+    try:
+        with open_packed(path) as stream:
+            for line_no, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
+                if len(raw) > LONGEST_LINE:
+                    raise HeedError(f"{path}, line {line_no}: longer than {LONGEST_LINE} bytes; is it a text file?")
+                text = raw.decode("utf-8-sig" if line_no == 1 else "utf-8")
+                yield line_no, text.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise HeedError(f"{path}, line {line_no}: not UTF-8 ({error.reason}); convert the file to UTF-8") from error
+    except UNREADABLE as error:
+        raise HeedError(f"{path}: cannot be read after line {line_no} ({error})") from error
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of the file's bytes, as hex."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise HeedError(f"{path}: cannot be read ({error})") from error
+
+
+def digest_json(value: Any) -> str:
+    """SHA-256 of ``value`` as JSON with sorted keys, as hex."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold ``folder`` for this process; a :class:`HeedError` at once if another process holds it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise HeedError(
+                f"{folder}: another Heed process is writing here; wait for it, or choose another folder"
+            ) from None
+        yield

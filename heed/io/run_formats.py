@@ -1,0 +1,106 @@
+"""Runs of anyone's making: TREC files, rank_llm results, MTEB predictions."""
+
+from pathlib import Path
+from typing import Any
+
+from heed.errors import HeedError, fail
+from heed.io.files import parse_json, read_bytes, read_lines
+from heed.io.trec_files import Run, parse_score, read_run
+
+
+def read_any_run(path: Path, subset: str | None = None) -> Run:
+    """A run from a TREC file, a rank_llm JSON or JSONL file, or an MTEB ``…_predictions.json``; ``.gz`` too.
+
+    ``subset`` names the MTEB subset (``subset`` or ``subset/split``) where a file holds several.
+    Raises :class:`HeedError` for a file of no such form, naming what was found.
+    """
+    name = path.name.removesuffix(".gz")
+    if not name.endswith((".json", ".jsonl")):
+        return read_run(path)
+    found = _load(path)
+    if isinstance(found, list):
+        return _rank_llm(path, found)
+    if isinstance(found, dict):
+        return _mteb(path, found, subset)
+    raise HeedError(f"{path}: holds a {type(found).__name__}; expected rank_llm results or MTEB predictions")
+
+
+def place_of(path: Path, qid: str) -> str:
+    """``file, line`` where a topic first stands in a TREC file; the file alone for JSON."""
+    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+        return str(path)
+    found = (line_no for line_no, line in read_lines(path) if line.split()[:1] == [qid])
+    return f"{path}, line {next(found, 0)}"
+
+
+def _load(path: Path) -> Any:
+    """One JSON value, or a list of those of a JSON Lines file."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        if path.name.removesuffix(".gz").endswith(".jsonl"):
+            return [parse_json(line) for line in text.split("\n") if line.strip()]  # U+2028 ends no line
+        return parse_json(text)
+    except ValueError as error:
+        raise HeedError(f"{path}: not JSON ({error}); expected rank_llm results or MTEB predictions") from error
+
+
+def _rank_llm(path: Path, results: list[Any]) -> Run:
+    run: Run = {}
+    problems = []
+    for number, result in enumerate(results, 1):
+        where = f"{path}, result {number}"
+        try:
+            qid, candidates = str(result["query"]["qid"]), result["candidates"]
+            found = [(str(one["docid"]), one["score"]) for one in candidates]
+        except (KeyError, TypeError) as error:
+            problems.append(f"{where}: no {error}; expected query.qid and candidates with docid and score")
+            continue
+        if qid in run:
+            problems.append(f"{where}: topic {qid} comes twice")
+        run[qid] = _checked(where, found, problems)
+    fail(problems)
+    return _not_empty(path, run)
+
+
+def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
+    choices = {
+        f"{name}/{split}": queries
+        for name, splits in predictions.items()
+        if name != "mteb_model_meta" and isinstance(splits, dict)
+        for split, queries in splits.items()
+        if isinstance(queries, dict)
+    }
+    chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
+    if len(chosen) != 1:
+        asked = f"--subset {subset}: " if subset else ""
+        raise HeedError(
+            f"{path}: {asked}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
+        )
+    problems: list[str] = []
+    run: Run = {}
+    for qid, scores in choices[chosen[0]].items():
+        if not isinstance(scores, dict):
+            problems.append(f"{path}: topic {qid} holds no docid: score object")
+            continue
+        run[qid] = _checked(f"{path}, topic {qid}", list(scores.items()), problems)
+    fail(problems)
+    return _not_empty(path, run)
+
+
+def _checked(where: str, found: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for docid, given in found:
+        score = parse_score(str(given)) if not isinstance(given, bool) else None
+        if score is None:
+            problems.append(f"{where}: document {docid}: score {given!r}, expected a finite number")
+        elif docid in scores:
+            problems.append(f"{where}: document {docid} is listed again")
+        else:
+            scores[docid] = score
+    return scores
+
+
+def _not_empty(path: Path, run: Run) -> Run:
+    if not any(run.values()):
+        raise HeedError(f"{path}: holds no scores")
+    return run

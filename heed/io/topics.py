@@ -1,0 +1,148 @@
+"""Topics: a query, and the instruction that goes with it under each condition."""
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heed.errors import HeedError, fail
+from heed.io.files import parse_json, read_lines
+from heed.templates import fill
+
+ABLATIONS = ("keywords", "short")  # FollowIR's: the original instruction in fewer words
+INSTRUCTED = (*ABLATIONS, "original", "changed", "reversed")  # conditions that carry an instruction
+CONDITIONS = ("query", *INSTRUCTED)
+JOIN = "{query} {instruction}"  # MTEB's and FollowIR's order and separator
+FIELDS = ("title", "description", "both")
+
+
+class Topic(NamedTuple):
+    """A topic as a system sees it; ``instructions`` holds one for each condition that it has.
+
+    ``type`` is what kind of instruction it is: FollowTable's constraint, InfoSearch's wanted
+    variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
+    of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
+    """
+
+    qid: str
+    lang: str
+    query: str
+    instructions: dict[str, str]
+    type: str = ""
+    base: str = ""
+
+    def text(self, condition: str, join: str = JOIN) -> str:
+        """What a system without a prompt of its own is given: query and instruction as ``join`` puts them."""
+        if condition == "query":
+            return self.query
+        return fill(join, query=self.query, instruction=self.instructions[condition])
+
+
+def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
+    """Topics in Heed's own form or BEIR's (``_id``, ``text``), those in language ``lang`` where the lines name one.
+
+    Raises :class:`HeedError` naming each line that lacks ``qid`` or the text that ``fields`` asks
+    for, or that repeats a qid.
+    """
+    topics: dict[str, Topic] = {}
+    problems = []
+    for line_no, record in read_objects(path):
+        if record.get("lang", lang) != lang:
+            continue
+        qid, title = record.get("qid", record.get("_id")), record.get("query", record.get("text"))
+        query = query_text(title, record.get("description"), fields)
+        instructions = record.get("instructions") or {}
+        if isinstance(qid, int) and not isinstance(qid, bool):
+            qid = str(qid)
+        if not isinstance(qid, str) or qid.split() != [qid]:
+            problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")
+        elif not query:
+            problems.append(f"{path}, line {line_no}: topic {qid} has no {missing_field(fields)}")
+        elif qid in topics:
+            problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
+        elif not isinstance(instructions, dict) or set(instructions) - set(INSTRUCTED):
+            problems.append(f"{path}, line {line_no}: instructions must be an object with {', '.join(INSTRUCTED)}")
+        elif not all(isinstance(text, str | None) for text in instructions.values()):
+            problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
+        else:
+            told = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
+            topics[qid] = Topic(qid, lang, query, told, str(record.get("type") or ""))
+    fail(problems)
+    return with_bases(topics.values())
+
+
+def with_bases(topics: Collection[Topic]) -> list[Topic]:
+    """The topics, each with the qid of its bare query where one of them is that.
+
+    That is the topic whose qid is the part before the last ``_`` and which asks the same query without instructions.
+    """
+    bare = {topic.qid: topic.query for topic in topics if not topic.instructions}
+    linked = []
+    for topic in topics:
+        stem = topic.qid.rpartition("_")[0]
+        belongs = topic.instructions and bare.get(stem) == topic.query
+        linked.append(topic._replace(base=stem) if belongs else topic)
+    return linked
+
+
+def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
+    """Topics from ``qid<TAB>query`` lines; they carry no instruction."""
+    topics: dict[str, Topic] = {}
+    problems = []
+    for line_no, line in read_lines(path):
+        if not line.strip():
+            continue
+        qid, _, query = (part.strip() for part in line.partition("\t"))
+        if not qid or not query:
+            problems.append(f"{path}, line {line_no}: expected qid, a tab, and the query (found {line[:60]!r})")
+        elif qid in topics:
+            problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
+        topics[qid] = Topic(qid, lang, query, {})
+    fail(problems)
+    return list(topics.values())
+
+
+def read_objects(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Yield ``(line number, JSON object)`` for each line that is not blank; :class:`HeedError` for another."""
+    for line_no, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = parse_json(line)
+        except ValueError as error:
+            raise HeedError(f"{path}, line {line_no}: not JSON ({error}); expected one object a line") from error
+        if not isinstance(record, dict):
+            raise HeedError(f"{path}, line {line_no}: found {type(record).__name__}, expected a JSON object")
+        yield line_no, record
+
+
+def query_text(title: Any, description: Any, fields: str) -> str:
+    """The query made of title, description or both (title first), empty if what is asked for is missing."""
+    parts = {"title": [title], "description": [description], "both": [title, description]}[fields]
+    if not all(isinstance(part, str) and part.strip() for part in parts):
+        return ""
+    return " ".join(part.strip() for part in parts)
+
+
+def missing_field(fields: str) -> str:
+    """What to call the missing text in an error."""
+    return {"title": "title (query)", "description": "description", "both": "title and description"}[fields]
+
+
+def conditions_of(topics: Sequence[Topic], asked: Sequence[str]) -> list[str]:
+    """The conditions to run: those ``asked`` for, or ``query`` and every one that some topic carries but ablations.
+
+    Raises :class:`HeedError` if no topic carries an instruction for a condition that was asked for.
+    """
+    carried = {"query"}.union(*(topic.instructions for topic in topics))
+    fail(
+        f"--condition {name}: none of the {len(topics)} topics carries an instruction for it; they carry "
+        + ", ".join(one for one in CONDITIONS if one in carried)
+        for name in asked
+        if name not in carried
+    )
+    return [name for name in CONDITIONS if name in (asked or carried.difference(ABLATIONS))]
+
+
+def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
+    """The topics that can be put to a system under ``condition``."""
+    return [topic for topic in topics if (condition == "query" and not topic.base) or condition in topic.instructions]

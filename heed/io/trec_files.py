@@ -1,0 +1,168 @@
+"""TREC run and qrels files: the one reader and the one writer of each."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from heed.errors import HeedError, fail
+from heed.io.files import CONTROL, read_lines, write_packed
+from heed.progress import say
+from heed.ranking import in_order, ranked
+
+NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
+Run = dict[str, dict[str, float]]  # qid -> docid -> score
+Qrels = dict[str, dict[str, int]]  # qid -> docid -> grade
+
+
+def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> None:
+    """Write a run: topics by :func:`heed.ranking.in_order`, each best first, rank from 1, ``.gz`` by suffix.
+
+    A score is written as the shortest decimal that reads back as the same double, so that no
+    tie is made by rounding. Raises :class:`HeedError` for a score that is not finite and for an
+    id that a six-column file cannot hold.
+    """
+    fail(_unwritable(path, run, tag))
+    lines = []
+    for qid in in_order(run):
+        for rank, docid in enumerate(ranked(run[qid]), 1):
+            lines.append(f"{qid} Q0 {docid} {rank} {float(run[qid][docid])!r} {tag}\n")
+    write_packed(path, "".join(lines).encode())
+
+
+def as_tag(name: str) -> str:
+    """``name`` as a run's tag, which may hold letters, digits, ``_`` and, not first, ``-``."""
+    return re.sub(r"[^\w-]", "-", name, flags=re.ASCII).lstrip("-") or "run"
+
+
+def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> list[str]:
+    problems = [] if _is_field(tag) else [f"{path}: tag {tag!r} holds white space or is empty; use one word"]
+    for qid, scores in run.items():
+        if not _is_field(qid):
+            problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
+        elif qid.startswith("#"):
+            problems.append(f"{path}: qid {qid!r} begins a comment, which trec_eval passes over; rename the topic")
+        for docid, score in scores.items():
+            if not _is_field(docid):
+                problems.append(f"{path}: docid {docid!r} holds white space or is empty; a run file cannot carry it")
+            if not math.isfinite(score):
+                problems.append(f"{path}: topic {qid}, document {docid}: score {score}, expected a finite number")
+    return problems
+
+
+def _is_field(text: str) -> bool:
+    return bool(text) and text.split() == [text]
+
+
+def read_run(path: Path) -> Run:
+    """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
+
+    Raises :class:`HeedError` naming every bad line: not six columns, a score that is not a
+    finite number, a document listed twice for a topic; and for an empty file.
+    """
+    run: Run = {}
+    problems = []
+    for line_no, line in read_lines(path):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 6:
+            problems.append(
+                f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"
+            )
+            continue
+        score = parse_score(fields[4])
+        if score is None:
+            problems.append(f"{path}, line {line_no}: score {fields[4]!r}, expected a finite number")
+            continue
+        scores = run.setdefault(fields[0], {})
+        if fields[2] in scores:
+            problems.append(f"{path}, line {line_no}: document {fields[2]} is listed again for topic {fields[0]}")
+        scores[fields[2]] = score
+    fail(problems)
+    if not run:
+        raise HeedError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
+    return run
+
+
+def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
+    """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
+
+    Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
+    whose second column names another of NeuCLIR's languages are passed over (the official files
+    hold all three); without it several are told. A judgement that is repeated counts once and is told. Raises
+    :class:`HeedError` naming every bad line and contradiction, and for an empty file.
+    """
+    return parse_qrels(read_lines(path), path, only_language)
+
+
+def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:
+    """The same for numbered lines that came out of ``path``."""
+    qrels: Qrels = {}
+    problems = []
+    lines_read = 0
+    passed_over = set(NEUCLIR) - {only_language} if only_language else set()
+    languages = set()
+    beir = False
+    for line_no, line in lines:
+        if line_no == 1 and line.split("\t")[0] == "query-id":
+            beir = True
+            continue
+        fields = line.split("\t") if beir else line.split()
+        if not line.strip():
+            continue
+        if len(fields) != (3 if beir else 4):
+            form = "3 (query-id corpus-id score)" if beir else "4 (topic 0 docid grade)"
+            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected {form}")
+            continue
+        if CONTROL.search(line):
+            problems.append(f"{path}, line {line_no}: holds a control character ({line[:60]!r}); remove it")
+            continue
+        if fields[1] in passed_over and not beir:
+            continue
+        languages.add(fields[1])
+        qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
+        if grade is None or not grade.is_integer():
+            problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
+            continue
+        before = qrels.setdefault(qid, {}).setdefault(docid, int(grade))
+        if before != grade:
+            again = f"document {docid} of topic {qid} has grade {grade:g}, and {before} further up"
+            problems.append(f"{path}, line {line_no}: {again}; keep one")
+        lines_read += 1
+    fail(problems)
+    several = [one for one in NEUCLIR if one in languages and not beir]
+    if len(several) > 1:
+        say(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
+    repeated = lines_read - sum(map(len, qrels.values()))
+    if repeated:
+        say(f"{path}: {repeated} judgements are repeated with the same grade and count once")
+    if not qrels:
+        raise HeedError(f"{path}: holds no judgements; expected topic 0 docid grade")
+    return qrels
+
+
+def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """Write ``topic 0 docid grade`` lines, topics as in a run, documents in the order of ``qrels``, ``.gz`` by suffix.
+
+    Column 2 is 0, as in nearly all of NIST's files. Raises :class:`HeedError` for an id that holds white
+    space or is empty, and where there is no judgement at all, since no reader takes an empty file.
+    """
+    fail(
+        f"{path}: {what} {one!r} holds white space or is empty; a qrels file cannot carry it"
+        for qid, grades in qrels.items()
+        for what, one in (("qid", qid), *(("docid", docid) for docid in grades))
+        if not _is_field(one)
+    )
+    lines = [f"{qid} 0 {docid} {grade}\n" for qid in in_order(qrels) for docid, grade in qrels[qid].items()]
+    fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
+    write_packed(path, "".join(lines).encode())
+
+
+def parse_score(text: str) -> float | None:
+    """The finite number that ``text`` writes, None if it writes none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None

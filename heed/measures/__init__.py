@@ -1,0 +1,1 @@
+"""Formulas: pure functions of runs and qrels."""

@@ -1,0 +1,194 @@
+"""A client of OpenAI-compatible servers: asks again where that can help, and no faster than it may."""
+
+import json
+import math
+import os
+import random
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import Any, TypeVar
+
+from heed.errors import HeedError
+from heed.io.artifacts import Recipe
+from heed.models.api_providers import Endpoint
+from heed.progress import say
+
+RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
+ATTEMPTS = 6
+CONNECT, READ = 10.0, 180.0  # seconds; a reasoning model thinks before it sends its first byte
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds; a server that asks for a longer one is asked again another day
+PIECE = 1 << 16  # bytes read at once
+LARGEST = 64 << 20  # bytes of an answer; 64 vectors of 4096 numbers take about 6 MiB
+AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # statuses that may pass
+
+Read = TypeVar("Read")
+
+
+class RefusedError(HeedError):
+    """The server will not answer this request: its ``status`` and what it said."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        """Take the status, the server's own words, and what the user is told."""
+        super().__init__(message)
+        self.status, self.reason = status, reason
+
+
+class _AgainError(Exception):
+    """A request that can be made again: why it failed, and the pause that the server asks for."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+class Client:
+    """Posts JSON to one endpoint until it is answered, ``ATTEMPTS`` times at most."""
+
+    def __init__(self, where: Endpoint, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Take limits from the environment; ``sleep`` waits for so many seconds."""
+        import requests
+
+        self.where, self._sleep = where, sleep
+        self._session = requests.Session()
+        rpm = _number(RPM)
+        self._interval = 60 / rpm if rpm else 0.0
+        self._timeout = (CONNECT, _number(TIMEOUT) or READ)
+        self._chance = random.Random(0)  # noqa: S311 (spreads retries, hides nothing)
+        self._next = -math.inf
+
+    def post(self, path: str, body: Recipe, read: Callable[[Any], Read]) -> Read:
+        """What ``read`` makes of the answer to ``body``.
+
+        Timeouts, refused connections, statuses that may pass, and answers that are no JSON or for
+        which ``read`` raises KeyError, IndexError, TypeError or ValueError are tried again, with
+        pauses that double or that the server asks for. Raises :class:`RefusedError` for other statuses,
+        and :class:`HeedError` after the last attempt and for an answer of more than ``LARGEST`` bytes.
+        """
+        pause = FIRST_PAUSE
+        for attempt in count(1):
+            try:
+                return self._once(path, body, read)
+            except _AgainError as error:
+                if attempt == ATTEMPTS or (error.pause or 0) > LONGEST_PAUSE:
+                    wished = f", which asks for a pause of {error.pause:,.0f} s" if error.pause else ""
+                    raise HeedError(
+                        f"{self.where.told}/{path}: {error} at attempt {attempt} of {ATTEMPTS}{wished}; what was "
+                        f"answered is kept: run again later, with {RPM} set to fewer requests a minute if it says 429"
+                    ) from None
+                wait = error.pause if error.pause is not None else pause * self._chance.uniform(0.5, 1.0)
+                say(f"{self.where.told}: {error}; again in {wait:.1f} s")
+                self._sleep(wait)
+                pause *= 2
+        raise AssertionError  # for mypy: count never ends
+
+    def _once(self, path: str, body: Recipe, read: Callable[[Any], Read]) -> Read:
+        import requests
+
+        self._pace()
+        try:
+            # no redirects: they would turn the request into another one, or carry it to another host
+            with self._session.post(
+                self.where.url(path),
+                json=body,
+                auth=self._sign if self.where.key else None,
+                timeout=self._timeout,
+                allow_redirects=False,
+                stream=True,
+            ) as answer:
+                content = self._content(path, answer)
+        except requests.Timeout:
+            raise _AgainError(f"no answer within {self._timeout[1]:g} s") from None
+        except requests.RequestException as error:
+            raise _AgainError(f"no connection ({self._clean(_reason(error))})") from None
+        if answer.status_code != requests.codes.ok:
+            self._fail(path, answer.status_code, content.decode("utf-8", "replace"), answer.headers.get("Retry-After"))
+        try:
+            return read(json.loads(content))
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+            raise _AgainError(f"an answer of another form than OpenAI's ({type(error).__name__})") from None
+
+    def _content(self, path: str, answer: Any) -> bytes:
+        """The answer's body, unpacked; never more of it than ``LARGEST`` and a piece."""
+        content = bytearray()
+        for piece in answer.iter_content(PIECE):
+            content += piece
+            if len(content) > LARGEST:
+                raise HeedError(
+                    f"{self.where.told}/{path}: an answer of more than {LARGEST:,} bytes, which no such request needs; "
+                    f"check {self.where.provider.base}"
+                )
+        return bytes(content)
+
+    def _sign(self, request: Any) -> Any:
+        """Add the key; as a callable, because a header would give way to what ~/.netrc says."""
+        request.headers["Authorization"] = f"Bearer {self.where.key}"
+        return request
+
+    def _pace(self) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            self._sleep(self._next - now)
+        self._next = max(now, self._next) + self._interval
+
+    def _fail(self, path: str, status: int, text: str, retry_after: str | None) -> None:
+        reason = self._clean(_message(text))
+        # a used-up budget has the status of a rate limit, and does not come back by waiting
+        if status in AGAIN and "insufficient_quota" not in text:
+            raise _AgainError(f"status {status} ({reason})", _seconds(retry_after))
+        hint = {
+            401: f"check {self.where.provider.key}",
+            403: f"check {self.where.provider.key} and what it may use",
+            404: f"check the model's name, {self.where.model!r}, and {self.where.provider.base}",
+            429: "the account has no credit left",
+        }.get(status, "check the model's entry: what it says of lengths, for one")
+        raise RefusedError(status, reason, f"{self.where.told}/{path}: status {status} ({reason}); {hint}")
+
+    def _clean(self, text: str) -> str:
+        """One short line in which the key does not stand."""
+        if self.where.key:
+            text = text.replace(self.where.key, "***")
+        line = " ".join(text.split())
+        return line if len(line) <= 200 else f"{line[:199]}…"
+
+
+def _reason(error: Exception) -> str:
+    """What lies behind an error of requests, without the story of its retries."""
+    first = error.args[0] if error.args else error
+    return str(getattr(first, "reason", first)) or type(error).__name__
+
+
+def _message(text: str) -> str:
+    """What the server says went wrong; the text itself where it is not of OpenAI's form."""
+    try:
+        return str(json.loads(text)["error"]["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return text or "no reason given"
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """The pause that a Retry-After header asks for, in seconds or until a date; None without one."""
+    if not retry_after:
+        return None
+    try:
+        pause = float(retry_after)
+    except ValueError:
+        try:
+            pause = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(pause, 0.0) if math.isfinite(pause) else None
+
+
+def _number(variable: str) -> float | None:
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (math.isfinite(value) and value > 0):
+        raise HeedError(f"{variable}: found {text!r}, expected a number above 0")
+    return value

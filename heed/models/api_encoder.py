@@ -1,0 +1,165 @@
+"""Embeddings from an API; every vector is kept, so that none is paid twice."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from heed.errors import HeedError, fail
+from heed.io.artifacts import Recipe
+from heed.io.document_store import Docstore
+from heed.io.documents import Document
+from heed.models.api_cache import Answers
+from heed.models.api_client import Client
+from heed.models.api_cost import Bill, about
+from heed.models.api_providers import endpoint, settings
+from heed.models.registry import Model
+from heed.models.rendering import document_text, query_text
+from heed.progress import say
+from heed.retrieval.vectors import SHARD
+from heed.tables.text import fit
+
+if TYPE_CHECKING:
+    from heed.retrieval.vectors import Matrix
+
+PATH = "embeddings"
+TEXTS, TOKENS = 64, 100_000  # a request: Cohere takes 96 texts, OpenAI 300,000 tokens (their API references)
+STORED = "<f4"  # a vector in the cache
+
+
+class ApiEncoder:
+    """A model of the embeddings API as a :class:`heed.retrieval.vectors.Encoder`.
+
+    A document without text is an error: the APIs refuse an empty text, and a zero vector would be
+    found for every query alike.
+    """
+
+    def __init__(self, model: Model, device: str) -> None:
+        """Find key and address in the environment; nothing is asked yet, and no ``device`` of this machine is used."""
+        where = endpoint(model)
+        self.name = model.name
+        self.recipe: Recipe = {**settings(model), **where.recipe}
+        self._model, self._where = model, where
+        self._client, self._answers = Client(where), Answers()
+        self._dimension: int | None = None
+        self._announced = False
+
+    def begin(self, store: Docstore) -> None:
+        """Tell what embedding all of ``store`` will cost; :class:`HeedError` naming its documents without text."""
+        bill, documents = self._bill(), iter(store)
+        while batch := list(islice(documents, SHARD)):
+            self._count(bill, self._texts(batch), self._where.provider.documents)
+        say(bill.told(f"{self.name}, documents"))
+        self._announced = True
+
+    def documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Vectors of documents; what is longer than ``max_length`` is cut at its end, a table between rows."""
+        texts = self._texts(documents)
+        return self._vectors(texts, self._where.provider.documents, "documents", told=self._announced)
+
+    def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
+        """Vectors of queries with their instructions, never cut here; those that seem too long are told on stderr."""
+        texts = [query_text(self._model, query, instruction) for query, instruction in topics]
+        limit = self._model.max_length
+        long = sum(about(text) > limit for text in texts) if limit else 0
+        if long:
+            say(f"{self.name}: {long} of {len(texts)} queries seem longer than {limit} tokens: the API may cut them")
+        return self._vectors(texts, self._where.provider.queries, "queries", told=False)
+
+    def _texts(self, documents: Sequence[Document]) -> list[str]:
+        fail(
+            f"document {document.docid}: has no text, which {self.name} cannot embed; give it one or leave it out"
+            for document in documents
+            if not (document.title + document.text).strip()
+        )
+        return [document_text(self._model, document.title, self._cut(document)) for document in documents]
+
+    def _cut(self, document: Document) -> str:
+        limit = self._model.document_length or self._model.max_length
+        if limit is None:
+            return document.text
+        # tokens are estimated: where too much is refused, three quarters leave room for what has three letters a token
+        room = limit if self._where.provider.cuts else limit * 3 // 4
+        room -= about(document_text(self._model, document.title, ""))
+        text = fit(document.text, room, about) if document.is_table else document.text
+        if about(text) <= room:
+            return text
+        fitting = bisect_right(range(1, len(text)), room, key=lambda length: about(text[:length]))
+        return text[:fitting].rstrip()
+
+    def _bill(self) -> Bill:
+        return Bill(self._where.model, self._model.price)
+
+    def _count(self, bill: Bill, texts: Sequence[str], kind: Mapping[str, str]) -> None:
+        asked = {self._key(text, kind): text for text in texts}
+        kept = self._answers.get(list(asked))
+        bill.free += len(kept)
+        for batch in _batches({key: text for key, text in asked.items() if key not in kept}):
+            bill.add(list(batch.values()))
+
+    def _key(self, text: str, kind: Mapping[str, str]) -> str:
+        return self._where.digest(PATH, {"model": self._where.model, "input": text, **kind})
+
+    def _vectors(self, texts: Sequence[str], kind: Mapping[str, str], what: str, told: bool) -> "Matrix":
+        """The vectors of ``texts``; one that comes twice, or was asked before, is asked once."""
+        import numpy as np
+
+        if not told:
+            bill = self._bill()
+            self._count(bill, texts, kind)
+            say(bill.told(f"{self.name}, {len(texts)} {what}"))
+        keys = [self._key(text, kind) for text in texts]
+        kept = self._answers.get(list(dict.fromkeys(keys)))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
+        for batch in _batches(missing):
+            body = {"model": self._where.model, "input": list(batch.values()), "encoding_format": "float", **kind}
+            rows = self._client.post(PATH, body, partial(_rows, count=len(batch)))
+            made = {key: row.astype(STORED).tobytes() for key, row in zip(batch, rows, strict=True)}
+            self._answers.put(made)
+            kept |= made
+        return self._checked([np.frombuffer(kept[key], dtype=STORED).astype(np.float32) for key in keys])
+
+    def _checked(self, rows: Sequence[Any]) -> "Matrix":
+        import numpy as np
+
+        found = sorted({len(row) for row in rows} | ({self._dimension} if self._dimension else set()))
+        if len(found) > 1:
+            raise HeedError(
+                f"{self._where.told}: {self._where.model} gave vectors of {' and of '.join(map(str, found))} numbers: "
+                f"another model answers now; move {self._answers.path} away and run again"
+            )
+        self._dimension = found[0] if found else None
+        matrix = np.array(rows, dtype=np.float32).reshape(len(rows), self._dimension or 0)
+        if not self._model.normalize:
+            return matrix
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        if not lengths.all():
+            raise HeedError(f"{self._where.told}: {self._where.model} gave a vector of zeros; it has no direction")
+        return np.asarray(matrix / lengths, dtype=np.float32)
+
+
+def _batches(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The texts in parts that one request takes."""
+    batch: dict[str, str] = {}
+    tokens = 0
+    for key, text in texts.items():
+        length = about(text)
+        if batch and (len(batch) == TEXTS or tokens + length > TOKENS):
+            yield batch
+            batch, tokens = {}, 0
+        batch[key] = text
+        tokens += length
+    if batch:
+        yield batch
+
+
+def _rows(answer: Any, count: int) -> "Matrix":
+    """The vectors of an answer in the order of the inputs; ValueError for another number or what is no vector."""
+    import numpy as np
+
+    data = sorted(answer["data"], key=lambda row: row["index"])
+    matrix = np.array([row["embedding"] for row in data], dtype=np.float32)
+    if [row["index"] for row in data] != list(range(count)) or matrix.ndim != 2 or not np.isfinite(matrix).all():
+        raise ValueError
+    return matrix

@@ -1,0 +1,170 @@
+"""Late-interaction models of sentence-transformers, and ColBERT's own checkpoints read as ColBERT's code reads them."""
+
+import json
+import logging
+import string
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from heed.errors import HeedError
+from heed.models.model_files import local_copy, runs_remote_code
+from heed.models.registry import Model
+from heed.models.sentence_models import options
+from heed.progress import logging_only
+
+METADATA, WEIGHTS, PICKLED = "artifact.metadata", "model.safetensors", "pytorch_model.bin"
+COLBERT = "HF_ColBERT"  # the class that ColBERT's and PLAID-X's code save
+SAVED = ("MultiVectorEncoder", "ColBERT")  # what sentence-transformers and pylate call their own
+PLACE = ". "  # ColBERT's tokenizers put this before a text and write the marker over its first token
+MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id", "[unused1]")}
+
+
+def load(model: Model, device: str) -> tuple[Any, dict[str, int]]:
+    """The ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its marker's id by task.
+
+    Raises :class:`HeedError` for a folder that holds no late-interaction model, and for pickled or missing weights.
+    """
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Transformer
+
+    folder = local_copy(model)
+    _check_files(folder)
+    told = _metadata(folder) if _is_colbert(folder) else None
+    with _without_report():
+        encoder = MultiVectorEncoder(
+            str(folder),
+            device=None if device == "auto" else device,
+            trust_remote_code=runs_remote_code(model),
+            local_files_only=True,
+            **options(model, device),
+        )
+    if not isinstance(encoder[0], Transformer):
+        raise HeedError(f"{model.source}: begins with a {type(encoder[0]).__name__}, expected a transformer")
+    _set_lengths(model, encoder[0])
+    if told is None:
+        return encoder, {}
+    if model.padding == "left":
+        raise HeedError(f"{model.source}: padding left, but {COLBERT} has its marker as a text's second token")
+    return encoder, _as_colbert(folder, told, encoder)
+
+
+def _without_report() -> AbstractContextManager[None]:
+    """Keep transformers' report of weights away: to it the projection is one too many. What is missing is an error."""
+    return logging_only("transformers", logging.ERROR)
+
+
+def _check_files(folder: Path) -> None:
+    for pickled in folder.rglob(PICKLED):
+        if not (pickled.parent / WEIGHTS).is_file():
+            raise HeedError(
+                f"{pickled}: pickled weights, which can run code; read them once where that does no harm, "
+                f"torch.load(…, weights_only=True), and write {WEIGHTS} beside it, safetensors.torch.save_file"
+            )
+    saved = _json(folder / "config_sentence_transformers.json")
+    if _is_colbert(folder) or saved.get("model_type") in SAVED or "query_prefix" in saved:
+        return
+    raise HeedError(
+        f"{folder}: no late-interaction model; expected the class {COLBERT} in its config.json, or what "
+        "MultiVectorEncoder.save or pylate left (a copy by another class has lost the projection of its tokens)"
+    )
+
+
+def _is_colbert(folder: Path) -> bool:
+    """Whether ColBERT's own code saved this; sentence-transformers' own form, if it is there too, goes first."""
+    return not (folder / "modules.json").is_file() and COLBERT in (
+        _json(folder / "config.json").get("architectures") or []
+    )
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _metadata(folder: Path) -> dict[str, Any]:
+    from safetensors import safe_open
+
+    path = folder / METADATA
+    if not path.is_file():
+        raise HeedError(f"{path}: not there, but it says how {COLBERT} reads texts; copy the whole model")
+    told: dict[str, Any] = _json(path)
+    for field, default in MARKERS.values():
+        if not isinstance(told.setdefault(field, default), str):
+            raise HeedError(f"{path}: {field} is {told[field]!r}, expected the marker's token, mostly {default!r}")
+    with safe_open(folder / WEIGHTS, "pt") as stream:
+        if "linear.weight" not in stream.keys():  # noqa: SIM118 (it is no dict)
+            raise HeedError(f"{folder / WEIGHTS}: no linear.weight, the projection of {COLBERT}; copy the whole model")
+    return told
+
+
+def _set_lengths(model: Model, transformer: Any) -> None:
+    """Let queries have up to the entry's tokens, with mask tokens up to the checkpoint's own query length.
+
+    This is what ColBERT's ``full_length_search`` does with one query; a fixed length would cut them
+    all or fill them all with masks. Raises :class:`HeedError` for a length that the model cannot read.
+    """
+    most = _most(transformer)
+    expansion = transformer.query_expansion
+    transformer.query_expansion = None  # its setter refuses a query_length below it
+    own = expansion["length"] if expansion and expansion["strategy"] == "fixed" else transformer.query_length
+    transformer.query_length = model.query_length or model.max_length or own
+    transformer.document_length = model.document_length or model.max_length or transformer.document_length
+    for task in MARKERS:
+        length = getattr(transformer, f"{task}_length")
+        if length and length > most:
+            raise HeedError(f"{model.source}: {task}_length {length}, but the model reads {most} tokens at most")
+    if expansion:
+        least = min(expansion["length"], transformer.query_length or expansion["length"])
+        transformer.query_expansion = {**expansion, "strategy": "min", "length": least}
+
+
+def _most(transformer: Any) -> int:
+    """How many tokens there are positions for; RoBERTa's kind numbers them from behind the padding's index."""
+    table: Any = getattr(getattr(transformer.model, "embeddings", None), "position_embeddings", None)
+    first = getattr(table, "padding_idx", None)
+    positions = transformer.tokenizer.model_max_length
+    return int(positions if first is None else min(positions, table.num_embeddings - first - 1))
+
+
+def _as_colbert(folder: Path, told: dict[str, Any], encoder: Any) -> dict[str, int]:
+    """Make ``encoder`` read texts as ColBERT's code does; gives back the id of each task's marker.
+
+    sentence-transformers puts the marker before the text. ColBERT's tokenizers (``query_tokenization.py``,
+    ``doc_tokenization.py``) write it over the first token of ``". "``, which leaves a full stop behind
+    where that is two tokens, as in XLM-R's vocabulary; and they skip the first token of each punctuation mark
+    (``colbert.py``), which for XLM-R is mostly the mark of a word's beginning with it. Models were trained so.
+    """
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    tokenizer, network = encoder.tokenizer, encoder[0].model
+    _check_weights(folder / WEIGHTS, network)
+    names = {task: told[field] for task, (field, _) in MARKERS.items()}
+    known = tokenizer.get_vocab()
+    tokenizer.add_tokens([name for name in names.values() if name not in known])  # the query's first, as PLAID-X does
+    markers = {task: int(tokenizer.convert_tokens_to_ids(name)) for task, name in names.items()}
+    rows = network.get_input_embeddings().num_embeddings
+    if max(markers.values()) >= rows:
+        raise HeedError(
+            f"{folder}: no embedding for the markers {' and '.join(names.values())}: the model has {rows}, and its "
+            f"tokenizer puts them at {' and '.join(map(str, markers.values()))}; use the tokenizer it was saved with"
+        )
+    encoder.prompts |= dict.fromkeys(MARKERS, PLACE)
+    tokenizer.padding_side = "right"
+    for module in encoder:
+        if isinstance(module, MultiVectorMask) and module.skiplist_words:
+            firsts = [tokenizer.encode(mark, add_special_tokens=False)[:1] for mark in string.punctuation]
+            module.skiplist_words = tokenizer.convert_ids_to_tokens([one for first in firsts for one in first])
+            module.resolve_with_tokenizer(tokenizer)
+    return markers
+
+
+def _check_weights(path: Path, network: Any) -> None:
+    """Refuse weights that lack some of the network's; transformers would make random ones."""
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as stream:
+        names = set(stream.keys())
+    names |= {name.partition(".")[2] for name in names}  # below the network's name in HF_ColBERT
+    missing = sorted(name for name in network.state_dict() if name not in names and not name.startswith("pooler."))
+    if missing:
+        raise HeedError(f"{path}: {len(missing)} weights are missing, such as {missing[0]}; copy the whole model")

@@ -1,0 +1,155 @@
+"""The question put to a list-wise reranker: numbered passages around the query, as long as there is room for."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from heed.errors import HeedError
+from heed.io.documents import Document
+from heed.models.registry import Model
+from heed.models.rendering import document_text
+from heed.reranking.passages import HAN, HAN_WORDS
+from heed.tables.text import fit
+from heed.templates import placed
+
+Message = dict[str, str]  # role and content, as chat templates and the OpenAI protocol have them
+
+WORDS = 300  # of a passage to begin with: rank_llm 0.25.7, max_passage_words
+# a run of letters longer than this counts as several words: text without spaces must be cut too
+LONGEST_WORD = 20
+WORD = re.compile(rf"[{HAN}]|[^\s{HAN}]{{1,{LONGEST_WORD}}}")
+IDENTIFIER = re.compile(r"\[\s*(\d+)\s*\]")
+
+
+class Pieces(NamedTuple):
+    """The texts of a prompt, with ``{num}``, ``{query}``, ``{rank}`` and ``{candidate}``.
+
+    ``welcome`` and ``receipt`` are what the assistant is made to have answered to the opening and to
+    each passage; without them all goes into one message.
+    """
+
+    system: str
+    opening: str
+    passage: str
+    closing: str
+    welcome: str = ""
+    receipt: str = ""
+
+
+# rank_llm's src/rank_llm/rerank/prompt_templates/, which models are trained with: no character may change
+RANK_ZEPHYR = Pieces(  # rank_zephyr_template.yaml at cdc43ed
+    "You are RankLLM, an intelligent assistant that can rank passages based on their relevancy to the query",
+    "I will provide you with {num} passages, each indicated by a numerical identifier []. Rank the passages based on "
+    "their relevance to the search query: {query}.\n",
+    "[{rank}] {candidate}\n",
+    "Search Query: {query}.\nRank the {num} passages above based on their relevance to the search query. All the "
+    "passages should be included and listed using identifiers, in descending order of relevance. The output format "
+    "should be [] > [], e.g., [2] > [1], Answer concisely and directly and only respond with the ranking results, do "
+    "not say any word or explain.",
+)
+RANK_GPT = Pieces(  # rank_gpt_template.yaml at 681cda9
+    "You are RankGPT, an intelligent assistant that can rank passages based on their relevancy to the query.",
+    "I will provide you with {num} passages, each indicated by number identifier [].\n"
+    "Rank the passages based on their relevance to query: {query}.",
+    "[{rank}] {candidate}",
+    "Search Query: {query}.\nRank the {num} passages above based on their relevance to the search query. The passages "
+    "should be listed in descending order using identifiers. The most relevant passages should be listed first. The "
+    "output format should be [] > [], e.g., [1] > [2]. Only response the ranking results, do not say any word or "
+    "explain.",
+    welcome="Okay, please provide the passages.",
+    receipt="Received passage [{rank}].",
+)
+RANK_GEMINI = RANK_ZEPHYR._replace(  # the system instruction is in rerank/listwise/rank_gemini.py at 04bcafd
+    system="As RankGemini, your task is to evaluate and rank unique passages based on their relevance and accuracy to "
+    "a given query. Prioritize passages that directly address the query and provide detailed, correct answers. Ignore "
+    "factors such as length, complexity, or writing style unless they seriously hinder readability."
+)
+PROMPTS = {"rank_zephyr": RANK_ZEPHYR, "rank_gpt": RANK_GPT, "rank_gemini": RANK_GEMINI}
+
+
+def pieces(model: Model, usual: str) -> Pieces:
+    """The texts that the entry's ``prompt`` names, or those of ``usual``; :class:`HeedError` for another name."""
+    name = model.prompt or usual
+    if name not in PROMPTS:
+        raise HeedError(f"{model.source}: prompt is {name[:60]!r}, expected one of {', '.join(PROMPTS)} (list-wise)")
+    return PROMPTS[name]
+
+
+def messages(texts: Pieces, query: str, passages: Sequence[str]) -> list[Message]:
+    """The conversation that asks to rank ``passages``, which are numbered from 1."""
+    query, num = _unnumbered(query), str(len(passages))
+    numbered = [
+        (placed(texts.passage, rank=str(rank), candidate=text), placed(texts.receipt, rank=str(rank)))
+        for rank, text in enumerate(passages, 1)
+    ]
+    opening, closing = (placed(text, query=query, num=num) for text in (texts.opening, texts.closing))
+    if not texts.receipt:
+        told = [("user", opening + "".join(passage for passage, _ in numbered) + closing)]
+    else:
+        turns = [(opening, texts.welcome), *numbered]
+        told = [one for asked, answered in turns for one in (("user", asked), ("assistant", answered))]
+        told.append(("user", closing))
+    return [{"role": role, "content": text} for role, text in (("system", texts.system), *told)]
+
+
+def longest(
+    model: Model,
+    documents: Sequence[Document],
+    ask: Callable[[list[str]], list[Message]],
+    fits: Callable[[list[Message]], bool],
+) -> list[Message]:
+    """What ``ask`` makes of the documents' passages: of the most words, ``WORDS`` at most, for which that ``fits``.
+
+    All are cut to the same number of words. Raises :class:`HeedError` where not one word of each
+    fits: query and instruction are never cut.
+    """
+
+    def made(words: int) -> list[Message]:
+        return ask([passage(model, document, words) for document in documents])
+
+    whole = made(WORDS)
+    if fits(whole):
+        return whole
+    words = bisect_left(range(1, WORDS), True, key=lambda words: not fits(made(words)))
+    if not words:
+        raise HeedError(
+            f"query and instruction leave no room for one word of each of {len(documents)} passages; "
+            "set a larger max_length in the model's entry, or choose a model with a longer context"
+        )
+    return made(words)
+
+
+def passage(model: Model, document: Document, words: int) -> str:
+    """A document in the model's template, cut to ``words`` words; ``[7]`` in it becomes ``(7)``.
+
+    A table is cut between rows, and keeps its lines; other text becomes one line.
+    """
+    if not document.is_table:
+        text = document_text(model, document.title, document.text)
+        return _unnumbered(" ".join(_first(text, words).split()))
+    room = words - _count(document_text(model, document.title, ""))
+    text = document_text(model, document.title, fit(document.text, room, _count))
+    return _unnumbered(_first(text, words))
+
+
+def _unnumbered(text: str) -> str:
+    return IDENTIFIER.sub(r"(\1)", text)
+
+
+def _first(text: str, words: int) -> str:
+    """The beginning of ``text``, ``words`` words long; a Chinese character counts ``HAN_WORDS`` of one."""
+    counted = 0.0
+    for found in WORD.finditer(text):
+        counted += _weight(found[0])
+        if counted > words + 0.5:  # sums of fractions must not move a boundary by a character
+            return text[: found.start()].rstrip()
+    return text
+
+
+def _count(text: str) -> int:
+    return round(sum(_weight(word) for word in WORD.findall(text)))
+
+
+def _weight(word: str) -> float:
+    return HAN_WORDS if re.match(f"[{HAN}]", word) else 1.0

@@ -1,0 +1,118 @@
+"""Models of sentence-transformers, loaded and set up as their entries say."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from heed.errors import HeedError
+from heed.models.language_models import precision
+from heed.models.model_files import local_copy, runs_remote_code
+from heed.models.registry import Model
+
+# what an entry can say only of a model that begins with a transformer
+OF_TRANSFORMERS = ("query_length", "document_length", "padding", "append_eos", "bidirectional")
+
+
+def load(model: Model, device: str) -> Any:
+    """The ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
+    from sentence_transformers import SentenceTransformer
+
+    folder, where = local_copy(model), None if device == "auto" else device
+    if model.pooling is not None:
+        return SentenceTransformer(modules=modules(model, str(folder), device), device=where)
+    _refuse_pickles(folder)
+    code = runs_remote_code(model)
+    return SentenceTransformer(str(folder), device=where, trust_remote_code=code, **options(model, device))
+
+
+def modules(model: Model, folder: str, device: str = "cpu") -> list[Any]:
+    """Transformer and pooling as the entry says, whatever the model's files say."""
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    transformer = Transformer(folder, **options(model, device))
+    return [transformer, Pooling(transformer.get_embedding_dimension(), pooling_mode=model.pooling or "mean")]
+
+
+def options(model: Model, device: str) -> dict[str, Any]:
+    """How the network, its tokenizer and its configuration are loaded."""
+    code = {"trust_remote_code": runs_remote_code(model)}
+    weights = {"use_safetensors": True, "dtype": precision(model, device)}
+    return {"model_kwargs": {**code, **weights}, "processor_kwargs": dict(code), "config_kwargs": dict(code)}
+
+
+def _refuse_pickles(folder: Path) -> None:
+    """Refuse a module's pickled weights, which sentence-transformers would load where there are no others."""
+    for pickled in folder.glob("*/pytorch_model.bin"):
+        if not (pickled.parent / "model.safetensors").is_file():
+            raise HeedError(f"{pickled}: pickled weights, which can run code; save the model with safetensors")
+
+
+def compares_by_cosine(model: Model) -> bool:
+    """Whether vectors are brought to length 1: as the entry says, else as sentence-transformers' own file does."""
+    if model.similarity is not None or model.normalize is not None:
+        return model.similarity == "cos" or bool(model.normalize)
+    path = local_copy(model) / "config_sentence_transformers.json"
+    if model.pooling is not None or not path.is_file():
+        return False
+    return bool(json.loads(path.read_text(encoding="utf-8")).get("similarity_fn_name") == "cosine")
+
+
+def set_up(model: Model, encoder: Any) -> None:
+    """Give a loaded ``encoder`` the entry's lengths, sides and tokens; :class:`HeedError` where it can have none."""
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    if model.max_length is not None:
+        encoder.max_seq_length = model.max_length
+    for at in reversed([at for at, module in enumerate(encoder) if isinstance(module, Normalize)]):
+        if model.normalize is False:
+            encoder.pop(at)
+    pools = [module for module in encoder if isinstance(module, Pooling)]
+    if not model.pool_prefix:
+        if not pools:
+            raise HeedError(f"{model.source}: has no pooling of tokens, so pool_prefix cannot be false")
+        encoder.set_pooling_include_prompt(False)
+    if isinstance(encoder[0], Transformer):
+        _set_up_transformer(model, encoder[0])
+        return
+    said = [field for field in OF_TRANSFORMERS if getattr(model, field)]
+    if said:
+        raise HeedError(f"{model.source}: begins with a {type(encoder[0]).__name__}, so it can have no {said[0]}")
+
+
+def _set_up_transformer(model: Model, transformer: Any) -> None:
+    transformer.query_length = model.query_length or model.max_length or transformer.query_length
+    transformer.document_length = model.document_length or model.max_length or transformer.document_length
+    # with templates a text is the whole prompt, so a chat template of the tokenizer is not put around it
+    if model.pooling is not None or model.query is not None:
+        transformer.modality_config.pop("message", None)
+    if model.bidirectional:
+        transformer.model.config.is_causal = False  # transformers' masks of decoders obey it
+    tokenizer = transformer.tokenizer
+    tokenizer.truncation_side = "right"
+    if model.padding:
+        tokenizer.padding_side = model.padding
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token  # never seen: it is masked
+    if model.append_eos:
+        append_eos(model.source, tokenizer)
+
+
+def append_eos(source: str, tokenizer: Any) -> None:
+    """Make ``tokenizer`` end every text with its end-of-text token, also one that it cuts.
+
+    Raises :class:`HeedError` for a tokenizer without such a token, or that is not a fast one.
+    """
+    from tokenizers import processors
+
+    if tokenizer.eos_token is None or not tokenizer.is_fast:
+        lacks = "is not a fast one" if tokenizer.eos_token else "has no end-of-text token"
+        raise HeedError(f"{source}: append_eos is set, but its tokenizer {lacks}")
+    if tokenizer("a")["input_ids"][-1] == tokenizer.eos_token_id:
+        return
+    end = tokenizer.eos_token
+    template = processors.TemplateProcessing(
+        single=f"$A {end}", pair=f"$A $B {end}", special_tokens=[(end, tokenizer.eos_token_id)]
+    )
+    backend = tokenizer.backend_tokenizer
+    before = [backend.post_processor] if backend.post_processor else []
+    backend.post_processor = processors.Sequence([*before, template])

@@ -1,0 +1,224 @@
+"""Split an instruction into what it asks for and what it excludes, by cues kept as data.
+
+Every character of a sentence has a sign. A cue turns the sign of what follows it in its clause
+("leave out", "不要"), or of what stands before it ("… do not count", "……不算"); two turns cancel
+each other. An exception ("unless", "кроме", "除……外") takes the sign opposite to the rest of its
+sentence. A plain negation ("not", "没有") is part of what is asked for, unless something is turned
+to: "not X but Y". Reasons and concessions ("because", "even if") get no sign.
+``cues.json`` holds the cues of each language as regular expressions.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from heed.reranking.cues import Cues, cues, script_language
+
+LETTER = r"[^\W\d_]"
+NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
+ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
+SENTENCE = re.compile(rf"{ABBREVIATED}(?<=[.!?])\s+|(?<=[。！？؟;；؛\n])\s*")
+COMMA = re.compile(r"[,，،:：—–()（）]")
+JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ")
+
+
+class Split(NamedTuple):
+    """What an instruction asks for and what it excludes, as plain text without the cues."""
+
+    asked: str
+    excluded: str
+
+
+class Mark(NamedTuple):
+    """A cue found in a sentence."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Sentence(NamedTuple):
+    """A sentence in lower case, the cues of its language, and those found in it, in order."""
+
+    text: str
+    cue: Cues
+    marks: list[Mark]
+
+
+def split(instruction: str) -> Split:
+    """The asked and the excluded part of ``instruction``; each sentence is read in its own language."""
+    asked: list[str] = []
+    excluded: list[str] = []
+    for sentence in sentences(instruction):
+        for piece, sign in _stretches(sentence, _signs(_read(sentence))):
+            (asked if sign > 0 else excluded).append(piece)
+    return Split(" ".join(asked), " ".join(excluded))
+
+
+def of_schema(instruction: str) -> str:
+    """The sentences of ``instruction`` that speak of a table's columns, rows, units or granularity."""
+    found = (one for one in sentences(instruction) if cues(script_language(one)).schema.search(one.lower()))
+    return " ".join(found)
+
+
+def sentences(instruction: str) -> list[str]:
+    """The sentences of ``instruction``, its characters normalised."""
+    return SENTENCE.split(unicodedata.normalize("NFKC", instruction).replace("’", "'"))
+
+
+def _read(sentence: str) -> Sentence:
+    # one character stays one character, so that places in both texts agree ("İ".lower() has two)
+    lower = "".join(low if len(low := char.lower()) == 1 else char for char in sentence)
+    cue = cues(script_language(sentence))
+    return Sentence(lower, cue, _marks(lower, cue))
+
+
+def _signs(sentence: Sentence) -> list[int]:
+    """For each character 1 (asked), -1 (excluded) or 0 (neither)."""
+    signs = [1] * len(sentence.text)
+    turning = [mark for mark in sentence.marks if mark.kind in ("before", "after") or _contrasts(sentence, mark)]
+    for mark in turning:
+        _turn(signs, *_scope(sentence, mark))
+    for mark in sentence.marks:
+        if mark.kind in ("except", "except back", "around"):
+            _except(signs, *_exception(sentence, mark), turning)
+    for mark in sentence.marks:
+        if mark.kind == "negation" and mark not in turning:
+            _undo(signs, *_negated(sentence, mark))
+    for mark in sentence.marks:
+        if mark.kind != "around":
+            end = _clause_end(sentence, mark) if mark.kind == "aside" else mark.end
+            signs[mark.start : end] = [0] * (end - mark.start)
+    return signs
+
+
+def _marks(lower: str, cue: Cues) -> list[Mark]:
+    """The cues of a sentence in order; where two overlap the kind that comes first wins."""
+    taken = [False] * len(lower)
+    marks: list[Mark] = []
+
+    def take(kind: str, start: int, end: int) -> None:
+        if start < end and not any(taken[start:end]):
+            taken[start:end] = [True] * (end - start)
+            marks.append(Mark(kind, start, end))
+
+    for kind, pattern in cue.by_kind():
+        for found in pattern.finditer(lower):
+            take(kind, *found.span())
+        if kind == "after":
+            for first, last in _enclosures(lower, cue):
+                if not any(taken[first.start() : last.end()]):
+                    marks.append(Mark("around", first.end(), last.start()))
+                    take("cue", *first.span())
+                    take("cue", *last.span())
+    return sorted((mark for mark in marks if mark.kind != "plain"), key=lambda mark: mark.start)
+
+
+def _enclosures(lower: str, cue: Cues) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """The pairs of cues with one clause between them."""
+    for opening, closing in cue.around:
+        for first in opening.finditer(lower):
+            last = closing.search(lower, first.end())
+            if last and not COMMA.search(lower, first.end(), last.start()):
+                yield first, last
+
+
+def _contrasts(sentence: Sentence, mark: Mark) -> bool:
+    """Whether a plain negation is answered by a turn, as in "not X but Y"."""
+    if mark.kind != "negation" or sentence.cue.negation_back:
+        return False
+    following = next((one for one in sentence.marks if one.start >= mark.end), None)
+    return following is not None and following.kind == "turn"
+
+
+def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
+    """What a cue turns: what stands on its own side, or on the other where it has nothing there."""
+    back = _clause_start(sentence, mark), mark.start
+    ahead = mark.end, _clause_end(sentence, mark)
+    first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
+    return first if _has_content(sentence, *first) or back[0] > 0 else second
+
+
+def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
+    if mark.kind == "around":
+        return mark.start, mark.end
+    if mark.kind == "except back":
+        return _clause_start(sentence, mark), mark.start
+    return mark.end, _clause_end(sentence, mark)
+
+
+def _negated(sentence: Sentence, mark: Mark) -> tuple[int, int]:
+    if not sentence.cue.negation_back:
+        return mark.end, _clause_end(sentence, mark)
+    commas = [found.end() for found in COMMA.finditer(sentence.text, 0, mark.start)]
+    return max(commas, default=0), mark.start
+
+
+def _clause_start(sentence: Sentence, mark: Mark) -> int:
+    closing = [one.end for one in sentence.marks if one.kind in ("turn", "after") and one.end <= mark.start]
+    start = max(closing, default=0)
+    if sentence.cue.list_comma:
+        return start
+    commas = [found.end() for found in COMMA.finditer(sentence.text, start, mark.start)]
+    for comma in reversed(commas):  # a clause of pointing words alone speaks of the clause before it
+        if _has_content(sentence, comma, mark.start):
+            return comma
+    return start
+
+
+def _clause_end(sentence: Sentence, mark: Mark) -> int:
+    """Where a clause ends: at a turn, an aside or an exception, or at a comma that is not a list's."""
+    text, cue = sentence.text, sentence.cue
+    closing = ("turn", "aside", "except") if mark.kind == "after" else ("turn", "aside", "except", "after")
+    later = [one for one in sentence.marks if one.start >= mark.end]
+    ends = (one.start for one in later if one.kind in closing or _coordinated(text, mark, one))
+    end = min(ends, default=len(text))
+    opens = not text[: mark.start].strip() and (mark.kind == "except" or cue.opening.fullmatch(text, *mark[1:]))
+    if mark.kind == "aside" or opens or not cue.list_comma:
+        comma = COMMA.search(text, mark.end, end)
+        if comma and text[mark.end : comma.start()].strip():
+            return comma.start()
+    return end
+
+
+def _coordinated(text: str, first: Mark, second: Mark) -> bool:
+    """Whether two cues stand side by side, as in "no prices, no adverts", and not one in the other."""
+    joined = text[: second.start].rstrip().endswith((",", "،", "、")) or text[second.start :].startswith(JOINING)
+    return first.kind == second.kind == "before" and joined
+
+
+def _has_content(sentence: Sentence, start: int, end: int) -> bool:
+    words = re.findall(r"\w+", sentence.text[start:end])
+    if not sentence.cue.list_comma:
+        return len("".join(words)) >= 2
+    empty = sentence.cue.task | sentence.cue.small
+    return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" say something
+
+
+def _turn(signs: list[int], start: int, end: int) -> None:
+    signs[start:end] = [-sign for sign in signs[start:end]]
+
+
+def _undo(signs: list[int], start: int, end: int) -> None:
+    """A negation inside what is excluded asks for it: "if it does not name X it is left out"."""
+    signs[start:end] = [abs(sign) for sign in signs[start:end]]
+
+
+def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None:
+    """Give an exception the sign opposite to its sentence, keeping the turns inside it."""
+    rest_excludes = any(not start <= one.start < end for one in turning)
+    signs[start:end] = [1 if rest_excludes else -1] * (end - start)
+    for one in turning:
+        if start <= one.start < end and one.kind == "before":
+            _turn(signs, one.end, end)
+
+
+def _stretches(sentence: str, signs: list[int]) -> Iterator[tuple[str, int]]:
+    """The pieces of a sentence that have a sign, with it."""
+    for sign, places in groupby(range(len(signs)), key=signs.__getitem__):
+        whole = list(places)
+        piece = sentence[whole[0] : whole[-1] + 1].strip()
+        if sign and piece:
+            yield piece, sign

@@ -1,0 +1,117 @@
+"""``polarity``: a lexical reranker that reads the instruction, with no model.
+
+A document's score is ``q + α·a − β·x``: BM25 of the query's terms, plus that of the terms the
+instruction asks for, minus that of the terms it excludes and that neither the query nor the asked
+part contains. Statistics are the whole collection's, each part normalised per topic.
+
+Of a table the caption counts once more beside the whole text, for what is asked the header too; what
+is asked in sentences about columns, rows, units or granularity is looked for in the header above all.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from heed.io.artifacts import Recipe
+from heed.io.files import digest_json
+from heed.io.topics import Topic
+from heed.reranking.clauses import of_schema, split
+from heed.reranking.cues import DATA, cues, script_language
+from heed.retrieval.bm25 import FIELD, Among, Searcher, Term
+from heed.retrieval.retrievers import Bm25
+
+VERSION = 3  # raise when scores change
+# Chosen on FollowTable's WTR and IndusTR alone, and flat around this point: python -m benchmarks.polarity_weights
+ALPHA, BETA = 1.0, 2.0
+SCHEMA = 2.0  # of a header term that a sentence about the schema asks for
+
+
+class Fields(NamedTuple):
+    """In which fields of the index each part's terms are looked for, with weights."""
+
+    query: dict[str, float]
+    asked: dict[str, float]
+    excluded: dict[str, float]
+    schema: dict[str, float]
+
+
+TEXT = Fields({FIELD: 1.0}, {FIELD: 1.0}, {FIELD: 1.0}, {})
+TABLE = Fields(
+    query={FIELD: 1.0, "caption": 1.0},
+    asked={FIELD: 1.0, "caption": 1.0, "header": 1.0},
+    excluded={FIELD: 1.0, "caption": 1.0},
+    schema={"header": SCHEMA},
+)
+
+
+class Parts(NamedTuple):
+    """Weighted index terms of a query and of the two sides of its instruction."""
+
+    query: dict[Term, float]
+    asked: dict[Term, float]
+    excluded: dict[Term, float]
+
+
+class Polarity:
+    """The reranker over one BM25 index, as a :class:`heed.reranking.rescoring.Reranker`."""
+
+    name = "polarity"
+
+    def __init__(self, bm25: Bm25) -> None:
+        """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
+        self._bm25 = bm25
+        self._fields = TABLE if bm25.tabular else TEXT
+        self._among: Among | None = None  # the last pool: the instructions of one query share theirs
+        cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
+        self.recipe: Recipe = {
+            "polarity": [VERSION, ALPHA, BETA],
+            "fields": self._fields._asdict(),
+            "cues": cue_digest,
+            "bm25": bm25.recipe,
+        }
+
+    def prepare(self) -> None:
+        """Open the index."""
+        self._bm25.prepare()
+
+    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
+        """``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
+        instruction = "" if condition == "query" else topic.instructions[condition]
+        searcher = self._bm25.searcher
+        if self._among is None or self._among.docids != docids:
+            self._among = Among(docids)
+        found = parts(searcher, topic.query, instruction, self._fields)
+        scored = [_of_best(searcher.score(terms, self._among)) for terms in found]
+        return [
+            query + ALPHA * asked - BETA * excluded
+            for query, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
+        ]
+
+
+def parts(searcher: Searcher, query: str, instruction: str, fields: Fields = TEXT) -> Parts:
+    """The terms of a topic; words about the task itself ("document", "relevant") are left out."""
+    sides = split(instruction)
+    task = set(searcher.terms("\n".join(sorted(cues(script_language(instruction)).task))))
+    wanted = set(searcher.terms(query))
+    asked = set(searcher.terms(sides.asked)) - task - wanted
+    excluded = set(searcher.terms(sides.excluded)) - task - wanted - asked
+    schema = asked & set(searcher.terms(split(of_schema(instruction)).asked)) if fields.schema else set()
+    weighted = _weighted(asked, fields.asked)
+    for term, weight in _weighted(schema, fields.schema).items():
+        weighted[term] = weighted.get(term, 0.0) + weight
+    return Parts(_weighted(wanted, fields.query), weighted, _weighted(excluded, fields.excluded))
+
+
+def _weighted(terms: Iterable[str], fields: Mapping[str, float]) -> dict[Term, float]:
+    # sorted: Lucene sums in the order of the clauses, and the last bit must not depend on a set's order
+    return {(field, term): weight for field, weight in fields.items() for term in sorted(terms)}
+
+
+def _of_best(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores divided by the topic's best, so that parts of different length weigh the same."""
+    best = max(scores.values(), default=0.0)
+    return {docid: score / best for docid, score in scores.items()} if best > 0 else dict(scores)
+
+
+def _in_order(scores: Mapping[str, float], docids: Sequence[str]) -> list[float]:
+    return [scores[docid] for docid in docids]

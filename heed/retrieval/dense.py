@@ -1,0 +1,119 @@
+"""Dense search: exact, through the shards on disk; HNSW and IVF-PQ with FAISS; on the GPU where there is one."""
+
+import math
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heed.io.artifacts import Recipe, folder_as_made
+from heed.io.trec_files import Run
+from heed.ranking import top
+from heed.retrieval.gpus import OnGpus, on_gpus
+from heed.retrieval.scan import Scan
+from heed.retrieval.vectors import SHARD, Vectors
+from heed.workers.pool import Crew
+
+if TYPE_CHECKING:
+    from heed.retrieval.vectors import Matrix
+
+KINDS = ("exact", "hnsw", "ivfpq")
+VERSION = 1  # raise when the index is built in another way
+SPARE = 64  # further candidates, so that rounding inside FAISS does not decide who is in the cut
+LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
+PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
+TRAIN = 200_000  # vectors that IVF-PQ learns from, at most
+
+
+class DenseIndex:
+    """Vectors of a collection behind an index; compared by inner product."""
+
+    def __init__(self, vectors: Vectors, index: Any) -> None:
+        """Search ``vectors`` through the ``index`` of them that :func:`open_index` made, FAISS's or our own."""
+        self._vectors, self._index = vectors, index
+
+    def search(self, qids: Sequence[str], queries: "Matrix", depth: int) -> Run:
+        """The ``depth`` best documents for each row of ``queries``, shape ``(len(qids), d)``.
+
+        The index finds the candidates; their inner products are then computed again in float64, so
+        that scores do not depend on the kind of index, the batch or the number of threads.
+        """
+        wanted = min(depth + SPARE, len(self._vectors.docids))
+        found = self._candidates(queries, wanted)
+        return {qid: self._scored(queries[row], found[row], depth) for row, qid in enumerate(qids)}
+
+    def _candidates(self, queries: "Matrix", wanted: int) -> Any:
+        if isinstance(self._index, Scan | OnGpus):
+            return self._index.candidates(queries, wanted)
+        if hasattr(self._index, "hnsw"):
+            self._index.hnsw.efSearch = wanted  # a smaller effort would give back fewer documents
+        return self._index.search(queries, wanted)[1]
+
+    def _scored(self, query: "Matrix", found: Any, depth: int) -> dict[str, float]:
+        import numpy as np
+
+        numbers = np.sort(found[found >= 0])  # FAISS fills up with -1 where it finds too few
+        products = np.vecdot(self._vectors.rows(numbers).astype(np.float64), query.astype(np.float64))
+        docids = [self._vectors.docids[number] for number in numbers.tolist()]
+        return top(dict(zip(docids, products.tolist(), strict=True)), depth)
+
+
+def open_index(
+    folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str, crew: Crew | None = None
+) -> DenseIndex:
+    """An index of ``vectors``; ``recipe`` tells how they were made.
+
+    The exact one reads the shards where they lie, or copies them to the GPUs if ``device`` is not cpu, faiss-gpu
+    and a GPU are there, and they hold them. Workers of ``crew`` on other machines share its shards. HNSW and
+    IVF-PQ are built once, in memory, kept in ``folder`` and mapped from there; FAISS has no HNSW for GPUs, and
+    its IVF-PQ there takes no codes of 64 bytes (GpuIndexIVFPQ.cu, ``verifyPQSettings_``).
+    """
+    import faiss
+
+    if kind == "exact":
+        scan = Scan(vectors, crew)
+        far = crew is not None and crew.far
+        return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not far else scan)
+    made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
+    folder_as_made(folder, made, lambda part: _write(part / "faiss", vectors, kind))
+    # mapped, so that memory does not grow with the collection
+    index: Any = faiss.read_index(str(folder / "faiss"), faiss.IO_FLAG_MMAP_IFC)
+    if kind == "ivfpq":
+        index.nprobe = PROBES
+    return DenseIndex(vectors, index)
+
+
+def _write(path: Path, vectors: Vectors, kind: str) -> None:
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # HNSW's links depend on the order in which threads come in
+    faiss.write_index(_build(vectors, kind), str(path))
+    faiss.omp_set_num_threads(threads)
+
+
+def _settings(kind: str) -> Recipe:
+    return {"links": LINKS, "construction": EF_CONSTRUCTION} if kind == "hnsw" else {"bytes": BYTES, "bits": BITS}
+
+
+def _build(vectors: Vectors, kind: str) -> Any:
+    import faiss
+    import numpy as np
+
+    dimensions = next(vectors.parts()).shape[1]
+    index: Any
+    if kind == "hnsw":
+        index = faiss.IndexHNSWFlat(dimensions, LINKS, faiss.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = EF_CONSTRUCTION
+    else:
+        learn = np.concatenate(list(islice(vectors.parts(), TRAIN // SHARD)))
+        lists = max(1, min(4 * math.isqrt(len(vectors.docids)), len(learn) // 39))  # FAISS asks for 39 a list
+        code = math.gcd(dimensions, BYTES)
+        bits = min(BITS, max(1, int(math.log2(max(2, len(learn) // 39)))))
+        index = faiss.IndexIVFPQ(
+            faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT
+        )
+        index.train(learn)
+    for part in vectors.parts():
+        index.add(part)
+    return index

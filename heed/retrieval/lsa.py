@@ -1,0 +1,129 @@
+"""Latent semantic analysis of character n-grams: a dense baseline for any language, with no download.
+
+Deerwester et al. (1990) on tf-idf of n-grams inside words; scikit-learn counts, SciPy decomposes. It
+is computed from the collection itself.
+"""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heed.errors import HeedError
+from heed.io.artifacts import Recipe, folder_as_made
+from heed.io.document_store import Docstore
+from heed.io.documents import Document
+from heed.io.files import finished
+
+if TYPE_CHECKING:
+    from heed.retrieval.vectors import Matrix
+
+SETTINGS: Recipe = {
+    "lsa": 1,  # raise when the model changes
+    "ngrams": [2, 4],
+    "features": 2**16,
+    "dimensions": 256,
+    "characters": 4_000,  # of a document that are read
+    "sample": 20_000,  # documents that the model is computed from
+    "seed": 0,
+}
+MODEL = "model.npz"
+
+
+class Lsa:
+    """The model of one collection, as an :class:`heed.retrieval.vectors.Encoder`."""
+
+    name = "lsa"
+
+    def __init__(self, folder: Path, recipe: Recipe) -> None:
+        """Open the model that :func:`build_lsa` left in ``folder``."""
+        import numpy as np
+
+        self.recipe = recipe
+        model = np.load(folder / MODEL, allow_pickle=False)
+        self._idf, self._components = model["idf"], model["components"]
+
+    def documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Unit vectors of documents."""
+        return self._project([_text(document) for document in documents])
+
+    def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
+        """Unit vectors of query, space, instruction."""
+        return self._project([f"{query} {instruction}".strip() for query, instruction in topics])
+
+    def _project(self, texts: list[str]) -> "Matrix":
+        import numpy as np
+        from sklearn.preprocessing import normalize
+
+        weighted = normalize(_counts(texts).multiply(self._idf).tocsr())
+        projected: Matrix = normalize(weighted @ self._components.T).astype(np.float32, copy=False)
+        return projected
+
+
+def build_lsa(folder: Path, store: Docstore) -> Lsa:
+    """The model of ``store``, computed unless it is there for the same documents."""
+    recipe: Recipe = {**SETTINGS, "documents": store.digest}
+    folder_as_made(folder, recipe, lambda part: _fit(part / MODEL, store))
+    return Lsa(folder, recipe)
+
+
+def _fit(target: Path, store: Docstore) -> None:
+    import numpy as np
+    from sklearn.preprocessing import normalize
+
+    counts = _counts([_text(document) for document in _sample(store)])
+    if not counts.nnz:
+        raise HeedError("lsa: no document has any text to compute a model from; look at the documents' text field")
+    containing = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf = np.log((1 + counts.shape[0]) / (1 + containing)) + 1  # scikit-learn's smooth idf
+    components = _components(normalize(counts.multiply(idf).tocsr()))
+    with finished(target) as stream:
+        np.savez(stream, idf=idf.astype(np.float32), components=components.astype(np.float32))
+
+
+def _components(weighted: Any) -> Any:
+    """The right singular vectors, shape ``(dimensions, features)``, by ARPACK on the smaller side."""
+    import numpy as np
+    from scipy.sparse.linalg import svds
+    from threadpoolctl import threadpool_limits
+
+    if weighted.shape[0] == 1:
+        return weighted.toarray()
+    dimensions = min(SETTINGS["dimensions"], weighted.shape[0] - 1)  # ARPACK's limit
+    start = np.random.default_rng(SETTINGS["seed"]).uniform(-1, 1, min(weighted.shape))
+    with threadpool_limits(1):  # sums in another order would give other last bits on another machine
+        _, sizes, components = svds(weighted, k=dimensions, v0=start)
+    return components[sizes > 1e-6 * sizes.max()]  # the rest is noise of equal or dependent documents
+
+
+def _sample(store: Docstore) -> list[Document]:
+    """All documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
+    size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])  # noqa: S311 (a sample, no secret)
+    kept: list[Document] = []
+    for seen, document in enumerate(store):
+        if len(kept) < size:
+            kept.append(document)
+        elif (place := chooser.randrange(seen + 1)) < size:
+            kept[place] = document
+    return sorted(kept)
+
+
+def _counts(texts: list[str]) -> Any:
+    """Sparse matrix of 1 + log counts, shape ``(len(texts), features)``."""
+    import numpy as np
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    hashing = HashingVectorizer(
+        analyzer="char_wb",
+        ngram_range=tuple(SETTINGS["ngrams"]),
+        n_features=SETTINGS["features"],
+        alternate_sign=False,
+        norm=None,
+    )
+    counts = hashing.transform(texts)
+    counts.data = 1 + np.log(counts.data)
+    return counts
+
+
+def _text(document: Document) -> str:
+    return document.contents()[: SETTINGS["characters"]]

@@ -1,0 +1,1 @@
+"""The one door to Java: Lucene through Anserini's classes."""

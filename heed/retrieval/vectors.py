@@ -1,0 +1,161 @@
+"""Document vectors in shards on disk: made once for all conditions, kept through a kill."""
+
+import shutil
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from heed.io.artifacts import NOTE, Recipe, as_left, difference, digests
+from heed.io.document_store import Docstore
+from heed.io.documents import Document
+from heed.io.files import digest, finished, write_bytes, write_json
+from heed.progress import bar, say, timed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+VERSION = 1  # raise when the shards change
+SHARD = 4_096  # documents a shard: what a kill can cost
+OF_QUERIES = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # fields of entries
+PLAN, JOURNAL = "plan.json", "shards.txt"
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of float32, one row each, compared by inner product."""
+
+    @property
+    def name(self) -> str:
+        """What runs of this encoder are called."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Everything that decides its vectors."""
+
+    def documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Vectors of documents, shape ``(len(documents), d)``."""
+
+    def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
+        """Vectors of ``(query, instruction)`` pairs, shape ``(len(topics), d)``; the instruction may be empty."""
+
+
+@runtime_checkable
+class Announcing(Protocol):
+    """An encoder that tells what a collection will cost before the first document is sent."""
+
+    def begin(self, store: Docstore) -> None:
+        """Called before the first document of ``store`` is encoded."""
+
+
+@runtime_checkable
+class Spreading(Protocol):
+    """An encoder that has several shards read at once."""
+
+    def shards(self, shards: Iterator[Sequence[Document]]) -> "Iterator[Matrix]":
+        """Vectors of each of ``shards``, in their order."""
+
+
+class Vectors:
+    """The vectors of a collection; row ``i`` belongs to the ``i``-th docid."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open what :func:`embed` left in ``folder``."""
+        self.docids = (folder / "docids.txt").read_text(encoding="utf-8").splitlines()
+        self.shards = sorted(folder.glob("shard-*.npy"))
+
+    @cached_property
+    def _parts(self) -> "list[Matrix]":
+        import numpy as np
+
+        return [np.load(shard, mmap_mode="r", allow_pickle=False).view(np.ndarray) for shard in self.shards]
+
+    def parts(self) -> Iterator["Matrix"]:
+        """The shards in order, memory-mapped."""
+        return iter(self._parts)
+
+    def rows(self, numbers: "NDArray[np.int64]") -> "Matrix":
+        """The vectors of some rows, in that order."""
+        import numpy as np
+
+        picked = np.empty((len(numbers), self._parts[0].shape[1]), dtype=np.float32)
+        shards = numbers // SHARD
+        for index in np.unique(shards).tolist():
+            here = shards == index
+            picked[here] = self._parts[index][numbers[here] % SHARD]
+        return picked
+
+
+def of_documents(recipe: Recipe) -> Recipe:
+    """An encoder's recipe without what concerns queries alone: another query template moves no document's vector."""
+    return {key: value for key, value in recipe.items() if key not in OF_QUERIES}
+
+
+def embed(folder: Path, store: Docstore, encoder: Encoder) -> Vectors:
+    """The vectors of every document of ``store`` in docid order, computed unless they are there.
+
+    Shards that an earlier, killed process finished are kept if the encoder and the documents are
+    the same; otherwise the folder is emptied first.
+    """
+    made_by = of_documents(encoder.recipe)
+    recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": made_by}
+    reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
+    if reason is None:
+        say(f"{folder}: used again, inputs and settings are the same")
+        return Vectors(folder)
+    say(f"{folder}: {reason}")
+    if difference(folder / PLAN, recipe, lambda _: True) is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        write_json(folder / PLAN, {"recipe": recipe})
+    if isinstance(encoder, Announcing):
+        encoder.begin(store)
+    _write_shards(folder, store, encoder)
+    write_json(folder / NOTE, {"recipe": recipe, "files": digests(folder)})
+    return Vectors(folder)
+
+
+def _write_shards(folder: Path, store: Docstore, encoder: Encoder) -> None:
+    import numpy as np
+
+    docids: list[str] = []
+    coming: deque[tuple[Path, int]] = deque()  # shards that are read ahead, and their documents
+    done = _finished_shards(folder)
+    write_bytes(folder / JOURNAL, "".join(f"{name} {found}\n" for name, found in done.items()).encode())
+    documents = bar(iter(store), store.count, f"{encoder.name} vectors", "documents")
+
+    def missing() -> Iterator[Sequence[Document]]:
+        for number, batch in enumerate(iter(lambda: list(islice(documents, SHARD)), [])):
+            docids.extend(document.docid for document in batch)
+            shard = folder / f"shard-{number:05}.npy"
+            if shard.name not in done:
+                coming.append((shard, len(batch)))
+                yield batch
+
+    with timed("embed", encoder.name) as work:
+        made = encoder.shards(missing()) if isinstance(encoder, Spreading) else map(encoder.documents, missing())
+        for vectors in made:
+            shard, count = coming.popleft()
+            with finished(shard) as stream:
+                np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
+            with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
+                journal.write(f"{shard.name} {digest(shard)}\n")
+            work.did(count, "documents")
+    with finished(folder / "docids.txt") as stream:
+        stream.write("\n".join(docids).encode())
+    (folder / JOURNAL).unlink()
+
+
+def _finished_shards(folder: Path) -> dict[str, str]:
+    """Name and digest of the shards that an earlier process finished and that are as it left them."""
+    journal = folder / JOURNAL
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
+    noted = (line.split(" ") for line in lines)
+    done = {}
+    for name, *rest in noted:  # the last line may be cut, by a kill; then its digest is not the shard's
+        if (folder / name).is_file() and rest == [digest(folder / name)]:
+            done[name] = rest[0]
+    return done

@@ -1,0 +1,1 @@
+"""Tables: parsed, serialised, cut between rows."""

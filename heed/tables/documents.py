@@ -1,0 +1,93 @@
+"""Tables as documents: parsed once, written again in the form that systems are to see.
+
+In the form ``raw`` a document's text is what came, with its title above it where the text does not
+carry it. FollowTable's published texts are taken alone: they carry their titles already.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from heed.errors import HeedError
+from heed.io.documents import SUFFIXES, Document, Line, corpus_files, read_corpus
+from heed.io.files import digest, read_bytes
+from heed.tables.markup import Table, parse_table
+from heed.tables.text import as_fields, serialise
+
+ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # a file a table, its name without suffix the docid
+TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
+VERSION = 1  # raise when tables are parsed or written in another way
+
+
+class Tables:
+    """Tables in JSONL or Parquet records (HTML or Markdown in their text), or a file each, in ``form``."""
+
+    def __init__(self, paths: Sequence[Path], form: str, titles: bool = True) -> None:
+        """Find the files; without ``titles`` a title is a caption where there is no other, and never in the text.
+
+        Raises :class:`HeedError` for a path that is missing or a folder without such a file.
+        """
+        self.paths, self._form, self._titles = corpus_files(paths, TABLE_SUFFIXES), form, titles
+
+    def __str__(self) -> str:
+        """The paths, to be told to the user."""
+        shown = ", ".join(map(str, self.paths[:3]))
+        return shown + (f" and {len(self.paths) - 3} more files" if len(self.paths) > 3 else "")
+
+    @property
+    def recipe(self) -> dict[str, object]:
+        """The files' digests (with their names where a file is a table) and the form."""
+        records = [path for path in self.paths if path.name.endswith(SUFFIXES)]
+        single = sorted([path.name, digest(path)] for path in self.paths if not path.name.endswith(SUFFIXES))
+        made = {"tables": VERSION, "form": self._form, "titles": self._titles}
+        return {**made, "files": sorted(map(digest, records)), "single": single}
+
+    def lines(self) -> Iterator[Line]:
+        """Every table as a document, or the problem that was found instead."""
+        for path in self.paths:
+            found = read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]
+            for line in found:
+                yield self._written(line)
+
+    def _written(self, line: Line) -> Line:
+        if line.document is None:
+            return line
+        docid, title, text = line.document[:3]
+        try:
+            table = parse_table(text)
+        except HeedError as error:
+            return line._replace(document=None, problem=str(error))
+        if not self._titles:
+            table = table._replace(caption=table.caption or title)
+        elif title.strip() and not _carries(table, title):
+            text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
+        written = text if self._form == "raw" else serialise(table, self._form)
+        return line._replace(document=_document(docid, written, table))
+
+
+def _carries(table: Table, title: str) -> bool:
+    """Whether the words of ``title`` stand somewhere in the table, one after the other."""
+    fields = as_fields(table)
+    return any(_words(title) in _words(text) for text in fields.values())
+
+
+def _words(text: str) -> str:
+    words = " ".join(re.findall(r"\w+", text.lower()))
+    return f" {words} "
+
+
+def _document(docid: str, text: str, table: Table) -> Document:
+    fields = as_fields(table)
+    return Document(docid, "", text, fields["caption"], fields["header"], fields["cells"])
+
+
+def _whole_file(path: Path) -> Line:
+    """A file that is one table; of a CSV file the name is the caption."""
+    if path.stem.split() != [path.stem]:
+        return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return Line(path, 1, None, f"not UTF-8 (byte {error.start}); convert it")
+    title = path.stem if path.suffix in (".csv", ".tsv") else ""
+    return Line(path, 1, Document(path.stem, title, text))

@@ -1,0 +1,177 @@
+"""Tables from HTML, Markdown and CSV as grids of text, the header rows apart.
+
+Every text is on one line: its white space is squeezed and its control characters are left out.
+"""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from heed.tables.html import read_html
+from heed.tables.spans import check_size, squeeze
+
+SAMPLE = 50  # rows by which the separator of a CSV text is told
+
+HTML_TABLE = re.compile(r"<(?:table|tr)[\s/>]", re.IGNORECASE)
+HEADING = re.compile(r"#{1,6}(?:\s+|$)")
+PIPE = re.compile(r"\\.|\|")
+PIPE_OUTSIDE_CODE = re.compile(r"\\.|`[^`]*`|\|")
+ESCAPED = re.compile(r"\\([\\|<-])|<br\s*/?>", re.IGNORECASE)
+RULE = re.compile(r"\s*:?-+:?\s*")
+CSV_CAPTION = re.compile(r"# ([^\n]*)\n\n")
+
+
+class Table(NamedTuple):
+    """A table; the rows of ``header`` (top first, may be empty) and of ``body`` all have the same length."""
+
+    caption: str
+    header: list[list[str]]
+    body: list[list[str]]
+
+
+def parse_table(text: str, title: str = "") -> Table:
+    """The table in ``text``: HTML if it holds <table> or <tr>, else Markdown, else CSV of two rows or more.
+
+    What the text has for a caption wins over ``title``; a text without a table becomes the caption.
+    Raises :class:`HeedError` for a grid of more cells than ``table_spans.check_size`` allows.
+    """
+    if HTML_TABLE.search(text):
+        table = parse_html(text)
+    elif any(line.startswith("|") or _is_rule(line) for line in _lines(text)) or not _separator(text, rows=2):
+        table = parse_markdown(text)
+    else:
+        table = parse_csv(text)
+    return table._replace(caption=table.caption or squeeze(title))
+
+
+def parse_html(text: str) -> Table:
+    """The first table of ``text`` that has rows; the rows of further tables, headers too, follow in its body.
+
+    The caption is that of <caption>, without one the text outside of tables. ``table_spans`` states the rules
+    for spans and headers. Raises :class:`HeedError` for a grid too large.
+    """
+    page = read_html(text)
+    rows = [row for grid in page.grids for row in grid.rows]
+    header = page.grids[0].header if page.grids else 0
+    return _table(page.caption or page.outside, rows[:header], rows[header:])
+
+
+def parse_markdown(text: str) -> Table:
+    """The first pipe table of ``text`` (GitHub's, https://github.github.com/gfm/#tables-extension-).
+
+    All that is no table is the caption; further tables follow in the body. The rows before the delimiter row
+    are header; without a delimiter row the first of two or more lines that begin with a pipe is. A pipe inside
+    backticks ends a cell, as GitHub has it, unless the row then has too many cells and otherwise just enough.
+    Raises :class:`HeedError` for a grid too large.
+    """
+    outside: list[str] = []
+    header: list[list[str]] = []
+    body: list[list[str]] = []
+    for block in _blocks(text):
+        before, above, below = _read_block(block)
+        outside += before
+        if header or body:
+            body += above + below
+        else:
+            header, body = above, below
+    return _table(" ".join(outside), header, body)
+
+
+def parse_csv(text: str) -> Table:
+    """The rows of ``text``, the first one as header; a first line ``# …`` with a blank line behind is the caption.
+
+    The separator is that of ``,``, ``;``, tab and ``|`` by which most rows have the same number of cells, above
+    one; the comma where none has. Raises :class:`HeedError` for a grid too large.
+    """
+    caption = CSV_CAPTION.match(_plain(text))
+    rows = _plain(text)[caption.end() if caption else 0 :]
+    records = [[squeeze(cell) for cell in record] for record in _records(rows, _separator(rows, rows=1) or ",")]
+    return _table(caption[1] if caption else "", records[:1], records[1:])
+
+
+def _table(caption: str, header: list[list[str]], body: list[list[str]]) -> Table:
+    width = max(map(len, header + body), default=0)
+    check_size(len(header) + len(body), width, sum(map(len, header + body)))
+    padded = [row + [""] * (width - len(row)) for row in header + body]
+    return Table(squeeze(caption), padded[: len(header)], padded[len(header) :])
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in _plain(text).split("\n")]
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    """The lines of ``text`` between blank lines, headings on their own."""
+    block: list[str] = []
+    for line in [*_lines(text), ""]:
+        heading = HEADING.match(line)
+        if block and (heading or not line):
+            yield block
+            block = []
+        if heading:
+            yield [line]
+        elif line:
+            block.append(line)
+
+
+def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list[str]]]:
+    """The lines that are no table, the header rows and the body rows of a block."""
+    if heading := HEADING.match(block[0]):
+        return [block[0][heading.end() :]], [], []
+    rule = next((number for number, line in enumerate(block) if _is_rule(line)), None)
+    if rule is None:
+        piped = [line for line in block if line.startswith("|")]
+        rows = [_cells(line, len(_split(piped[0], PIPE))) for line in piped]
+        header = len(rows) > 1
+        return [line for line in block if not line.startswith("|")], rows[:header], rows[header:]
+    start = max(rule - 1, 0)
+    while start and block[start - 1].startswith("|"):
+        start -= 1
+    width = len(_split(block[rule], PIPE))
+    above, below = ([_cells(line, width) for line in part] for part in (block[start:rule], block[rule + 1 :]))
+    return block[:start], above, below
+
+
+def _is_rule(line: str) -> bool:
+    return "|" in line and not line.strip("|:- \t") and all(RULE.fullmatch(cell) for cell in _split(line, PIPE))
+
+
+def _cells(line: str, width: int) -> list[str]:
+    with_code = _split(line, PIPE_OUTSIDE_CODE)
+    cells = with_code if len(with_code) == width else _split(line, PIPE)
+    return [squeeze(ESCAPED.sub(lambda found: found[1] or " ", cell)) for cell in cells]
+
+
+def _split(line: str, mark: re.Pattern[str]) -> list[str]:
+    cuts = [found.start() for found in mark.finditer(line) if found[0] == "|"]
+    cells = [line[before + 1 : after] for before, after in pairwise([-1, *cuts, len(line)])]
+    cells = cells[1:] if line.startswith("|") else cells
+    return cells[:-1] if len(cells) > 1 and cuts[-1] == len(line) - 1 else cells
+
+
+def _separator(text: str, rows: int) -> str:
+    """The mark that gives most rows the same number of cells above one; empty if fewer than ``rows`` have it."""
+    agreeing = {mark: _agreeing(text, mark) for mark in ",;\t|"}
+    best = max(agreeing, key=lambda mark: agreeing[mark])
+    return best if agreeing[best] >= rows else ""
+
+
+def _agreeing(text: str, mark: str) -> int:
+    widths = Counter(len(record) for record in islice(_records(text, mark), SAMPLE))
+    width, count = widths.most_common(1)[0] if widths else (0, 0)
+    return count if width > 1 else 0
+
+
+def _records(text: str, mark: str) -> Iterator[list[str]]:
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # else a cell of 131,072 characters is refused
+    for record in csv.reader(io.StringIO(_plain(text)), delimiter=mark):
+        if len(record) > 1 or "".join(record).strip():
+            yield record

@@ -1,0 +1,139 @@
+"""Workers on a Ray cluster: one that runs already, or one on this machine for the time of the command."""
+
+import os
+import secrets
+import signal
+import threading
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from heed.errors import HeedError
+from heed.progress import say
+from heed.retrieval.lucene.jvm import faults_left_to_java
+from heed.workers.pool import LostError, Worker
+from heed.workers.versions import check_likeness, likeness
+from heed.workers.work import Answer, Bench, Unit
+
+STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
+START = 120.0  # seconds until a worker that finds no place is given up
+# nothing leaves the machine; and Ray is to leave GPUs alone where none is asked for
+OWN = "local"  # Ray's word for a cluster of the command's own
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+
+class Cluster:
+    """A Ray cluster as a :class:`heed.workers.pool.Place`."""
+
+    far = True
+
+    def __init__(self, asked: int | None, address: str | None, device: str) -> None:
+        """Have ``asked`` workers; if that is None one for each GPU, or on CPUs one for each machine.
+
+        Raises :class:`heed.errors.HeedError` where Ray is not installed.
+        """
+        self._asked, self._device = asked, device
+        self._address = address or os.environ.get("RAY_ADDRESS") or OWN
+        if self._address.startswith("ray://"):
+            raise HeedError(f"{self._address}: run the command on a machine of the cluster, with --ray-address auto")
+        self._ray: Any = _imported(self._address == OWN)
+
+    @cached_property
+    def _connected(self) -> Any:
+        """Ray, connected to the cluster."""
+        own: dict[str, Any] = {}
+        if self._address == OWN:
+            own = {"object_store_memory": STORE, "include_dashboard": False}
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with faults_left_to_java():
+                self._ray.init(self._address, log_to_driver=False, logging_level="ERROR", **own)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise HeedError(
+                f"Ray cluster {self._address}: cannot be reached ({reason}); expected HOST:PORT of one that was begun "
+                "with 'ray start --head', or none for one of the command's own"
+            ) from error
+        finally:
+            if main:
+                signal.signal(signal.SIGTERM, before)  # Ray's own would end the command as if all was well
+        # what Ray says of lost machines would go to stdout, among our tables; of 2.60, which has no public way
+        vars(import_module("ray._private.worker"))["_worker_logs_enabled"] = False
+        return self._ray
+
+    def device(self, asked: str) -> str:
+        """For auto ``cuda`` if any machine of the cluster has a GPU, else ``cpu``."""
+        if asked != "auto":
+            return asked
+        return "cuda" if self._connected.cluster_resources().get("GPU", 0) >= 1 else "cpu"
+
+    def workers(self) -> list[Worker]:
+        """The workers, spread over the machines."""
+        ray = self._connected
+        gpus = int(ray.cluster_resources().get("GPU", 0)) if self.device(self._device) == "cuda" else 0
+        machines = sum(node["Alive"] for node in ray.nodes())
+        if self.device(self._device) == "cuda" and not gpus:
+            raise HeedError("--device cuda: the Ray cluster has no GPU; use --device cpu")
+        count = self._asked or gpus or machines
+        say(f"models run on a Ray cluster: workers {count}, machines {machines}, GPUs {gpus}")
+        return [Actor(ray, number, gpus=1 if gpus else 0) for number in range(count)]
+
+    def end(self) -> None:
+        """Leave the cluster; one of the command's own ends."""
+        if "_connected" in self.__dict__:
+            with faults_left_to_java():
+                self._ray.shutdown()
+
+
+def _imported(own: bool) -> Any:
+    """Ray, told before it is imported how to behave."""
+    os.environ.update(QUIET)
+    if own:
+        # its ports are open to the network, and who may speak to them can run code here: nobody but this command
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        raise HeedError("--engine ray needs Ray; install it with pip install 'heed[ray]'") from error
+
+
+class Actor:
+    """A Ray actor as a :class:`heed.workers.pool.Worker`."""
+
+    def __init__(self, ray: Any, number: int, gpus: int) -> None:
+        """Start nothing yet."""
+        self.name = f"worker {number + 1}"
+        self.kept: set[tuple[str, int]] = set()
+        self._ray = ray
+        self._kind = ray.remote(Bench).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
+        self._actor: Any = None
+        self._machine, self._pid = "", 0
+
+    def begin(self) -> None:
+        """Start the actor where there is room; :class:`HeedError` where the machine's software is another."""
+        self.kept = set()
+        self._actor = self._kind.remote()
+        self._machine, self._pid, theirs = self._get(self._actor.here.remote(), START)
+        check_likeness(f"{self.name} on {self._machine}", likeness(), theirs)
+
+    def do(self, unit: Unit) -> Answer:
+        """What came of ``unit``."""
+        try:
+            answer: Answer = self._get(self._actor.do.remote(unit), None)
+        except LostError as lost:
+            raise LostError(f"process {self._pid} on {self._machine}: {lost}") from lost
+        return answer
+
+    def end(self) -> None:
+        """Kill the actor."""
+        if self._actor is not None and self._ray.is_initialized():
+            self._ray.kill(self._actor)
+
+    def _get(self, reference: Any, seconds: float | None) -> Any:
+        try:
+            return self._ray.get(reference, timeout=seconds)
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise LostError(f"found no room on the cluster within {seconds:g} s") from error
+        except self._ray.exceptions.RayError as error:
+            raise LostError((str(error).strip().splitlines() or [type(error).__name__])[0]) from error

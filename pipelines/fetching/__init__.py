@@ -1,1 +1,0 @@
-"""What can be downloaded, and how it is."""

@@ -1,1 +1,0 @@
-"""Models behind an API: requests, their cost, their cache."""
