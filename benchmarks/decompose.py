@@ -15,10 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from heed.datasets.followtable import JOIN, read_followtable
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.pairs import renamed
-from heed.io.topics import Topic, under
 from heed.languages import language
 from heed.measures.pairwise import irs, mean, no_longer_relevant, standard
 from heed.models.encoders import SentenceEncoder
@@ -33,6 +31,7 @@ from heed.retrieval.bm25 import Weights as Bm25Weights
 from heed.retrieval.retrievers import Bm25, Shelf
 from heed.retrieval.vectors import Encoder
 from heed.tables.documents import Tables
+from heed.types import Document, Topic, under
 
 DEPTH = 1000
 CHOICES = [Weights(*pair) for pair in ((1, 0), (1, 1), (2, 1), (2, 2), (3, 3), (5, 4), (5, 5), (5, 6), (8, 8))]
@@ -68,7 +67,7 @@ class _Subset:
 
     def __init__(self, source: str, folder: Path, place: Path) -> None:
         read, english = read_followtable(folder), language("eng")
-        store = open_docstore(place / "store", Tables(read.tables, "raw", titles=False))
+        store = open_store(place / "store", Tables(read.tables, "raw", titles=False))
         self.shelf = Shelf(place, store, english, JOIN, Bm25Weights(), "exact", "auto", 2)
         self.topics, self._qrels = under(read.topics, "original"), read.qrels["original"]
         bm25 = Bm25("bm25", self.shelf)
@@ -133,7 +132,7 @@ class _Concatenation:
 
     name = "concatenation"
 
-    def __init__(self, encoder: Encoder, store: Docstore) -> None:
+    def __init__(self, encoder: Encoder, store: DocumentStore) -> None:
         self.recipe, self._encoder, self._store = encoder.recipe, encoder, store
 
     def prepare(self) -> None:

@@ -64,8 +64,8 @@ def main() -> None:
 
 def _real(data: Path) -> tuple[dict[str, str], dict[str, str], str]:
     from heed.datasets.followtable import JOIN, read_followtable
-    from heed.io.topics import under
     from heed.tables.documents import Tables
+    from heed.types import under
 
     read = read_followtable(data)
     lines = Tables(read.tables, "raw", titles=False).lines()

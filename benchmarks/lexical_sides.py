@@ -44,13 +44,13 @@ def heed_index(folder: Path) -> Times:
     """Documents into the store, Lucene's index, the matrix."""
     for left in ("heed-store", "heed", "heed-impacts"):
         shutil.rmtree(folder / left, ignore_errors=True)
-    from heed.io.document_store import open_docstore
+    from heed.io.document_store import open_store
     from heed.io.documents import Files
     from heed.languages import language
     from heed.retrieval.bm25 import Searcher, Weights, build
 
     english = language("eng")
-    store = open_docstore(folder / "heed-store", Files([folder / "docs"]))
+    store = open_store(folder / "heed-store", Files([folder / "docs"]))
     stored = _now()
     build(folder / "heed", store, english, threads=2)
     index, both = _since(stored), _since(START)

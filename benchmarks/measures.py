@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.table import Row, in_turn, text, write_rows
-from heed.io.trec_files import Qrels, Run, read_run, write_run
+from heed.io.trec_files import read_run, write_run
 from heed.measures.pairwise import mean, p_mrr, standard
 from heed.pooling.fusion import pool
+from heed.types import Qrels, Run
 
 TOPICS, DEPTH, JUDGED, SYSTEMS = 50, 1000, 300, 12
 NAMES = ("nDCG@20", "AP", "R@1000")

@@ -7,6 +7,7 @@ What is compared is the largest difference between both sides' numbers, as a par
 import argparse
 import gzip
 import json
+import logging
 import random
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,11 +16,10 @@ from typing import Any
 
 from benchmarks.neural_models import causal, classifier, encoder
 from benchmarks.table import Row, in_turn, text, write_rows
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.models.registry import Model
-from heed.progress import set_quiet
+from heed.types import Topic
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 REAL = (SHARED / "hc4" / "cc-news-zho-1000.jsonl.gz", SHARED / "followtable" / "IndusTR" / "corpus.jsonl.gz")
@@ -45,7 +45,7 @@ def main() -> None:
     repeat = 1 if options.quick else options.repeat
     most = 30 if options.quick else max(options.texts, options.pool)
     count, pooled = min(options.texts, most), min(options.pool, most)
-    set_quiet(True)
+    logging.getLogger("heed").setLevel(logging.ERROR)
     disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
         work = Work(Path(folder), count, pooled, options.model)
@@ -72,20 +72,20 @@ class Work:
         self.encoder = model or encoder(folder / "encoder", self.made)
         self.classifier = classifier(folder / "classifier", self.encoder)
 
-    def store(self, texts: list[str]) -> Docstore:
+    def store(self, texts: list[str]) -> DocumentStore:
         """A document store of ``texts``."""
         path = self.folder / f"docs-{len(list(self.folder.iterdir()))}.jsonl"
         records = (json.dumps({"id": f"d{at:05}", "title": "", "text": text}) for at, text in enumerate(texts))
         path.write_text("\n".join(records) + "\n")
-        return open_docstore(path.with_suffix(".store"), Files([path]))
+        return open_store(path.with_suffix(".store"), Files([path]))
 
 
 def encoding(work: Work, texts: list[str], dtype: str | None = None) -> tuple[Side, Side]:
     """Documents to vectors: SentenceEncoder beside SentenceTransformer.encode, which stays in float32."""
     from sentence_transformers import SentenceTransformer
 
-    from heed.io.documents import Document
     from heed.models.encoders import SentenceEncoder
+    from heed.types import Document
 
     entry = Model(str(work.encoder), document="{text}", pooling="mean", max_length=512, similarity="cos", dtype=dtype)
     ours = SentenceEncoder(entry, "cpu")
@@ -121,13 +121,13 @@ def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
 
 def prefix(work: Work) -> tuple[Side, Side]:
     """A causal model behind a long instruction: what its prompts begin with read once, beside every time."""
-    from heed.models.yes_no import TrueFalseReranker
+    from heed.models.yes_no import YesNoReranker
 
     texts = work.made[: work.count // 5]
     store = work.store(texts)
     entry = causal(work.folder / f"causal-{len(list(work.folder.iterdir()))}", work.made)
     topic, docids = Topic("1", "eng", "river", {"original": INSTRUCTION}), list(store.docids())
-    once, again = (TrueFalseReranker(entry, store, "cpu", share_prefix=share) for share in (True, False))
+    once, again = (YesNoReranker(entry, store, "cpu", share_prefix=share) for share in (True, False))
     return (
         lambda: list(once.score(topic, "original", docids)),
         lambda: list(again.score(topic, "original", docids)),

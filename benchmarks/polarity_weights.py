@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from heed.datasets.followtable import JOIN, read_followtable
-from heed.io.document_store import open_docstore
+from heed.io.document_store import open_store
 from heed.io.pairs import renamed
-from heed.io.topics import Topic, under
 from heed.languages import language
 from heed.measures.pairwise import irs, mean, no_longer_relevant, standard
 from heed.pooling.fusion import pool
@@ -22,6 +21,7 @@ from heed.reranking import polarity
 from heed.reranking.polarity import TABLE, TEXT, Fields
 from heed.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
 from heed.tables.documents import Tables
+from heed.types import Topic, under
 
 FIELDS = {
     "whole text": TEXT,
@@ -64,7 +64,7 @@ class _Subset:
     def __init__(self, folder: Path, place: Path) -> None:
         read, english = read_followtable(folder), language("eng")
         self.topics, self.qrels = under(read.topics, "original"), read.qrels["original"]
-        store = open_docstore(place / "store", Tables(read.tables, "raw", titles=False))
+        store = open_store(place / "store", Tables(read.tables, "raw", titles=False))
         self.searcher = Searcher(build(place / "bm25", store, english, 2), english, Weights())
         self.size = store.count
         alone = self.searcher.search({one.qid: one.query for one in under(read.topics, "query")}, 1000, 2)

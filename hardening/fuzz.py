@@ -9,6 +9,7 @@ what was done and found; exit status 1 if a fault was found.
 
 import argparse
 import hashlib
+import logging
 import multiprocessing
 import random
 import re
@@ -109,10 +110,9 @@ def _in_a_process(reader: Reader, seconds: float, seed: int) -> Tried:
 
 
 def _work(name: str, seconds: float, seed: int, folder: Path, out: Connection) -> None:
-    from heed.progress import set_quiet
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    set_quiet(True)
+    logging.getLogger("heed").setLevel(logging.ERROR)
     [reader] = [one for one in READERS if one.name == name]
     out.send(fuzz(reader, seconds, random.Random(f"{seed} {name}"), folder))
 

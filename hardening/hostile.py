@@ -6,6 +6,7 @@ was wrong; exit status 1 if anything was.
 """
 
 import argparse
+import logging
 import multiprocessing
 import resource
 import sys
@@ -62,9 +63,8 @@ def _in_a_process(name: str) -> list[str]:
 
 
 def _work(name: str, folder: Path, out: Connection) -> None:
-    from heed.progress import set_quiet
 
-    set_quiet(True)
+    logging.getLogger("heed").setLevel(logging.ERROR)
     limit = MEMORY if name in hostile_files.CASES else LARGE_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     try:

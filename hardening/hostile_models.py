@@ -40,7 +40,7 @@ def _add_code(model: Path, ran: Path) -> None:
 def _code(folder: Path) -> list[str]:
     """Neither code beside a model's configuration nor a pickle is run, for any kind of model."""
     from heed.errors import HeedError
-    from heed.io.document_store import open_docstore
+    from heed.io.document_store import open_store
     from heed.io.documents import Files
     from heed.models.registry import Model
     from heed.reranking.rerankers import FAMILIES
@@ -54,7 +54,7 @@ def _code(folder: Path) -> list[str]:
         (folder / f"{model}-pickled/pytorch_model.bin").write_bytes(pickle.dumps(_Bomb(ran)))
         _add_code(folder / model, ran)
     (folder / "docs.jsonl").write_text('{"id": "d", "text": "water"}\n')
-    store = open_docstore(folder / "store", Files([folder / "docs.jsonl"]))
+    store = open_store(folder / "store", Files([folder / "docs.jsonl"]))
     loaded = []
     for kind in ("", "-pickled"):
         for family, reranker in FAMILIES.items():
@@ -145,17 +145,17 @@ class _Model:
 
 def ordered_by(answer: Callable[[int], str], folder: Path) -> list[int]:
     """The order of documents 0 to 19, the last of which holds ``ORDERS``, by a model that answers so."""
-    from heed.io.document_store import open_docstore
+    from heed.io.document_store import open_store
     from heed.io.documents import Files
-    from heed.io.topics import Topic
     from heed.models.listwise import ListwiseReranker
     from heed.models.registry import Model
+    from heed.types import Topic
 
     docids = [f"d{at:02}" for at in range(20)]
     texts = [f"water {at}" for at in range(19)] + [ORDERS]
     records = [json.dumps({"id": docid, "text": text}) for docid, text in zip(docids, texts, strict=True)]
     (folder / "docs.jsonl").write_text("\n".join(records))
-    store = open_docstore(folder / "store", Files([folder / "docs.jsonl"]))
+    store = open_store(folder / "store", Files([folder / "docs.jsonl"]))
     reranker = ListwiseReranker(Model("fake/model"), store, _Model(answer), "rank_zephyr")
     scores = reranker.score(Topic("1", "eng", "water", {"original": "rivers"}), "original", docids)
     return sorted(range(20), key=lambda at: -scores[at])

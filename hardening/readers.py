@@ -30,7 +30,7 @@ def _any_run(path: Path) -> object:
 
 def _brought(path: Path) -> object:
     from heed.io.external_runs import read_brought
-    from heed.io.topics import Topic
+    from heed.types import Topic
 
     topics = [Topic(qid, "eng", "query", {"original": "told"}) for qid in ("1", "2")]
     return read_brought([f"mine={path}"], topics, ["original"])

@@ -18,10 +18,10 @@ def answer(path: Path) -> object:
 
 def passage(path: Path) -> object:
     """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
-    from heed.io.documents import Document
     from heed.models.listwise import IN_BRACKETS
     from heed.models.listwise_prompt import passage as shown
     from heed.models.registry import Model
+    from heed.types import Document
 
     found = shown(Model("hostile/model"), Document("1", "", _text(path)), 300)
     if IN_BRACKETS.search(found):
@@ -43,7 +43,7 @@ def request(path: Path) -> object:
     from heed.annotation.events import read_sent
     from heed.annotation.task import Task, parse_scale
     from heed.errors import HeedError
-    from heed.io.topics import Topic
+    from heed.types import Topic
 
     task = Task({"1": ["a", "b"]}, {"1": Topic("1", "eng", "query", {"original": "told"})}, "eng", parse_scale("0,1,3"))
     try:

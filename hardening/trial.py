@@ -13,7 +13,7 @@ from hardening.readers import Reader
 from heed.errors import HeedError
 from heed.models.deadline import within
 
-PACKAGE = "/pipelines/"
+PACKAGE = "/heed/"
 LONGEST = 20  # seconds for one input
 
 Line = tuple[str, int]

@@ -1,4 +1,13 @@
-"""The one exception that Heed raises on purpose."""
+"""The errors that Heed raises on purpose.
+
+HeedError
+├── UsageError      settings or arguments that are wrong or contradict each other
+├── DataError       files: topics, documents, runs, qrels, pools, indexes
+├── ModelError      a model, or a system of the user's own, that cannot be loaded or gives no usable scores
+├── ServiceError    a model behind an API
+├── WorkerError     worker processes, GPUs, Ray
+└── JavaError       Java or Lucene
+"""
 
 from collections.abc import Iterable
 
@@ -6,15 +15,39 @@ SHOWN = 20  # problems printed before the rest are only counted
 
 
 class HeedError(Exception):
-    """A problem the user can mend: says what was found, where, and what to do about it."""
+    """An error that the user can fix: the message says what was found, where, and what to do about it."""
 
 
-def fail(problems: Iterable[str]) -> None:
-    """Raise one :class:`HeedError` that tells all ``problems``, one a line; do nothing without any."""
-    told = list(problems)
-    if not told:
+class UsageError(HeedError):
+    """Settings or arguments are wrong or contradict each other."""
+
+
+class DataError(HeedError):
+    """A file is missing, cannot be read, or does not hold what it should."""
+
+
+class ModelError(HeedError):
+    """A model cannot be loaded, or gives no usable scores or vectors."""
+
+
+class ServiceError(HeedError):
+    """A model behind an API cannot be asked, or did not answer."""
+
+
+class WorkerError(HeedError):
+    """A worker process, GPU or Ray cluster is missing or was lost."""
+
+
+class JavaError(HeedError):
+    """Java cannot be started, or Lucene raised an exception."""
+
+
+def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
+    """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any."""
+    found = list(problems)
+    if not found:
         return
-    lines = told[:SHOWN]
-    if len(told) > SHOWN:
-        lines.append(f"… and {len(told) - SHOWN} more problems of this kind")
-    raise HeedError("\n".join(lines))
+    lines = found[:SHOWN]
+    if len(found) > SHOWN:
+        lines.append(f"… and {len(found) - SHOWN} more problems of this kind")
+    raise error("\n".join(lines))

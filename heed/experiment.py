@@ -1,26 +1,24 @@
 """The path that every collection command takes: index, search, pool, rerank, measure, write."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from heed.collection import Collection
 from heed.errors import fail
-from heed.evaluation.evaluate import Judging, evaluate, shifts
+from heed.evaluation.evaluate import evaluate, shifts
 from heed.evaluation.summary import Row, rows_of
 from heed.io.artifacts import Recipe, file_as_made
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Source
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.external_runs import read_brought
 from heed.io.files import CONTROL, digest_json, locked, write_json
 from heed.io.pools import write_pool
-from heed.io.topics import JOIN, Topic, conditions_of, under
-from heed.io.trec_files import Run, as_tag, read_run, write_run
-from heed.languages import Language
+from heed.io.trec_files import as_tag, read_run, write_run
 from heed.manifest import write_manifest
 from heed.models.api_cache import set_cache
 from heed.models.vllm import close_engine
 from heed.pooling.fusion import pool
-from heed.progress import brief, say, timed, timings
+from heed.progress import Timing, brief, log, recording, timed
 from heed.release import release
 from heed.reporting.folders import read_tree
 from heed.reporting.page import write_page
@@ -29,29 +27,10 @@ from heed.reranking.rerankers import over_passages, reranker
 from heed.reranking.rescoring import Reranker, rerank
 from heed.retrieval.bm25 import Weights
 from heed.retrieval.retrievers import Retriever, Shelf, retriever
+from heed.types import Run, Topic, conditions_of, under
 from heed.workers.engine import LOCAL, Engine, crew_of
 
 VERSION = 3  # raise when runs are made in another way
-
-
-@dataclass(frozen=True)
-class Collection:
-    """What is searched and judged.
-
-    ``candidates`` are published lists by qid, which rerankers get where the user does not say and
-    ``reranked`` is true; ``join`` is as in Topic.text.
-    """
-
-    name: str
-    subset: str
-    shelf: str
-    language: Language
-    source: Source
-    topics: list[Topic]
-    judging: Judging
-    candidates: dict[str, list[str]] = field(default_factory=dict)
-    reranked: bool = False
-    join: str = JOIN
 
 
 @dataclass(frozen=True)
@@ -76,21 +55,27 @@ class Settings:
     engine: Engine = LOCAL
 
 
-def run(collection: Collection, settings: Settings) -> list[Row]:
+def run(collection: Collection, settings: Settings, timings: list[Timing]) -> list[Row]:
     """Run the whole path and give back the summary's rows.
 
     Leaves run files, ``pool.jsonl``, ``summary.json``, ``per_topic.json``, ``report.html`` and so on in
     ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
     is used again.
     """
-    timings.clear()
+    with recording(timings):
+        rows = _run(collection, settings)
+    write_json(settings.out / collection.name / collection.subset / "timings.json", timings)
+    return rows
+
+
+def _run(collection: Collection, settings: Settings) -> list[Row]:
     fail(_unshowable(collection.topics))
     conditions = conditions_of(collection.topics, settings.conditions)
     folder = settings.out / collection.name / collection.subset
-    indexes = settings.indexes / collection.name / collection.shelf
+    indexes = settings.indexes / collection.name / collection.index
     with locked(folder), locked(indexes), crew_of(settings.engine, settings.device) as crew:
         with timed("documents") as work:
-            store = open_docstore(indexes / "documents", collection.source)
+            store = open_store(indexes / "documents", collection.source)
             work.did(store.count, "documents")
         absent = _tell_unknown(collection, store)
         shelf = Shelf(
@@ -197,11 +182,11 @@ class _Step:
             write_run(path, {qid: scores for qid, scores in found.items() if scores}, as_tag(name))
 
         if file_as_made(path, recipe, build):
-            say(f"{path}: used again")
+            log.info(f"{path}: used again")
         return read_run(path) if path.stat().st_size else {}
 
 
-def _pool(collection: Collection, settings: Settings, store: Docstore, runs: list[Run]) -> dict[str, list[str]]:
+def _pool(collection: Collection, settings: Settings, store: DocumentStore, runs: list[Run]) -> dict[str, list[str]]:
     if not settings.published_pool:
         # one pool a query, so that a reranker orders the same documents with and without an instruction
         queries = {topic.qid: topic.base or topic.qid for topic in collection.topics}
@@ -214,12 +199,14 @@ def _pool(collection: Collection, settings: Settings, store: Docstore, runs: lis
         listed = collection.candidates.get(topic.qid, [])
         absent = set(store.missing(listed))
         if absent:
-            say(f"topic {topic.qid}: {len(absent)} of {len(listed)} candidates are not in the collection, left out")
+            log.info(
+                f"topic {topic.qid}: {len(absent)} of {len(listed)} candidates are not in the collection, left out"
+            )
         pooled[topic.qid] = [docid for docid in listed if docid not in absent]
     return pooled
 
 
-def _tell_unknown(collection: Collection, store: Docstore) -> int:
+def _tell_unknown(collection: Collection, store: DocumentStore) -> int:
     """Count and list judgements of topics or documents that are not here; gives back how many documents are not.
 
     They are not fatal: such documents rank below all others.
@@ -227,16 +214,18 @@ def _tell_unknown(collection: Collection, store: Docstore) -> int:
     unknown: set[str] = set()
     known = {topic.qid for topic in collection.topics}
     if not any(qrels.keys() & known for qrels in collection.judging.qrels.values()):
-        say(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
+        log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
     for condition, qrels in collection.judging.qrels.items():
         absent = sorted(qrels.keys() - known)
         if absent:
-            say(f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {brief(absent)}")
+            log.info(
+                f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {brief(absent)}"
+            )
         judged = sorted({docid for qid in qrels.keys() & known for docid in qrels[qid]})
         missing = store.missing(judged)
         if missing:
             counted = f"{len(missing)} of {len(judged)} judged documents"
-            say(f"qrels ({condition}): {counted} are not in the collection: {brief(missing)}")
+            log.info(f"qrels ({condition}): {counted} are not in the collection: {brief(missing)}")
             unknown.update(missing)
     return len(unknown)
 
@@ -244,7 +233,7 @@ def _tell_unknown(collection: Collection, store: Docstore) -> int:
 def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
     empty = [topic.qid for topic in topics if not found.get(topic.qid)]
     if empty:
-        say(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {brief(empty)}")
+        log.info(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {brief(empty)}")
 
 
 def _refuse_same_names(names: Sequence[str]) -> None:
@@ -268,4 +257,3 @@ def _write_results(
     if rows:
         with timed("report"):
             write_page(read_tree(folder), folder, folder / "report.html")
-    write_json(folder / "timings.json", timings)

@@ -1,4 +1,7 @@
-"""What a command tells on the way: lines on stderr, progress bars on a terminal, timings."""
+"""Progress: messages through :mod:`logging`, progress bars, and the wall time and memory of each stage.
+
+Every message goes to the logger ``heed``, so that a notebook or a job can choose what it shows.
+"""
 
 import logging
 import resource
@@ -6,16 +9,18 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
 Item = TypeVar("Item")
 
-_quiet = False
+log = logging.getLogger("heed")
+MINUTE = 60.0  # seconds between two lines of progress where there is no terminal
 
 
 class Timing(TypedDict):
-    """Wall time in seconds of one stage, the process's peak memory in MiB when it ended, and what was done in it."""
+    """Wall time of a stage in seconds, the process's peak memory in MiB at its end, and how much was done."""
 
     stage: str
     system: str
@@ -26,7 +31,7 @@ class Timing(TypedDict):
 
 
 class Work:
-    """How much a timed block did; it says so itself, for what was found done already takes no time."""
+    """How much a timed block did; it is counted by the block, since what was reused takes no time."""
 
     count = 0
     unit = ""
@@ -37,28 +42,40 @@ class Work:
         self.unit = unit
 
 
-timings: list[Timing] = []
+_timings: ContextVar[list[Timing] | None] = ContextVar("timings", default=None)
 
 
-def set_quiet(quiet: bool) -> None:
-    """Silence :func:`say` and :func:`bar` for the rest of the process."""
-    global _quiet
-    _quiet = quiet
+@contextmanager
+def recording(timings: list[Timing]) -> Iterator[list[Timing]]:
+    """Append the stages that are timed inside the block, in this thread, to ``timings``."""
+    token = _timings.set(timings)
+    try:
+        yield timings
+    finally:
+        _timings.reset(token)
 
 
-def is_quiet() -> bool:
-    """Whether :func:`set_quiet` was asked for."""
-    return _quiet
+@contextmanager
+def timed(stage: str, system: str = "") -> Iterator[Work]:
+    """Measure the block's wall time for the :func:`recording` around it, if there is one."""
+    start, work = time.perf_counter(), Work()
+    yield work
+    timings = _timings.get()
+    if timings is not None:
+        timings.append(
+            Timing(
+                stage=stage,
+                system=system,
+                seconds=round(time.perf_counter() - start, 3),
+                peak_mib=round(peak_mib(), 1),
+                count=work.count,
+                unit=work.unit,
+            )
+        )
 
 
-def say(line: str) -> None:
-    """Write one line to stderr, unless quiet."""
-    if not _quiet:
-        print(harmless(line), file=sys.stderr, flush=True)
-
-
-def harmless(text: str) -> str:
-    """``text`` with control characters escaped: an id must not move a terminal's cursor or turn the text around.
+def escaped(text: str) -> str:
+    """Return ``text`` with control characters escaped: an id must not move a terminal's cursor or reverse the text.
 
     The two joiners of Persian and other scripts stay.
     """
@@ -66,13 +83,13 @@ def harmless(text: str) -> str:
 
 
 def brief(ids: Sequence[str]) -> str:
-    """The first five ids, and … where there are more."""
+    """Return the first five ids, and … where there are more."""
     return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
 
 
 @contextmanager
 def logging_only(name: str, level: int) -> Iterator[None]:
-    """Keep a library's messages below ``level``, one of :mod:`logging`, away inside the block."""
+    """Suppress a library's messages below ``level``, one of :mod:`logging`, inside the block."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(level)
@@ -82,25 +99,8 @@ def logging_only(name: str, level: int) -> Iterator[None]:
         logger.setLevel(before)
 
 
-@contextmanager
-def timed(stage: str, system: str = "") -> Iterator[Work]:
-    """Time the block for ``timings.json`` and the report at a command's end."""
-    start, work = time.perf_counter(), Work()
-    yield work
-    timings.append(
-        Timing(
-            stage=stage,
-            system=system,
-            seconds=round(time.perf_counter() - start, 3),
-            peak_mib=round(peak_mib(), 1),
-            count=work.count,
-            unit=work.unit,
-        )
-    )
-
-
 def peak_mib() -> float:
-    """The most memory that this process held so far, Java's and the models' included, in MiB."""
+    """Return this process's peak memory so far in MiB, Java's and the models' included."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage begins with the memory of the process that started this one
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
@@ -108,7 +108,7 @@ def peak_mib() -> float:
 
 
 def duration(seconds: float) -> str:
-    """``seconds`` for people: 0.31 s, 12 s, 7 min 05 s, 3 h 20 min."""
+    """Return ``seconds`` for people: 0.31 s, 12 s, 7 min 05 s, 3 h 20 min."""
     if seconds < 10:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
     whole = round(seconds)
@@ -117,9 +117,29 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
-def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:
-    """Yield ``items`` behind a progress bar: on a terminal only, and only after two seconds."""
-    from tqdm import tqdm
+def quiet() -> bool:
+    """Whether progress is switched off: the level of the logger ``heed`` is set above INFO."""
+    return log.level > logging.INFO
 
-    hidden = True if _quiet else None  # None: tqdm shows nothing when stderr is not a terminal
-    yield from tqdm(items, total=total or None, desc=label, unit=f" {unit}", delay=2, disable=hidden, file=sys.stderr)
+
+def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:
+    """Yield ``items`` with progress: after two seconds a bar on a terminal, elsewhere a line a minute in the log."""
+    if quiet():
+        yield from items
+    elif sys.stderr.isatty():
+        from tqdm import tqdm
+
+        yield from tqdm(items, total=total or None, desc=label, unit=f" {unit}", delay=2, file=sys.stderr)
+    else:
+        yield from _logged(items, total, label, unit)
+
+
+def _logged(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:
+    start = last = time.monotonic()
+    for count, item in enumerate(items):
+        now = time.monotonic()
+        if now - last >= MINUTE:
+            last = now
+            left = f", {duration((now - start) / count * (total - count))} left" if count and total else ""
+            log.info(f"{label}: {count} {f'of {total} ' if total else ''}{unit}{left}")
+        yield item

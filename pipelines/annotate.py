@@ -57,9 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.annotation.opening import opened
-    from heed.progress import set_quiet
 
-    set_quiet(options.quiet)
     if not 0 <= options.port <= 65535:
         raise HeedError(f"--port {options.port}: expected a number from 0 to 65535")
     task, store = opened(options)
@@ -85,7 +83,7 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
 
     from heed.annotation.events import check_name, refuse_reserved
     from heed.annotation.server import LOCAL, Server, listen, serve
-    from heed.progress import say
+    from heed.progress import log
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     kept = store.kept()
@@ -93,7 +91,7 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     port = sock.getsockname()[1]
     store.keep("port", str(port))  # so that open pages find the server again when it is started anew
     count = sum(len(task.shown(qid)) for qid in task.pool)
-    say(f"{len(task.pool)} topics, {count} documents to judge; every judgement is kept in {store.path}")
+    log.info(f"{len(task.pool)} topics, {count} documents to judge; every judgement is kept in {store.path}")
     address = f"http://{LOCAL}:{port}/?token={kept['token']}"
     print(address, flush=True)
     if not options.no_browser:
@@ -101,7 +99,7 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     try:
         serve(Server(task, store, assessor), sock, kept["token"])
     except KeyboardInterrupt:
-        say(f"stopped; go on with the same command; with --export DIR, {store.path} becomes qrels and topics")
+        log.info(f"stopped; go on with the same command; with --export DIR, {store.path} becomes qrels and topics")
 
 
 if __name__ == "__main__":

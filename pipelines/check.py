@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import HeedError, fail
-from heed.io.topics import CONDITIONS
+from heed.types import CONDITIONS
 from heed.validation.track_rules import TRACKS
 from pipelines.options import positive, run_command, talk_options
 
@@ -59,10 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_json
-    from heed.progress import set_quiet, timed
+    from heed.progress import timed
     from heed.validation.run_checks import check_run
 
-    set_quiet(options.quiet)
     fail(_contradictions(options))
     rules = _rules(options)
     found = []
@@ -165,10 +164,10 @@ def _candidates(path: Path) -> dict[str, set[str]]:
 
 
 def _tell(one: "Checked") -> None:
-    from heed.progress import say
+    from heed.progress import log
 
     for line in one.report.told("warning"):
-        say(f"warning: {line}")
+        log.info(f"warning: {line}")
     found = "; ".join(_counted(one, what) for what in ("error", "warning") if one.report.count(what)) or "no problem"
     languages = ", ".join(f"{code} {times}" for code, times in one.languages.items() if code)
     spoken = f"; documents by language: {languages}" if languages else ""

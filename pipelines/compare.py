@@ -11,8 +11,8 @@ from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
     from heed.evaluation.comparison import Figure, Inputs
-    from heed.io.trec_files import Qrels, Run
     from heed.measures.judged import PerTopic
+    from heed.types import Qrels, Run
 
 
 OF_PAIRS = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
@@ -63,9 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.progress import set_quiet
-
-    set_quiet(options.quiet)
     fail(_contradictions(options))
     if options.runs:
         from heed.evaluation.systems import compare_systems

@@ -35,9 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.downloads import check_space
     from heed.datasets.fetchable import holdings
-    from heed.progress import set_quiet
 
-    set_quiet(options.quiet)
     if not options.collection:
         if options.lang or options.dry_run:
             raise HeedError("--lang and --dry-run need a collection; without either, all are listed")
@@ -56,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
 def _fetch(planned: "list[tuple[Holding, list[Store]]]") -> None:
     """Fetch what is missing, check everything, and tell what is still to be done, or the commands that use it."""
     from heed.datasets.downloads import check
-    from heed.progress import say, timed
+    from heed.progress import log, timed
 
     with timed("fetch") as work:
         for _, stores in planned:
@@ -69,7 +67,9 @@ def _fetch(planned: "list[tuple[Holding, list[Store]]]") -> None:
         fail(problem for _, stores in planned for store in stores for problem in check(store))
     for one, stores in planned:
         if stores:
-            say(f"{_title(one)}: {sum(len(store.files) for store in stores)} files are here, their digests are right")
+            log.info(
+                f"{_title(one)}: {sum(len(store.files) for store in stores)} files are here, their digests are right"
+            )
     fail(line for one, _ in planned for line in _still_by_hand(one))
     for one, _ in planned:
         print(one.text("use"))

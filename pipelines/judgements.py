@@ -57,9 +57,8 @@ def _run(options: argparse.Namespace) -> None:
     from heed.exchange.judgement_votes import graded, parse_grades, resolved
     from heed.io.pools import read_pool
     from heed.io.trec_files import write_qrels
-    from heed.progress import brief, say, set_quiet, timed
+    from heed.progress import brief, log, timed
 
-    set_quiet(options.quiet)
     grades = parse_grades(options.grades or [])
     with timed("judgements") as work:
         judgements = gather(options.file, options.format, options.map)
@@ -70,10 +69,10 @@ def _run(options: argparse.Namespace) -> None:
     fail([] if qrels else [f"none of {len(votes)} documents is judged; a grade stands in the field grade or label"])
     write_qrels(options.out, qrels)
     count = sum(map(len, qrels.values()))
-    say(f"{options.out}: {count} judgements of {len(qrels)} topics")
+    log.info(f"{options.out}: {count} judgements of {len(qrels)} topics")
     unjudged = [f"{qid} {docid}" for (qid, docid), found in sorted(votes.items()) if not found]
     if unjudged:
-        say(f"{len(unjudged)} documents are not judged and not in it (topic, document): {brief(unjudged)}")
+        log.info(f"{len(unjudged)} documents are not judged and not in it (topic, document): {brief(unjudged)}")
 
 
 def gather(files: Sequence[Path], form: str, renamed: Path | None) -> "list[Judgement]":

@@ -3,26 +3,25 @@
 import argparse
 from collections.abc import Sequence
 
+from heed.collection import Collection, Settings, run
 from heed.evaluation.summary import Row, average, table
-from heed.experiment import Collection, Settings, run
 from heed.io.files import write_json
 from heed.models.model_files import allow_remote_code
 from heed.models.registry import add_models, set_unknown
 from heed.models.vllm import set_inference
-from heed.progress import Timing, say, set_quiet, timings
+from heed.progress import Timing, log
 from heed.reranking.passages import parse_cut
 from heed.retrieval.bm25 import Weights
 from heed.retrieval.lucene.jvm import set_heap
 from heed.workers.engine import Engine
 from pipelines.options import refuse
-from pipelines.resources import tell_resources
+from pipelines.resources import log_resources
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
 
 
 def begin(options: argparse.Namespace) -> None:
     """Set what holds for the whole process: how much is told, Java's heap, further models."""
-    set_quiet(options.quiet)
     set_heap(options.heap)
     if options.models:
         add_models(options.models)
@@ -36,14 +35,17 @@ def begin(options: argparse.Namespace) -> None:
 def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     """Run one collection and print its table; gives back the summary's rows."""
     topics = f"{len(collection.topics)} topics"
-    say(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
-    rows = run(collection, _settings(options, collection))
+    log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
+    timings: list[Timing] = []
+    rows = run(collection, _settings(options, collection), timings)
     print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
     said = relative_times(timings, list(dict.fromkeys(row["system"] for row in rows)))
-    tell_resources()
+    log_resources(timings)
     if said:
-        say(said)  # not among the results: it differs from run to run
-    say(f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more")
+        log.info(said)  # not among the results: it differs from run to run
+    log.info(
+        f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more"
+    )
     return rows
 
 

@@ -40,9 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_json
-    from heed.progress import say, set_quiet
+    from heed.progress import log
 
-    set_quiet(options.quiet)
     if options.models:
         add_models(options.models)
     if options.name:
@@ -55,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
         chosen = narrowed(options.family, options.status, options.paper)
         facts = [as_data(name, model) for name, model in chosen.items()]
         print(_listing(facts, options.paper))
-        say(f"{len(chosen)} models; python -m pipelines.models NAME shows one in full")
+        log.info(f"{len(chosen)} models; python -m pipelines.models NAME shows one in full")
     if options.json:
         write_json(options.json, facts)
 

@@ -1,19 +1,21 @@
 """What all commands share: options of the same name and meaning, and how errors are told."""
 
 import argparse
+import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from heed.errors import HeedError, fail
-from heed.io.topics import CONDITIONS
-from heed.progress import harmless
+from heed.progress import Timing, escaped, log, recording
 from heed.retrieval.bm25 import K1, B
 from heed.retrieval.dense import KINDS
+from heed.types import CONDITIONS
 from heed.workers import ENGINES
-from pipelines.resources import tell_resources
+from pipelines.resources import log_resources
 from pipelines.stopping import Terminated, stoppable
 
 
@@ -190,10 +192,11 @@ def run_command(
     Without ``argv`` the command is all that the process is for.
     """
     options = parser.parse_args(argv)
+    timings: list[Timing] = []
     try:
-        with stoppable(last=argv is None):
+        with stoppable(last=argv is None), logging_to_stderr(options.quiet), recording(timings):
             body(options)
-            tell_resources()
+            log_resources(timings)
             sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
         print("stopped; what was complete is kept and used again", file=sys.stderr)
@@ -208,6 +211,26 @@ def run_command(
     return 0
 
 
+class _Stderr(logging.Handler):
+    """Writes messages to what is stderr at that moment, with control characters escaped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(escaped(record.getMessage()), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def logging_to_stderr(quiet: bool) -> Iterator[None]:
+    """Write Heed's messages to stderr inside the block; warnings alone if ``quiet``."""
+    handlers, level = log.handlers, log.level
+    log.handlers = [_Stderr()]
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+    try:
+        yield
+    finally:
+        log.handlers = handlers
+        log.setLevel(level)
+
+
 def _tell(error: Exception) -> int:
     if isinstance(error, HeedError):
         message = str(error)
@@ -219,5 +242,5 @@ def _tell(error: Exception) -> int:
     else:
         message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
     for line in message.splitlines():
-        print(f"error: {harmless(line)}", file=sys.stderr)
+        print(f"error: {escaped(line)}", file=sys.stderr)
     return 1

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from heed.exchange.exports import FORMATS
-from heed.io.topics import CONDITIONS
 from heed.io.trec_files import parse_score
 from heed.pooling.budgets import quota
 from heed.pooling.languages import language_file
@@ -15,6 +14,7 @@ from heed.pooling.orders import ORDERS
 from heed.pooling.request import DEPTH
 from heed.pooling.samples import strata
 from heed.pooling.statistics import SECONDS
+from heed.types import CONDITIONS
 from pipelines.options import positive, run_command, talk_options
 
 if TYPE_CHECKING:
@@ -188,9 +188,8 @@ def _run(options: argparse.Namespace) -> None:
     )
     from heed.pooling.runs import read_runs
     from heed.pooling.samples import write_probabilities
-    from heed.progress import say, set_quiet, timed
+    from heed.progress import log, timed
 
-    set_quiet(options.quiet)
     check(options)
     wish, known = wish_of(options), known_of(options)
     qrels = read_judged("--qrels", [options.qrels] if options.qrels else [])
@@ -209,7 +208,7 @@ def _run(options: argparse.Namespace) -> None:
     if made.sample:
         write_probabilities(beside, made.sample)
     elif beside.exists():
-        say(f"{beside}: of an earlier sample, not of this pool; remove it")
+        log.info(f"{beside}: of an earlier sample, not of this pool; remove it")
     write_pool(options.out, made.pooled)
     if options.json:
         write_json(options.json, {"settings": settings_of(options, wish), **as_data(report)})
@@ -223,7 +222,7 @@ def _material(options: argparse.Namespace, pooled: "Pool") -> "Material":
     """The pool with what --topics and --docs tell of it; without --docs, for the forms that show no text."""
     from heed.datasets.trec import given_files
     from heed.exchange.exports import Material
-    from heed.io.document_store import open_docstore
+    from heed.io.document_store import open_store
     from heed.io.files import locked
 
     if not (options.export and options.docs and options.topics):
@@ -233,7 +232,7 @@ def _material(options: argparse.Namespace, pooled: "Pool") -> "Material":
     condition = options.condition or ("original" if instructed else "query")
     indexes = options.indexes / name / code
     with locked(indexes):
-        store = open_docstore(indexes / "documents", source)
+        store = open_store(indexes / "documents", source)
     return Material(pooled, {topic.qid: topic for topic in topics}, condition, store)
 
 

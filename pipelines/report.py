@@ -43,22 +43,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_bytes
-    from heed.progress import say, set_quiet, timed
+    from heed.progress import log, timed
     from heed.reporting.folders import read_tree
     from heed.reporting.page import write_page
     from heed.reporting.text import tables
 
-    set_quiet(options.quiet)
     found = read_tree(options.runs)
     text = tables(found, options.format)
     if options.out:
         write_bytes(options.out, text.encode())
-        say(f"{options.out}: tables of {len(found)} results folders")
+        log.info(f"{options.out}: tables of {len(found)} results folders")
     else:
         sys.stdout.write(text)
     bare = [results.folder for results in found if not results.details]
     if bare and (options.html or options.plots):
-        say(f"no per_topic.json, so no rank shifts and no bars by topic; run again for them: {', '.join(bare)}")
+        log.info(f"no per_topic.json, so no rank shifts and no bars by topic; run again for them: {', '.join(bare)}")
     if options.plots:
         with timed("plots"):
             _write_plots(found, options.plots, options.plot_format)
@@ -66,18 +65,18 @@ def _run(options: argparse.Namespace) -> None:
         path = options.runs / "report.html" if options.html == Path() else options.html
         with timed("page"):
             write_page(found, options.runs, path)
-        say(f"{path}: open it in a browser")
+        log.info(f"{path}: open it in a browser")
 
 
 def _write_plots(found: "list[Results]", folder: Path, form: str) -> None:
     from heed.io.files import write_bytes
-    from heed.progress import bar, say
+    from heed.progress import bar, log
     from heed.reporting.plots import plots, render
 
     drawn = plots(found)
     for plot in bar(drawn, len(drawn), "drawing", "plots"):
         write_bytes(folder / f"{plot.name}.{form}", render(plot, form))
-    say(f"{folder}: {len(drawn)} plots")
+    log.info(f"{folder}: {len(drawn)} plots")
 
 
 if __name__ == "__main__":

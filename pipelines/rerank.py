@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import HeedError, fail
-from heed.io.topics import CONDITIONS, FIELDS
+from heed.io.topics import FIELDS
 from heed.retrieval.dense import KINDS
+from heed.types import CONDITIONS
 from pipelines.options import engine_options, machine_options, model_options, positive, run_command, talk_options
 
 if TYPE_CHECKING:
-    from heed.io.document_store import Docstore
+    from heed.io.document_store import DocumentStore
     from heed.io.pools import Pool
-    from heed.io.topics import Topic
     from heed.reranking.rescoring import Reranker
     from heed.retrieval.retrievers import Shelf
+    from heed.types import Topic
 
 
 def parser() -> argparse.ArgumentParser:
@@ -65,14 +66,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.trec import given_files
-    from heed.io.document_store import open_docstore
+    from heed.io.document_store import open_store
     from heed.io.files import locked
-    from heed.io.topics import JOIN, under
     from heed.languages import language
     from heed.models.api_cache import set_cache
     from heed.progress import timed
     from heed.retrieval.bm25 import Weights
     from heed.retrieval.retrievers import Shelf
+    from heed.types import JOIN, under
     from heed.workers.engine import Engine, crew_of
     from pipelines.launch import begin
 
@@ -85,7 +86,7 @@ def _run(options: argparse.Namespace) -> None:
     engine = Engine(options.engine, options.workers, options.ray_address)
     with locked(options.out.parent), locked(indexes), crew_of(engine, options.device) as crew:
         with timed("documents") as work:
-            store = open_docstore(indexes / "documents", source)
+            store = open_store(indexes / "documents", source)
             work.did(store.count, "documents")
         pooled = _pool(options, topics, store)
         set_cache(options.indexes / "api")
@@ -108,11 +109,11 @@ def _system(options: argparse.Namespace, shelf: "Shelf", pooled: "Pool") -> "Rer
     return over_passages([options.reranker], shelf, docids, parse_cut(options.maxp))[0]
 
 
-def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "Docstore") -> "Pool":
+def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "DocumentStore") -> "Pool":
     """What is rescored by qid: each topic's best documents, all of them among the documents."""
     from heed.io.pools import read_pool
     from heed.io.run_formats import read_any_run
-    from heed.progress import brief, say
+    from heed.progress import brief, log
     from heed.ranking import ranked
 
     is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
@@ -131,7 +132,7 @@ def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "Docsto
     if not pooled:
         raise HeedError(f"{options.run}: none of its topics ({brief(unasked)}) is asked in {options.topics}")
     if unasked:
-        say(f"{options.run}: {len(unasked)} topics are not asked here and left out: {brief(unasked)}")
+        log.info(f"{options.run}: {len(unasked)} topics are not asked here and left out: {brief(unasked)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
     fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
     return pooled
@@ -144,7 +145,7 @@ def _write(
     from heed.io.artifacts import Recipe, file_as_made
     from heed.io.files import digest_json
     from heed.io.trec_files import as_tag, write_run
-    from heed.progress import say, timed
+    from heed.progress import log, timed
     from heed.reranking.rescoring import rerank
 
     asked = [topic for topic in topics if topic.qid in pooled]
@@ -165,7 +166,7 @@ def _write(
 
     used_again = file_as_made(options.out, recipe, build)
     journal.unlink(missing_ok=True)
-    say(f"{options.out}: {'used again' if used_again else 'written'}; {len(asked)} topics under {condition}")
+    log.info(f"{options.out}: {'used again' if used_again else 'written'}; {len(asked)} topics under {condition}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heed.progress import Timing, duration, peak_mib, say, timings
+from heed.progress import Timing, duration, log, peak_mib
 
 SHOWN = 0.01  # seconds; a stage that took less was found done
 HEAD = {"stage": str.ljust, "system": str.ljust, "time": str.rjust, "done": str.rjust, "peak MiB": str.rjust}
@@ -25,11 +25,10 @@ def resource_report(measured: Sequence[Timing]) -> str:
     return "\n".join((*map(str.rstrip, lines), f"peak memory {peak_mib():.0f} MiB, Java and models included"))
 
 
-def tell_resources() -> None:
-    """Say what the stages timed since the last time took; nothing where all were found done."""
-    if any(one["seconds"] >= SHOWN for one in timings):
-        say(resource_report(timings))
-    timings.clear()
+def log_resources(timings: Sequence[Timing]) -> None:
+    """Log what the stages took; nothing where all were reused."""
+    if any(timing["seconds"] >= SHOWN for timing in timings):
+        log.info(resource_report(timings))
 
 
 def _row(one: Timing) -> tuple[str, ...]:

@@ -92,10 +92,8 @@ def _run(options: argparse.Namespace) -> None:
     from heed.models.language_models import check_gpu
     from heed.models.model_files import allow_remote_code
     from heed.models.registry import add_models, named
-    from heed.progress import set_quiet
     from heed.training.recipe import train
 
-    set_quiet(options.quiet)
     check_gpu(options.device)
     if options.models:
         add_models(options.models)

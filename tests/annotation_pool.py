@@ -6,9 +6,9 @@ from typing import Any
 from conftest import write_jsonl
 
 from heed.exchange.exports import Material
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
+from heed.types import Topic
 
 RESULTS = Path(__file__).parent / "data" / "annotation_tools"
 
@@ -27,8 +27,8 @@ TOPICS = {
 POOL = {"12": ["zho-1", "fas-1", "=1+1", "007"], "0x": ["a/b:c", "zho-1", "2020-01-01"]}
 
 
-def store(folder: Path, documents: list[dict[str, Any]] = DOCUMENTS) -> Docstore:
-    return open_docstore(folder / "store", Files([write_jsonl(folder / "documents.jsonl", documents)]))
+def store(folder: Path, documents: list[dict[str, Any]] = DOCUMENTS) -> DocumentStore:
+    return open_store(folder / "store", Files([write_jsonl(folder / "documents.jsonl", documents)]))
 
 
 def material(folder: Path, condition: str = "changed") -> Material:

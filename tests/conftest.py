@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,16 +49,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test sets for this process, --quiet or further models, must not reach the next test."""
+def afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Messages go to stderr as in a command; what a test sets for this process must not reach the next test."""
     from heed.models import registry
-    from heed.progress import set_quiet
+    from pipelines.options import logging_to_stderr
 
     if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
         torch.manual_seed(0)
-    set_quiet(False)
     monkeypatch.setattr(registry, "_extra", {})
     monkeypatch.setattr(registry, "_unknown", {})
+    with logging_to_stderr(quiet=False):
+        yield
 
 
 @pytest.fixture

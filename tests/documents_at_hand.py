@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.io.documents import Document, Line
+from heed.io.documents import Line
+from heed.types import Document
 
 
 class Given(NamedTuple):

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from heed.io.document_store import Docstore
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.reranking.rescoring import Reranker, rerank
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
+from heed.types import Topic
 from heed.workers.pool import Crew
 from heed.workers.processes import Process
 from heed.workers.spread import SpreadEncoder
@@ -47,7 +47,7 @@ def pid_of(worker: Any) -> int:
 class Pools(dict[str, list[str]]):
     """The pool of each topic; on the way a worker is killed."""
 
-    def __init__(self, store: Docstore, victim: Any) -> None:
+    def __init__(self, store: DocumentStore, victim: Any) -> None:
         docids = list(store.docids())
         super().__init__({topic.qid: docids[at * 7 : at * 7 + 30] for at, topic in enumerate(TOPICS)})
         self.victim, self.asked = victim, 0
@@ -67,7 +67,7 @@ def killing(batches: Iterable[Any], crew: Crew, at: int) -> Iterator[Any]:
         yield batch
 
 
-def check_encoding(store: Docstore, folder: Path, tiny: Path, crew: Crew) -> None:
+def check_encoding(store: DocumentStore, folder: Path, tiny: Path, crew: Crew) -> None:
     """Shards, digests and queries are those of one process, also those that a killed worker was at."""
     embed(folder / "one", store, encoder(tiny))
     embed(folder / "several", store, encoder(tiny, crew))
@@ -82,7 +82,7 @@ def check_encoding(store: Docstore, folder: Path, tiny: Path, crew: Crew) -> Non
     assert spread.queries(asked).tobytes() == plain.queries(asked).tobytes()
 
 
-def check_reranking(plain: Reranker, spread: Reranker, store: Docstore, folder: Path, victim: Any) -> None:
+def check_reranking(plain: Reranker, spread: Reranker, store: DocumentStore, folder: Path, victim: Any) -> None:
     """Runs and journals are those of one process."""
     for condition in ("query", "original"):
         one = rerank(plain, TOPICS, condition, Pools(store, None), folder / "one.partial")

@@ -15,7 +15,7 @@ from heed.annotation.documents import Shown
 from heed.annotation.store import Change, ConflictError, Store, wording_of
 from heed.annotation.task import Task, parse_scale
 from heed.errors import HeedError
-from heed.io.topics import Topic
+from heed.types import Topic
 
 POOL = {"1": ["a", "b"], "2": ["a"]}
 TOPICS = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative {qid}"}) for qid in POOL}

@@ -12,8 +12,8 @@ from conftest import write_jsonl
 from openai_server import DIMENSION, Reply, Server, vector
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.models import api_cache
 from heed.models import api_client as api
 from heed.models.api_cache import Answers, set_cache
@@ -23,6 +23,7 @@ from heed.models.api_encoder import TEXTS, ApiEncoder
 from heed.models.api_providers import endpoint
 from heed.models.registry import Model
 from heed.retrieval.vectors import embed
+from heed.types import Document
 
 KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api")
@@ -236,9 +237,9 @@ def test_the_bill() -> None:
     assert Bill("gpt-4o", None).told("x") == "x: all 0 answers are in the cache, nothing is paid"
 
 
-def store_of(folder: Path, texts: list[str]) -> Docstore:
+def store_of(folder: Path, texts: list[str]) -> DocumentStore:
     records = [{"id": f"d{at:03}", "title": "", "text": text} for at, text in enumerate(texts)]
-    return open_docstore(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+    return open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
 
 
 def test_vectors_are_the_servers_and_paid_once(server: Server, tmp_path: Path) -> None:

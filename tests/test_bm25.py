@@ -5,7 +5,7 @@ import pytest
 from conftest import CHURN, ROOT, Heed, write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.languages import LANGUAGES, language
 from heed.ranking import ranked
@@ -24,9 +24,11 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module", params=list(LANGUAGES))
-def indexed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Docstore, Path]:
+def indexed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, DocumentStore, Path]:
     folder = tmp_path_factory.mktemp(request.param)
-    store = open_docstore(folder / "store", Files([SAMPLE / f"{request.param}.jsonl"]))
+    store = open_store(folder / "store", Files([SAMPLE / f"{request.param}.jsonl"]))
     return request.param, store, build(folder / "bm25", store, language(request.param), threads=2, vectors=True)
 
 
@@ -42,7 +44,7 @@ def anserini(folder: Path, lang: str, query: str, depth: int, feedback: str = ""
 
 
 @pytest.mark.parametrize("feedback", ["", "rm3", "rocchio"])
-def test_scores_and_rankings_are_anserinis(indexed: tuple[str, Docstore, Path], feedback: str) -> None:
+def test_scores_and_rankings_are_anserinis(indexed: tuple[str, DocumentStore, Path], feedback: str) -> None:
     lang, _, folder = indexed
     searcher = Searcher(folder, language(lang), Weights())
     queries = {"q": QUERIES[lang]}
@@ -56,7 +58,7 @@ def test_scores_and_rankings_are_anserinis(indexed: tuple[str, Docstore, Path], 
     assert list(ours.items()) == list(theirs.items())
 
 
-def test_the_language_is_not_silently_english(indexed: tuple[str, Docstore, Path]) -> None:
+def test_the_language_is_not_silently_english(indexed: tuple[str, DocumentStore, Path]) -> None:
     lang, _, folder = indexed
     terms = Searcher(folder, language(lang), Weights()).terms
     stemmed = {
@@ -75,15 +77,15 @@ def test_an_unknown_language_is_an_error(code: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def ties(tmp_path_factory: pytest.TempPathFactory) -> tuple[Docstore, Path]:
+def ties(tmp_path_factory: pytest.TempPathFactory) -> tuple[DocumentStore, Path]:
     folder = tmp_path_factory.mktemp("ties")
     records = [{"id": f"d{number:02}", "text": "same words here"} for number in range(30)]
     records += [{"id": "other", "text": "nothing in common"}, {"id": "empty", "text": " "}]
-    store = open_docstore(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+    store = open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
     return store, build(folder / "bm25", store, language("eng"), threads=1)
 
 
-def test_ties_are_cut_and_told_apart_as_anserini_does(ties: tuple[Docstore, Path]) -> None:
+def test_ties_are_cut_and_told_apart_as_anserini_does(ties: tuple[DocumentStore, Path]) -> None:
     found = Searcher(ties[1], language("eng"), Weights()).search({"q": "same words"}, 4)["q"]
     assert ranked(found) == ["d00", "d01", "d02", "d03"]
     assert found == anserini(ties[1], "eng", "same words", 4)
@@ -93,28 +95,28 @@ def test_insertion_order_never_matters(tmp_path: Path) -> None:
     records = [{"id": f"d{number:02}", "text": f"same words {'more ' * (number % 3)}"} for number in range(20)]
     found = []
     for name, order in (("a", records), ("b", records[::-1])):
-        store = open_docstore(tmp_path / name, Files([write_jsonl(tmp_path / f"{name}.jsonl", order)]))
+        store = open_store(tmp_path / name, Files([write_jsonl(tmp_path / f"{name}.jsonl", order)]))
         searcher = Searcher(build(tmp_path / f"i{name}", store, language("eng"), 1), language("eng"), Weights())
         found.append(list(searcher.search({"q": "same more"}, 9)["q"].items()))
     assert found[0] == found[1]
 
 
-def test_threads_change_nothing(ties: tuple[Docstore, Path]) -> None:
+def test_threads_change_nothing(ties: tuple[DocumentStore, Path]) -> None:
     searcher = Searcher(ties[1], language("eng"), Weights())
     queries = {str(number): "same words common" for number in range(40)}
     assert searcher.search(queries, 10, threads=1) == searcher.search(queries, 10, threads=4)
 
 
-def test_a_query_without_terms_finds_nothing_and_is_no_error(ties: tuple[Docstore, Path]) -> None:
+def test_a_query_without_terms_finds_nothing_and_is_no_error(ties: tuple[DocumentStore, Path]) -> None:
     assert Searcher(ties[1], language("eng"), Weights()).search({"q": "?!", "r": "zzz"}, 10) == {"q": {}, "r": {}}
 
 
-def test_a_query_longer_than_lucenes_clause_limit_is_searched(ties: tuple[Docstore, Path]) -> None:
+def test_a_query_longer_than_lucenes_clause_limit_is_searched(ties: tuple[DocumentStore, Path]) -> None:
     long = " ".join(f"word{number}" for number in range(5000)) + " same"
     assert len(Searcher(ties[1], language("eng"), Weights()).search({"q": long}, 100)["q"]) == 30
 
 
-def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, Docstore, Path]) -> None:
+def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, DocumentStore, Path]) -> None:
     lang, store, folder = indexed
     searcher = Searcher(folder, language(lang), Weights())
     whole = searcher.search({"q": QUERIES[lang]}, store.count)["q"]
@@ -128,14 +130,14 @@ def test_scores_of_chosen_documents_are_those_of_the_search(indexed: tuple[str, 
 def test_bm25_worked_by_hand(tmp_path: Path) -> None:
     # 2 documents of 1 and 3 terms, average 2; "apple" is in one of them: idf = ln(1 + (2 - 1 + .5) / (1 + .5)) = ln 2
     records = [{"id": "a", "text": "apple"}, {"id": "b", "text": "pear plum fig"}]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     searcher = Searcher(build(tmp_path / "i", store, language("eng"), 1), language("eng"), Weights(1.2, 0.75))
     expected = 0.6931471805599453 * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * 1 / 2))
     assert searcher.search({"q": "apple"}, 10)["q"] == {"a": pytest.approx(expected, abs=0.5e-4)}
 
 
 def test_an_index_is_used_again_and_rebuilt_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}])]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}])]))
     build(tmp_path / "bm25", store, language("zho"), threads=1)
     capsys.readouterr()
     build(tmp_path / "bm25", store, language("zho"), threads=2)
@@ -146,7 +148,7 @@ def test_an_index_is_used_again_and_rebuilt_with_the_reason(tmp_path: Path, caps
 
 def test_documents_without_text_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [{"id": "a", "text": "x"}, {"id": "b", "text": " "}]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     build(tmp_path / "bm25", store, language("eng"), threads=1)
     assert "bm25: 1 of 2 documents have no text" in capsys.readouterr().err
 

@@ -6,8 +6,8 @@ from conftest import ROOT, Heed
 
 from heed.errors import HeedError
 from heed.io.external_runs import read_brought
-from heed.io.topics import Topic
 from heed.io.trec_files import write_run
+from heed.types import Topic
 
 TOPICS = [Topic("12", "eng", "q", {"original": "a", "changed": "b"})]
 CONDITIONS = ["query", "original", "changed"]

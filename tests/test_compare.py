@@ -20,8 +20,8 @@ from heed.evaluation.systems import similar_to_best
 from heed.io.external_runs import read_brought
 from heed.io.pairs import pair, qrels_for, select, stem
 from heed.io.run_formats import read_any_run
-from heed.io.topics import Topic
 from heed.io.trec_files import write_run
+from heed.types import Topic
 
 COMMAND = "pipelines.compare"
 RUN = {"1-og": {"a": 2.0, "b": 1.0}, "1-changed": {"b": 2.0, "a": 1.0}}

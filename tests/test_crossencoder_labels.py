@@ -5,11 +5,11 @@ import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.registry import Model
+from heed.types import Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers and 大 中 国 in it", "x", "z" * 500]
 DOCIDS = ["d2", "d0", "d3", "d1"]
@@ -17,9 +17,9 @@ TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 def classifier(folder: Path, labels: int, bias: float = 0.0) -> Path:
@@ -33,7 +33,7 @@ def classifier(folder: Path, labels: int, bias: float = 0.0) -> Path:
     return folder
 
 
-def plain(folder: Path, store: Docstore, label: int, instruction: str) -> list[float]:
+def plain(folder: Path, store: DocumentStore, label: int, instruction: str) -> list[float]:
     """log(p / (1 − p)) of a label by plain transformers, one pair alone, in double precision after the logits."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -51,7 +51,7 @@ def plain(folder: Path, store: Docstore, label: int, instruction: str) -> list[f
 
 
 @pytest.mark.parametrize(("labels", "label"), [(2, 0), (2, 1), (3, 1)])
-def test_a_label_scores_its_log_odds(tmp_path: Path, store: Docstore, labels: int, label: int) -> None:
+def test_a_label_scores_its_log_odds(tmp_path: Path, store: DocumentStore, labels: int, label: int) -> None:
     folder = classifier(tmp_path / "m", labels)
     reranker = CrossEncoderReranker(Model(str(folder), label=label), store, "cpu")
     for condition, instruction in (("original", "only a"), ("changed", "only b")):
@@ -61,7 +61,7 @@ def test_a_label_scores_its_log_odds(tmp_path: Path, store: Docstore, labels: in
     assert scores != reranker.score(TOPIC, "original", DOCIDS)
 
 
-def test_the_two_labels_of_a_head_mirror_each_other(tmp_path: Path, store: Docstore) -> None:
+def test_the_two_labels_of_a_head_mirror_each_other(tmp_path: Path, store: DocumentStore) -> None:
     folder = classifier(tmp_path / "m", 2)
     no, yes = (
         CrossEncoderReranker(Model(str(folder), label=label), store, "cpu").score(TOPIC, "query", DOCIDS)
@@ -70,13 +70,13 @@ def test_the_two_labels_of_a_head_mirror_each_other(tmp_path: Path, store: Docst
     assert yes == pytest.approx([-score for score in no], abs=1e-12)
 
 
-def test_a_saturated_softmax_makes_no_ties(tmp_path: Path, store: Docstore) -> None:
+def test_a_saturated_softmax_makes_no_ties(tmp_path: Path, store: DocumentStore) -> None:
     folder = classifier(tmp_path / "m", 2, bias=60.0)
     scores = CrossEncoderReranker(Model(str(folder), label=1), store, "cpu").score(TOPIC, "query", DOCIDS)
     assert set(torch.tensor(scores).sigmoid().tolist()) == {1.0} and len(set(scores)) == len(DOCIDS)
 
 
-def test_the_label_must_be_known_and_be_there(tmp_path: Path, store: Docstore) -> None:
+def test_the_label_must_be_known_and_be_there(tmp_path: Path, store: DocumentStore) -> None:
     two, one = classifier(tmp_path / "two", 2), classifier(tmp_path / "one", 1)
     for model, message in (
         (Model(str(two)), r"gives 2 labels a pair, .* say in its entry which label is relevance \(0 to 1\)"),
@@ -87,6 +87,6 @@ def test_the_label_must_be_known_and_be_there(tmp_path: Path, store: Docstore) -
             CrossEncoderReranker(model, store, "cpu").prepare()
 
 
-def test_code_of_a_repository_is_asked_for_before_anything_is_fetched(store: Docstore) -> None:
+def test_code_of_a_repository_is_asked_for_before_anything_is_fetched(store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="--trust-remote-code"):
         CrossEncoderReranker(Model("nobody/nothing", remote_code=True, revision="0" * 40), store, "cpu")

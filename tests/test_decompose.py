@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from conftest import write_jsonl
 
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
-from heed.io.topics import JOIN, Topic
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.languages import language
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
@@ -18,6 +17,7 @@ from heed.reranking.polarity import Polarity
 from heed.reranking.rescoring import Reranker, rerank
 from heed.retrieval.bm25 import Weights as Bm25Weights
 from heed.retrieval.retrievers import Bm25, Shelf
+from heed.types import JOIN, Document, Topic
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
 TOPIC = Topic(
@@ -47,13 +47,13 @@ class Counting:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [{"id": docid, "text": text} for docid, text in TEXTS.items()]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.fixture
-def polarity(store: Docstore, tmp_path: Path) -> Polarity:
+def polarity(store: DocumentStore, tmp_path: Path) -> Polarity:
     return Polarity(Bm25("bm25", Shelf(tmp_path, store, language("eng"), JOIN, Bm25Weights(), "exact", "cpu", 1)))
 
 
@@ -70,11 +70,13 @@ def polarity(store: Docstore, tmp_path: Path) -> Polarity:
         ("reversed", [0, 0, 1, -5, 0]),
     ],
 )
-def test_the_score_is_query_plus_asked_minus_excluded(store: Docstore, condition: str, scores: list[float]) -> None:
+def test_the_score_is_query_plus_asked_minus_excluded(
+    store: DocumentStore, condition: str, scores: list[float]
+) -> None:
     assert Decompose(Counting(), store, Weights(3, 5)).score(TOPIC, condition, DOCIDS) == scores
 
 
-def test_a_document_is_embedded_once_for_all_conditions(store: Docstore) -> None:
+def test_a_document_is_embedded_once_for_all_conditions(store: DocumentStore) -> None:
     encoder = Counting()
     reranker = Decompose(encoder, store)
     for condition in ("query", "original", "changed"):
@@ -83,11 +85,11 @@ def test_a_document_is_embedded_once_for_all_conditions(store: Docstore) -> None
     assert encoder.embedded == ["both", "engine", "car", "price"]
 
 
-def test_nothing_is_asked_of_an_encoder_without_documents(store: Docstore) -> None:
+def test_nothing_is_asked_of_an_encoder_without_documents(store: DocumentStore) -> None:
     assert list(Decompose(Counting(), store).score(TOPIC, "original", [])) == []
 
 
-def test_a_real_encoder_reads_the_parts_as_queries(tiny_encoder: Path, store: Docstore) -> None:
+def test_a_real_encoder_reads_the_parts_as_queries(tiny_encoder: Path, store: DocumentStore) -> None:
     entry = Model(
         str(tiny_encoder), query="q: {query} {instruction}", document="{text}", pooling="mean", normalize=True
     )
@@ -105,7 +107,7 @@ def ranking(reranker: Reranker, condition: str) -> list[str]:
     return sorted(scores, key=lambda docid: -scores[docid])
 
 
-def test_other_weights_are_another_recipe(store: Docstore) -> None:
+def test_other_weights_are_another_recipe(store: DocumentStore) -> None:
     assert Decompose(Counting(), store).recipe != Decompose(Counting(), store, Weights(9, 9)).recipe
 
 
@@ -115,7 +117,7 @@ def test_scores_are_brought_between_0_and_1() -> None:
     assert scaled([]) == []
 
 
-def test_polarity_and_another_are_added_after_scaling(store: Docstore, polarity: Polarity) -> None:
+def test_polarity_and_another_are_added_after_scaling(store: DocumentStore, polarity: Polarity) -> None:
     other = Decompose(Counting(), store, Weights(3, 5))
     fusion = Fusion(polarity, other, weight=2)
     assert fusion.name == "polarity+decompose:counting"
@@ -129,7 +131,7 @@ def test_polarity_and_another_are_added_after_scaling(store: Docstore, polarity:
     assert list(fusion.score(TOPIC, "original", [])) == []
 
 
-def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, store: Docstore, polarity: Polarity) -> None:
+def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, store: DocumentStore, polarity: Polarity) -> None:
     other = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
     fusion = Fusion(polarity, other)
     ours, theirs = (scaled(one.score(TOPIC, "changed", DOCIDS)) for one in (polarity, other))

@@ -7,8 +7,8 @@ import torch
 from conftest import ROOT, write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.retrieval import vectors as vectors_module
@@ -17,6 +17,7 @@ from heed.retrieval.gpus import MOST, OnGpus, on_gpus
 from heed.retrieval.lsa import build_lsa
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import Vectors, embed
+from heed.types import Document
 
 Matrix = np.ndarray
 
@@ -47,11 +48,11 @@ class Lengths:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     chooser = np.random.default_rng(0)
     texts = ["".join(chooser.choice(list("abcdefgh"), size=40)) for _ in range(500)]
     records = [{"id": f"d{number:03}", "text": text} for number, text in enumerate(texts)]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.fixture
@@ -60,13 +61,13 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "SHARD", 64)
 
 
-def index(tmp_path: Path, store: Docstore, kind: str) -> DenseIndex:
+def index(tmp_path: Path, store: DocumentStore, kind: str) -> DenseIndex:
     encoder = Lengths()
     made = embed(tmp_path / "vectors", store, encoder)
     return open_index(tmp_path / kind, made, encoder.recipe, kind, "cpu")
 
 
-def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
     queries = Lengths().queries([("aab", "h"), ("cdefg", "")])
     found = index(tmp_path, store, "exact").search(["q", "r"], queries, 20)
     for row, qid in enumerate(["q", "r"]):
@@ -79,7 +80,7 @@ def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: Doc
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
 def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
-    tmp_path: Path, store: Docstore, small_shards: None, kind: str
+    tmp_path: Path, store: DocumentStore, small_shards: None, kind: str
 ) -> None:
     queries = Lengths().queries([("aab", "h")])
     exact = index(tmp_path, store, "exact").search(["q"], queries, 500)["q"]
@@ -92,14 +93,14 @@ def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
     assert found == again == anew
 
 
-def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: Docstore) -> None:
+def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: DocumentStore) -> None:
     for kind in KINDS:
         found = index(tmp_path, store, kind).search(["q"], Lengths().queries([("abc", "")]), 10_000)["q"]
         assert len(found) <= 500
         assert kind == "ivfpq" or len(found) == 500
 
 
-def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
     with pytest.raises(KeyboardInterrupt):
         embed(tmp_path / "killed", store, Lengths(fail_after=200))
     second = Lengths()
@@ -113,7 +114,7 @@ def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: Docst
 
 @pytest.mark.parametrize("harm", ["cut", "byte", "shape"])
 def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
-    tmp_path: Path, store: Docstore, small_shards: None, harm: str
+    tmp_path: Path, store: DocumentStore, small_shards: None, harm: str
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         embed(tmp_path / "killed", store, Lengths(fail_after=200))
@@ -132,7 +133,7 @@ def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
     assert {one.name for one in (tmp_path / "killed").iterdir()} == {one.name for one in (tmp_path / "whole").iterdir()}
 
 
-def test_a_flipped_byte_in_finished_vectors_is_found(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+def test_a_flipped_byte_in_finished_vectors_is_found(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
     before = embed(tmp_path / "v", store, Lengths()).shards[2].read_bytes()
     shard = tmp_path / "v/shard-00002.npy"
     shard.write_bytes(before[:200] + bytes([before[200] ^ 1]) + before[201:])
@@ -140,7 +141,7 @@ def test_a_flipped_byte_in_finished_vectors_is_found(tmp_path: Path, store: Docs
     assert shard.read_bytes() == before
 
 
-def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: Docstore, small_shards: None) -> None:
+def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
     with pytest.raises(KeyboardInterrupt):
         embed(tmp_path / "v", store, Lengths(version=1, fail_after=200))
     other = Lengths(version=2)
@@ -149,7 +150,7 @@ def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: Doc
 
 
 def test_another_query_template_embeds_nothing_again_another_document_template_does(
-    tmp_path: Path, store: Docstore, tiny_encoder: Path
+    tmp_path: Path, store: DocumentStore, tiny_encoder: Path
 ) -> None:
     entry = Model(str(tiny_encoder), query="{query} {instruction}", document="{title} {text}")
     embed(tmp_path / "v", store, SentenceEncoder(entry, "cpu"))
@@ -177,12 +178,12 @@ def test_the_index_of_a_gpu_gives_the_candidates_of_the_scan(tmp_path: Path, wan
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
-def test_without_a_gpu_the_shards_are_scanned(tmp_path: Path, store: Docstore) -> None:
+def test_without_a_gpu_the_shards_are_scanned(tmp_path: Path, store: DocumentStore) -> None:
     made = embed(tmp_path / "v", store, Lengths())
     assert on_gpus(made, Scan(made)) is None
 
 
-def test_vectors_are_computed_once(tmp_path: Path, store: Docstore) -> None:
+def test_vectors_are_computed_once(tmp_path: Path, store: DocumentStore) -> None:
     first, second = Lengths(), Lengths()
     embed(tmp_path / "v", store, first)
     embed(tmp_path / "v", store, second)
@@ -191,7 +192,7 @@ def test_vectors_are_computed_once(tmp_path: Path, store: Docstore) -> None:
 
 @pytest.mark.parametrize("lang", ["zho", "fas", "rus", "eng"])
 def test_lsa_finds_a_document_by_its_own_words_in_every_language(tmp_path: Path, lang: str) -> None:
-    store = open_docstore(tmp_path / "store", Files([SAMPLE / f"{lang}.jsonl"]))
+    store = open_store(tmp_path / "store", Files([SAMPLE / f"{lang}.jsonl"]))
     lsa = build_lsa(tmp_path / "model", store)
     documents = list(store)
     own = lsa.queries([(one.title, one.text) for one in documents])
@@ -208,7 +209,7 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
 
     texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
     records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     ours = build_lsa(tmp_path / "model", store).documents(list(store))
     counts = _counts(texts)
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -221,25 +222,25 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
 @pytest.mark.parametrize("count", [1, 2])
 def test_lsa_of_a_very_small_collection_works(tmp_path: Path, count: int) -> None:
     records = [{"id": str(number), "text": f"word{number} and more"} for number in range(count)]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     assert np.isfinite(build_lsa(tmp_path / "model", store).documents(list(store))).all()
 
 
 def test_lsa_of_equal_documents_is_finite_and_keeps_them_equal(tmp_path: Path) -> None:
     records = [{"id": str(number), "text": "the same text"} for number in range(30)] + [{"id": "x", "text": "zinc"}]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     vectors = build_lsa(tmp_path / "model", store).documents(list(store))
     np.testing.assert_allclose(vectors[:30] @ vectors[:30].T, 1, atol=1e-5)
     assert abs(vectors[0] @ vectors[30]) < 1e-5
 
 
 def test_lsa_without_any_text_is_an_error(tmp_path: Path) -> None:
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": " "}])]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": " "}])]))
     with pytest.raises(HeedError, match="no document has any text"):
         build_lsa(tmp_path / "model", store)
 
 
 def test_the_instruction_reaches_lsa(tmp_path: Path) -> None:
-    store = open_docstore(tmp_path / "store", Files([SAMPLE / "rus.jsonl"]))
+    store = open_store(tmp_path / "store", Files([SAMPLE / "rus.jsonl"]))
     plain, told = build_lsa(tmp_path / "model", store).queries([("аэропорт", ""), ("аэропорт", "только пилоты")])
     assert not np.allclose(plain, told)

@@ -8,12 +8,13 @@ import pytest
 from conftest import write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files, Line, corpus_files, read_corpus
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files, Line, corpus_files, read_corpus
+from heed.types import Document
 
 
-def store_of(tmp_path: Path, records: list[object]) -> Docstore:
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+def store_of(tmp_path: Path, records: list[object]) -> DocumentStore:
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_every_bad_line_is_told_with_its_file_and_number(tmp_path: Path) -> None
     lines += ['{"id": "e", "text": "\\ud800"}', '{"id": "f", "title": 3, "text": "x"}', ""]
     path.write_text("\n".join(lines))
     with pytest.raises(HeedError) as caught:
-        open_docstore(tmp_path / "store", Files([path]))
+        open_store(tmp_path / "store", Files([path]))
     told = str(caught.value).splitlines()
     assert [line.split(": ")[0] for line in told] == [f"{path}, line {number}" for number in range(2, 9)]
     assert "found id" in told[1]
@@ -54,7 +55,7 @@ def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> 
     one = write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "x"}])
     two = write_jsonl(tmp_path / "two.jsonl", [{"id": "b", "text": "x"}, {"id": "b", "text": "y"}])
     with pytest.raises(HeedError) as caught:
-        open_docstore(tmp_path / "store", Files([one, two]))
+        open_store(tmp_path / "store", Files([one, two]))
     assert str(caught.value).splitlines() == [
         f"{two}, line 1: document b was already at {one}, line 2; keep one of them",
         f"{two}, line 2: document b was already at {one}, line 2; keep one of them",
@@ -64,7 +65,7 @@ def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> 
 def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text("\n")
     with pytest.raises(HeedError, match="no document in it"):
-        open_docstore(tmp_path / "store", Files([tmp_path / "docs.jsonl"]))
+        open_store(tmp_path / "store", Files([tmp_path / "docs.jsonl"]))
 
 
 def test_the_order_of_the_input_never_matters(tmp_path: Path) -> None:
@@ -124,12 +125,12 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
                 yield line
 
     with pytest.raises(HeedError, match=r"docs\.jsonl: changed while it was read"):
-        open_docstore(tmp_path / "store", Growing([path]))
+        open_store(tmp_path / "store", Growing([path]))
     assert not (tmp_path / "store").exists()
 
 
 def test_the_real_chinese_news_are_read_in_full(shared: Path, tmp_path: Path) -> None:
-    store = open_docstore(tmp_path / "store", Files([shared / "hc4" / "cc-news-zho-1000.jsonl.gz"]))
+    store = open_store(tmp_path / "store", Files([shared / "hc4" / "cc-news-zho-1000.jsonl.gz"]))
     assert store.count == 998
     [first] = store.get(["60ff77e1-5395-4812-87b8-66280f26136a"])
     assert first.title == "北投图书馆栈道损坏 北市图：因宝可夢"

@@ -10,10 +10,10 @@ import torch
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
 from heed.errors import HeedError
-from heed.io.documents import Document
 from heed.models import model_files
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
+from heed.types import Document
 
 LIMIT = 40
 QUERIES = [("true", "only documents that name a river"), ("a much longer text with numbers 12", ""), ("x", "yes")]

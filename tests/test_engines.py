@@ -19,15 +19,14 @@ from engine_units import Deadly, Failing, Seen
 from tiny_language_models import LLAMA, causal
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import JOIN
 from heed.io.trec_files import as_tag, write_run
 from heed.languages import language
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
-from heed.models.yes_no import TrueFalseReranker
+from heed.models.yes_no import YesNoReranker
 from heed.reranking.passages import Cut, MaxP, Passages
 from heed.reranking.rerankers import reranker
 from heed.reranking.rescoring import rerank
@@ -36,6 +35,7 @@ from heed.retrieval.bm25 import Weights
 from heed.retrieval.retrievers import Shelf, retriever
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
+from heed.types import JOIN
 from heed.workers import processes
 from heed.workers.engine import Engine, crew_of
 from heed.workers.pool import Crew, found
@@ -57,9 +57,9 @@ def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: P
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docstore:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentStore:
     monkeypatch.setattr(vectors, "SHARD", 40)
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records())]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records())]))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def two() -> Iterator[Crew]:
 
 
 def test_two_processes_encode_as_one(
-    store: Docstore, tmp_path: Path, tiny_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check_encoding(store, tmp_path, tiny_encoder, two)
     told = capsys.readouterr().err
@@ -79,7 +79,7 @@ def test_two_processes_encode_as_one(
 
 
 def test_exact_search_of_a_models_vectors_is_the_crews_and_that_of_lsa_is_not(
-    store: Docstore, tmp_path: Path, tiny_encoder: Path
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path
 ) -> None:
     with crew_of(Engine(workers=1), "cpu") as crew:
         shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1, crew)
@@ -87,7 +87,7 @@ def test_exact_search_of_a_models_vectors_is_the_crews_and_that_of_lsa_is_not(
         assert retriever("lsa", shelf)._index._index._crew is None
 
 
-def test_a_worker_holds_one_model_at_a_time(store: Docstore, tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
+def test_a_worker_holds_one_model_at_a_time(store: DocumentStore, tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
     bench, (first, second) = Bench(), (Model(str(path)) for path in (tiny_encoder, tiny_cross_encoder))
     asked = job(first, SentenceEncoder(first, "cpu").recipe, "cpu")
     held = bench.encoder(asked)
@@ -98,7 +98,7 @@ def test_a_worker_holds_one_model_at_a_time(store: Docstore, tiny_encoder: Path,
 
 
 def test_two_processes_rerank_as_one(
-    store: Docstore, tmp_path: Path, tiny_cross_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
+    store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found(two.submit(lambda _: Seen(), two.workers[1]))
     settings = Model(str(tiny_cross_encoder))
@@ -109,11 +109,11 @@ def test_two_processes_rerank_as_one(
     assert spread.at_once == 2
 
 
-def test_causal_models_and_passages_are_spread_too(store: Docstore, tmp_path: Path, two: Crew) -> None:
+def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path, two: Crew) -> None:
     folder = causal("Llama", tmp_path / "llama")
     settings = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
-    cut = open_docstore(tmp_path / "cut", Passages(store, list(store.docids()), Cut(10, 2)))
-    plain = TrueFalseReranker(settings, cut, "cpu")
+    cut = open_store(tmp_path / "cut", Passages(store, list(store.docids()), Cut(10, 2)))
+    plain = YesNoReranker(settings, cut, "cpu")
     spread = SpreadReranker(plain, settings, "cpu", cut, two)
     check_reranking(MaxP(plain, cut), MaxP(spread, cut), store, tmp_path, None)
 
@@ -153,7 +153,7 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
 
 
 def test_what_stays_in_this_process_is_told_where_workers_were_asked_for(
-    store: Docstore, tmp_path: Path, two: Crew, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
+    store: DocumentStore, tmp_path: Path, two: Crew, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
 ) -> None:
     shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1, two)
     retriever("lsa", shelf), reranker("polarity", shelf), reranker("polarity", shelf)
@@ -190,7 +190,7 @@ def test_a_machine_with_other_software_is_refused() -> None:
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_documents_that_were_sent_read_as_the_store_does(store: Docstore) -> None:
+def test_documents_that_were_sent_read_as_the_store_does(store: DocumentStore) -> None:
     sent = Sent(store.digest, store.tabular)
     for wanted in (["d007", "d003"], ["d100"]):
         sent.put(store.get(wanted))
@@ -240,7 +240,7 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     tmp_path: Path,
     environment: dict[str, str],
     files: tuple[object, ...],
-    store: Docstore,
+    store: DocumentStore,
     tiny_cross_encoder: Path,
     engine: str,
 ) -> None:
@@ -297,7 +297,7 @@ def test_java_survives_ray(heed: Heed, tmp_path: Path) -> None:
 
 @needs_ray
 def test_a_cluster_of_two_machines_works_as_one_process(
-    store: Docstore,
+    store: DocumentStore,
     tmp_path: Path,
     tiny_encoder: Path,
     tiny_cross_encoder: Path,

@@ -8,7 +8,7 @@ import pytest
 from heed.errors import HeedError
 from heed.evaluation.evaluate import CHANGED, Judging, Pair, evaluate, shifts
 from heed.evaluation.summary import Detail
-from heed.io.topics import Topic
+from heed.types import Topic
 
 A, B = {"1": {"a": 1}}, {"1": {"b": 1}}
 

@@ -22,11 +22,11 @@ from heed.exchange.export_relevation import NAME
 from heed.exchange.export_tables import GUARDED, guarded, unguarded
 from heed.exchange.export_tasks import AT_ONCE
 from heed.exchange.exports import FORMATS, Material, export
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.run_formats import read_any_run
-from heed.io.topics import Topic
 from heed.io.trec_files import read_qrels
 from heed.tables.documents import Tables
+from heed.types import Topic
 
 FILES = {
     "trec-pool": "pool.txt",
@@ -122,7 +122,7 @@ def test_json_lines_hold_every_text_as_it_is(tmp_path: Path, name: str, conditio
 
 def test_a_table_is_exported_as_systems_see_it(tmp_path: Path) -> None:
     (tmp_path / "t1.csv").write_text("city,people\nBern,=134\n")
-    tables = open_docstore(tmp_path / "tables", Tables([tmp_path / "t1.csv"], "markdown"))
+    tables = open_store(tmp_path / "tables", Tables([tmp_path / "t1.csv"], "markdown"))
     topic = Topic("1", "eng", "q", {})
     export("jsonl", tmp_path / "pool.jsonl", Material({"1": ["t1"]}, {"1": topic}, "query", tables))
     text = json_lines(tmp_path / "pool.jsonl")[0]["text"]
@@ -506,13 +506,13 @@ def test_topics_without_a_document_are_left_out_and_told(tmp_path: Path, capsys:
 @pytest.mark.parametrize("form", [form for form in FILES if form not in ("trec-pool", "qrels-template")])
 def test_few_documents_are_in_memory_at_once(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    get = Docstore.get
+    get = DocumentStore.get
 
-    def counting(self: Docstore, docids: list[str]) -> Any:
+    def counting(self: DocumentStore, docids: list[str]) -> Any:
         asked.append(len(docids))
         return get(self, docids)
 
-    monkeypatch.setattr(Docstore, "get", counting)
+    monkeypatch.setattr(DocumentStore, "get", counting)
     docids = [f"d{number}" for number in range(2 * AT_ONCE + 1)]
     documents = store(tmp_path, [{"id": docid, "text": "t"} for docid in docids])
     export(form, tmp_path / FILES[form], Material({"1": docids}, {"1": Topic("1", "eng", "q", {})}, "query", documents))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from heed.datasets.followir import BENCHMARKS, docno, read_followir
 from heed.datasets.hub import Row, config_files, judgements, rows, snapshot
 from heed.errors import HeedError
-from heed.io.topics import Topic
+from heed.types import Topic
 
 Files = dict[str, list[dict[str, Any]]]
 

@@ -10,8 +10,8 @@ from conftest import write_jsonl
 
 from heed.datasets.followtable import JOIN, is_followtable, kind, read_followtable
 from heed.errors import HeedError
-from heed.io.topics import Topic, under
 from heed.tables.documents import Tables
+from heed.types import Topic, under
 
 # data/FollowTable/<subset>/: the text of queries.jsonl is instruction, " [SEP] ", query
 QUERIES: list[dict[str, Any]] = [

@@ -40,7 +40,7 @@ from heed.models.deadline import within
 from heed.models.listwise_local import LocalChat
 from heed.models.model_files import local_copy
 from heed.models.registry import Model, add_models, entries
-from heed.progress import say
+from heed.progress import log
 from heed.retrieval.retrievers import ENCODERS
 from heed.tables.markup import parse_table
 from heed.validation.submission_form import read_form
@@ -304,7 +304,7 @@ def test_nothing_that_is_told_moves_a_terminal(heed: Heed, tmp_path: Path, capsy
     (tmp_path / "a.run").write_text("1 Q0 \x1b[2J\u202e 1 1 t\n1 Q0 \x1b[2J\u202e 2 1 t\n", encoding="utf-8")
     result = heed("pipelines.compare", "a.run", "a.run", "--qrels", "a.run")
     assert result.returncode == 1 and "document \\x1b[2J\\u202e is listed again" in result.stderr
-    say("topic \x1b]0;a\x07 中国 نه‌تنها\tand")
+    log.info("topic \x1b]0;a\x07 中国 نه‌تنها\tand")
     assert capsys.readouterr().err == "topic \\x1b]0;a\\x07 中国 نه‌تنها\tand\n"
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import HeedError
-from heed.io.document_store import open_docstore
-from heed.io.documents import Document, Files, Source
-from heed.io.topics import under
+from heed.io.document_store import open_store
+from heed.io.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval import field_scores
 from heed.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
@@ -27,6 +26,7 @@ from heed.retrieval.postings import Impacts
 from heed.retrieval.postings_search import best
 from heed.retrieval.ties import told_apart
 from heed.tables.documents import Tables
+from heed.types import Document, under
 
 LUCENE = 0  # postings of a matrix: none, so that Lucene searches
 SETTINGS = [(0.9, 0.4), (1.2, 0.75), (0.0, 0.5), (2.5, 1.0), (0.7, 0.0)]
@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
 
 def indexed(folder: Path, source: Source, lang: str = "eng", threads: int = 2) -> Pair:
-    store = open_docstore(folder / "store", source)
+    store = open_store(folder / "store", source)
     return Pair(build(folder / "bm25", store, language(lang), threads), lang)
 
 

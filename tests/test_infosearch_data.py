@@ -8,7 +8,7 @@ from test_followir import Files, published
 
 from heed.datasets.infosearch_data import DIMENSIONS, read_infosearch
 from heed.errors import HeedError
-from heed.io.topics import Topic
+from heed.types import Topic
 
 ROW: dict[str, Any] = {
     "text": "What is inertia?",

@@ -8,14 +8,14 @@ import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import open_docstore
-from heed.io.documents import Document, Files
-from heed.io.topics import Topic
+from heed.io.document_store import open_store
+from heed.io.documents import Files
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
 from heed.models.int8 import Int8Product
 from heed.models.language_models import precision
 from heed.models.registry import Model, model
+from heed.types import Document, Topic
 
 pytestmark = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="this processor has no VNNI instructions")
 
@@ -58,7 +58,7 @@ def test_a_vector_is_near_the_full_one_and_its_text_s_own(tiny_encoder: Path) ->
 
 def test_a_cross_encoder_scores_near_the_full_one(tmp_path: Path, tiny_cross_encoder: Path) -> None:
     records = [{"id": f"d{at}", "text": text} for at, text in enumerate(["a b", "c d e", "x y z " * 5, "no more"])]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     topic, docids = Topic("1", "eng", "a river", {"original": "only b"}), list(store.docids())
     full, rounded = (
         CrossEncoderReranker(model(name), store, "cpu").score(topic, "original", docids)

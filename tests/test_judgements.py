@@ -18,8 +18,8 @@ from heed.exchange import judgement_files
 from heed.exchange.exports import Material, export
 from heed.exchange.judgement_votes import graded, parse_grades, resolved
 from heed.io.pools import write_pool
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels, read_qrels, write_qrels
+from heed.io.trec_files import read_qrels, write_qrels
+from heed.types import Qrels, Topic
 from pipelines.judgements import gather, main
 
 COMMAND = "pipelines.judgements"

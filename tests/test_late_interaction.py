@@ -9,10 +9,10 @@ import tiny_late_models as tiny
 import torch
 from tiny_late_models import CONDITIONS, DOCIDS, DOCUMENT, LEAST, MOST, TOPIC, asked, entry, plain, reranker_of
 
-from heed.io.documents import Document
 from heed.models import late_interaction
 from heed.models.late_encoder import LateEncoder, packed
 from heed.models.late_interaction import maxsim
+from heed.types import Document
 
 KINDS = [
     ("bert", {}),

@@ -9,20 +9,21 @@ import tiny_late_models as tiny
 from conftest import Heed, write_jsonl
 from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.models.late_encoder import LateEncoder
 from heed.models.late_interaction import LateReranker, LateRetriever
 from heed.ranking import ranked
 from heed.retrieval import vectors
+from heed.types import Document
 
 
-def many(tmp_path: Path) -> Docstore:
+def many(tmp_path: Path) -> DocumentStore:
     chooser = np.random.default_rng(0)
     texts = [" ".join(chooser.choice(tiny.LETTERS, size=size)) for size in chooser.integers(1, 40, size=50)]
     texts[7] = texts[31] = texts[40]  # ties
     records = [{"id": f"d{at:02}", "text": text} for at, text in enumerate(texts)]
-    return open_docstore(tmp_path / "many", Files([write_jsonl(tmp_path / "many.jsonl", records)]))
+    return open_store(tmp_path / "many", Files([write_jsonl(tmp_path / "many.jsonl", records)]))
 
 
 def test_the_retriever_finds_what_reranking_everything_puts_first(

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from openai_server import Reply, Server, by_weight, passages
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.models import api_cache
 from heed.models import api_client as api
 from heed.models.listwise import ListwiseReranker, Reading, ranking, read, windows
@@ -26,6 +25,7 @@ from heed.models.listwise_api import api_listwise
 from heed.models.listwise_local import LocalChat, local_listwise
 from heed.models.listwise_prompt import PROMPTS, WORDS, Message, messages, passage, pieces
 from heed.models.registry import Model
+from heed.types import Document, Topic
 
 KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api", max_length=100_000)
@@ -185,19 +185,19 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "FIRST_PAUSE", 0.0)
 
 
-def store_of(folder: Path, texts: list[str]) -> Docstore:
+def store_of(folder: Path, texts: list[str]) -> DocumentStore:
     records = [{"id": f"d{at:03}", "title": "", "text": text} for at, text in enumerate(texts)]
-    return open_docstore(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+    return open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     """130 documents, the last the heaviest."""
     return store_of(tmp_path, [f"weight {at}" for at in range(130)])
 
 
 @pytest.fixture
-def chat(server: Server, store: Docstore, monkeypatch: pytest.MonkeyPatch) -> ListwiseReranker:
+def chat(server: Server, store: DocumentStore, monkeypatch: pytest.MonkeyPatch) -> ListwiseReranker:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     return api_listwise(CHAT, store, "cpu")
 
@@ -256,7 +256,7 @@ def test_two_instructions_are_two_questions(chat: ListwiseReranker, server: Serv
     assert sum("only heavy ones" in one for one in asked) == sum("only light ones" in one for one in asked) == 1
 
 
-def test_nothing_is_paid_twice(chat: ListwiseReranker, store: Docstore, server: Server) -> None:
+def test_nothing_is_paid_twice(chat: ListwiseReranker, store: DocumentStore, server: Server) -> None:
     first = chat.score(TOPIC, "original", docids(25))
     assert api_listwise(CHAT, store, "cpu").score(TOPIC, "original", docids(25)) == first
     assert server.calls == 2
@@ -308,7 +308,7 @@ def test_passages_shrink_until_the_question_fits(
     assert {len(text.split()) for text in passages(server.requests[1][2]["messages"]).values()} == {WORDS}
 
 
-def test_a_question_without_room_for_passages_is_an_error(chat: ListwiseReranker, store: Docstore) -> None:
+def test_a_question_without_room_for_passages_is_an_error(chat: ListwiseReranker, store: DocumentStore) -> None:
     small = api_listwise(CHAT._replace(max_length=700), store, "cpu")
     long = Topic("9", "eng", "q", {"original": "word " * 1000})
     with pytest.raises(
@@ -318,7 +318,7 @@ def test_a_question_without_room_for_passages_is_an_error(chat: ListwiseReranker
 
 
 def test_a_model_that_takes_no_temperature(
-    chat: ListwiseReranker, store: Docstore, server: Server, capsys: pytest.CaptureFixture[str]
+    chat: ListwiseReranker, store: DocumentStore, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refusal = b'{"error": {"message": "Unsupported value: \'temperature\' does not support 0 with this model."}}'
     server.script = [Reply(400, refusal)]
@@ -330,7 +330,7 @@ def test_a_model_that_takes_no_temperature(
 
 
 def test_the_cost_is_told_before_the_first_call(
-    chat: ListwiseReranker, store: Docstore, server: Server, capsys: pytest.CaptureFixture[str]
+    chat: ListwiseReranker, store: DocumentStore, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = TOPIC._replace(qid="2", query="other things")
     pooled = {"1": docids(25), "2": docids(3)}
@@ -357,18 +357,18 @@ import sys
 from pathlib import Path
 from heed.models import api_client as api
 from heed.models.api_cache import set_cache
-from heed.io.document_store import open_docstore
+from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.models.listwise_api import api_listwise
 from heed.models.registry import Model
 from heed.reranking.rescoring import rerank
-from heed.io.topics import Topic
+from heed.types import Topic
 from heed.io.trec_files import write_run
 
 folder = Path(sys.argv[1])
 set_cache(folder / "api")
 api.FIRST_PAUSE = 0.1
-store = open_docstore(folder / "store", Files([folder / "docs.jsonl"]))
+store = open_store(folder / "store", Files([folder / "docs.jsonl"]))
 reranker = api_listwise(Model("openai/gpt-tiny", status="api", max_length=100_000), store, "cpu")
 topics = [Topic(str(at), "eng", f"query {at}", {"original": "instruction"}) for at in range(4)]
 pooled = {topic.qid: [f"d{at:03}" for at in range(45)] for topic in topics}
@@ -390,7 +390,7 @@ def run_script(folder: Path, environment: dict[str, str], url: str) -> "subproce
 
 
 def test_a_killed_run_goes_on_and_repeats_no_call(
-    server: Server, tmp_path: Path, store: Docstore, environment: dict[str, str]
+    server: Server, tmp_path: Path, store: DocumentStore, environment: dict[str, str]
 ) -> None:
     server.silent_from = 6  # four calls a topic: the second topic is in the middle of its own
     process = run_script(tmp_path, environment, server.url)
@@ -418,7 +418,7 @@ def test_a_killed_run_goes_on_and_repeats_no_call(
 
 
 def test_failures_on_the_way_change_nothing(
-    server: Server, tmp_path: Path, store: Docstore, environment: dict[str, str]
+    server: Server, tmp_path: Path, store: DocumentStore, environment: dict[str, str]
 ) -> None:
     bad = [Reply(429, headers=(("Retry-After", "0"),)), Reply(500), Reply(200, b"{"), Reply(silent=True)]
     server.script = list(bad)
@@ -526,7 +526,7 @@ def test_an_answer_is_as_long_as_a_ranking(llama: Path, tmp_path: Path) -> None:
     assert LocalChat(Model(str(folder)), "cpu").answer(conversation, "[1]>[2]") == decoded(folder, ids)
 
 
-def test_a_local_model_gets_its_own_chat_form_and_answers_greedily(llama: Path, store: Docstore) -> None:
+def test_a_local_model_gets_its_own_chat_form_and_answers_greedily(llama: Path, store: DocumentStore) -> None:
     said = []
 
     class Listening(LocalChat):
@@ -551,7 +551,7 @@ def test_a_local_model_gets_its_own_chat_form_and_answers_greedily(llama: Path, 
     assert said[1][0] == prompt.replace("only light ones", "only heavy ones") != said[0][0]
 
 
-def test_a_local_ranking_is_a_permutation_that_repeats(llama: Path, store: Docstore) -> None:
+def test_a_local_ranking_is_a_permutation_that_repeats(llama: Path, store: DocumentStore) -> None:
     first, second = (local_listwise(Model(str(llama)), store, "cpu").score(TOPIC, "original", docids(8)) for _ in "ab")
     assert first == second
     assert sorted(first, reverse=True) == [1 / rank for rank in range(1, 9)]
@@ -626,7 +626,7 @@ def test_a_template_runs_nothing_and_must_show_every_message(
 
 
 def test_the_recipe_tells_what_decides_an_order(
-    llama: Path, store: Docstore, chat: ListwiseReranker, server: Server
+    llama: Path, store: DocumentStore, chat: ListwiseReranker, server: Server
 ) -> None:
     recipe = local_listwise(Model(str(llama)), store, "cpu").recipe
     assert recipe["documents"] == store.digest and "model.safetensors" in recipe["files"]

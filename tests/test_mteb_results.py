@@ -21,7 +21,7 @@ from heed.evaluation.mteb_results import (
 )
 from heed.io.pairs import pair, qrels_for, renamed, select
 from heed.io.run_formats import read_any_run
-from heed.io.trec_files import Qrels, Run
+from heed.types import Qrels, Run
 
 K_VALUES = [1, 3, 5, 10, 20, 100, 1000]
 Case = tuple[Run, Qrels, dict[str, list[str]]]

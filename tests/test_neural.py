@@ -9,9 +9,8 @@ import torch
 from conftest import write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.models import model_files
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
@@ -19,6 +18,7 @@ from heed.models.registry import Model, add_models, model, named, set_unknown
 from heed.models.rendering import query_text
 from heed.tables.documents import Tables
 from heed.templates import fill
+from heed.types import Document, Topic
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it", "x", "y" * 40]
 TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"})
@@ -81,13 +81,13 @@ def test_queries_that_the_model_must_cut_are_told(tiny_encoder: Path, capsys: py
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     texts = [*TEXTS, "z" * 500]
     records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(texts)]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
-def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path, store: Docstore) -> None:
+def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path, store: DocumentStore) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     docids = ["d3", "d0", "d4", "d1", "d2"]  # mixed lengths, so padded batches; d4 is longer than the limit
@@ -102,7 +102,7 @@ def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path,
     assert ours == pytest.approx(theirs, abs=1e-5)
 
 
-def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: Docstore) -> None:
+def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: DocumentStore) -> None:
     reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
     scores = [reranker.score(TOPIC, condition, ["d0", "d4"]) for condition in ("query", "original", "changed")]
     assert len({tuple(one) for one in scores}) == 3
@@ -110,7 +110,7 @@ def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: Docst
     assert len({one[1] for one in scores}) == 3
 
 
-def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Path, store: Docstore) -> None:
+def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Path, store: DocumentStore) -> None:
     reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
     long = "an instruction of almost fifty letters, no more"
     scores = [
@@ -119,13 +119,13 @@ def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Pa
     assert len(set(scores)) == 3
 
 
-def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path, store: Docstore) -> None:
+def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path, store: DocumentStore) -> None:
     reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
     with pytest.raises(HeedError, match="topic 9: query and instruction take .* of the model's 64 tokens"):
         reranker.score(Topic("9", "eng", "q" * 80, {}), "query", ["d0"])
 
 
-def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: Docstore) -> None:
+def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: DocumentStore) -> None:
     from conftest import tiny_config, tiny_tokenizer
     from transformers import BertForSequenceClassification
 
@@ -214,15 +214,15 @@ def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Docstore:
+def table(tmp_path: Path) -> DocumentStore:
     """A table of 30 rows of eight letters each; the tiny models' tokens are letters."""
     rows = "\n".join(f"| {'abcd'[number % 4] * 6} |" for number in range(30))
     tables = [{"id": "t", "title": "", "text": f"# cap\n\n| header |\n| --- |\n{rows}"}]
     source = Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown")
-    return open_docstore(tmp_path / "tables", source)
+    return open_store(tmp_path / "tables", source)
 
 
-def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder: Path, table: Docstore) -> None:
+def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder: Path, table: DocumentStore) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     [document] = table.get(["t"])
@@ -238,7 +238,7 @@ def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder:
     assert reranker.score(Topic("1", "eng", "qq", {}), "query", ["t"]) == pytest.approx([expected], abs=1e-5)
 
 
-def test_an_encoder_reads_whole_rows_too(tiny_encoder: Path, table: Docstore) -> None:
+def test_an_encoder_reads_whole_rows_too(tiny_encoder: Path, table: DocumentStore) -> None:
     [document] = table.get(["t"])
     encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=40), "cpu")
     lines = document.text.split("\n")

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.io.trec_files import read_run
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.registry import Model
 from heed.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
+from heed.types import Topic
 from pipelines import trec
 
 CUTS = st.integers(1, 40).flatmap(lambda words: st.builds(Cut, st.just(words), st.integers(0, words - 1)))
@@ -153,21 +153,21 @@ LENGTHS = {"a": 45, "a_1": 25, "a_1_0": 8, "a_": 61, "1": 30, "_": 10, "b_10": 1
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [
         {"id": docid, "title": f"T{seed}", "text": " ".join(letters(seed, count))}
         for seed, (docid, count) in enumerate(LENGTHS.items())
     ]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
-def over_passages(tmp_path: Path, store: Docstore, model: Path, docids: list[str]) -> MaxP:
-    cut = open_docstore(tmp_path / "passages", Passages(store, docids, Cut(20, 10)))
+def over_passages(tmp_path: Path, store: DocumentStore, model: Path, docids: list[str]) -> MaxP:
+    cut = open_store(tmp_path / "passages", Passages(store, docids, Cut(20, 10)))
     return MaxP(CrossEncoderReranker(Model(str(model)), cut, "cpu"), cut)
 
 
 def test_a_documents_score_is_the_best_of_its_passages(
-    tmp_path: Path, store: Docstore, tiny_cross_encoder: Path
+    tmp_path: Path, store: DocumentStore, tiny_cross_encoder: Path
 ) -> None:
     reranker = over_passages(tmp_path, store, tiny_cross_encoder, list(LENGTHS))
     topic = Topic("1", "eng", "q", {"original": "only x"})
@@ -186,7 +186,7 @@ def test_a_documents_score_is_the_best_of_its_passages(
     assert reranker.name == "tiny-cross+maxp"
 
 
-def test_only_the_documents_asked_for_are_cut(tmp_path: Path, store: Docstore, tiny_cross_encoder: Path) -> None:
+def test_only_the_documents_asked_for_are_cut(tmp_path: Path, store: DocumentStore, tiny_cross_encoder: Path) -> None:
     reranker = over_passages(tmp_path, store, tiny_cross_encoder, ["a_1", "a"])
     ids = [line.document.docid for line in Passages(store, ["a_1", "a"], Cut(20, 10)).lines() if line.document]
     assert ids == ["a_0", "a_1", "a_2", "a_3", "a_1_0", "a_1_1"]
@@ -238,7 +238,7 @@ def test_the_command_writes_runs_of_documents_under_a_name_of_their_own(tmp_path
     pooled = {one["qid"]: one["docids"] for one in map(json.loads, (folder / "pool.jsonl").read_text().splitlines())}
     run = read_run(folder / "polarity+maxp.original.run")
     assert {qid: sorted(scores) for qid, scores in run.items()} == {qid: sorted(ids) for qid, ids in pooled.items()}
-    cut = Docstore(tmp_path / "indexes" / "neuclir-sample" / "zho" / "passages" / "documents", "")
+    cut = DocumentStore(tmp_path / "indexes" / "neuclir-sample" / "zho" / "passages" / "documents", "")
     assert cut.count > 2 * len({docid for docids in pooled.values() for docid in docids})
 
 

@@ -9,10 +9,10 @@ import torch
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 from heed.errors import HeedError
-from heed.io.documents import Document
 from heed.models.model_files import local_copy
 from heed.models.peft_encoder import PeftEncoder
 from heed.models.registry import Model
+from heed.types import Document
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
 LIMIT = 32

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, write_jsonl
 
-from heed.io.document_store import open_docstore
+from heed.io.document_store import open_store
 from heed.io.documents import Files
-from heed.io.topics import JOIN, Topic
 from heed.languages import LANGUAGES, language
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues, script_language
 from heed.reranking.polarity import ALPHA, BETA, Polarity, parts
 from heed.retrieval.bm25 import Weights
 from heed.retrieval.retrievers import Bm25, Shelf
+from heed.types import JOIN, Topic
 
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how
 
@@ -109,7 +109,7 @@ def test_every_languages_cues_compile(lang: str) -> None:
 def polarity(tmp_path: Path) -> Polarity:
     texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1)
     return Polarity(Bm25("bm25", shelf))
 

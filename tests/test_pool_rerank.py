@@ -7,11 +7,11 @@ import pytest
 
 from heed.errors import HeedError
 from heed.io.pools import write_pool
-from heed.io.topics import Topic
 from heed.measures.pairwise import p_mrr
 from heed.pooling.fusion import pool
-from heed.progress import timings
+from heed.progress import recording
 from heed.reranking.rescoring import rerank
+from heed.types import Topic
 from pipelines.resources import resource_report
 
 TOPICS = [Topic(str(number), "eng", f"query {number}", {"original": "a", "changed": "b"}) for number in range(4)]
@@ -58,8 +58,8 @@ def test_the_time_that_reranking_takes_is_told_after_its_first_topic(
 ) -> None:
     clock = iter([0.0, 100.0, 110.0, 200.0])  # timed's start, rerank's, the first topic done, timed's end
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-    timings.clear()
-    rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    with recording([]) as timings:
+        rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
     # 5 pairs in 10 s: 20 pairs take 40 s
     assert "counting.changed: 20 pairs at 0.5 a second, about 40 s" in capsys.readouterr().err
     assert [(one["stage"], one["system"], one["count"], one["unit"]) for one in timings] == [
@@ -72,8 +72,8 @@ def test_the_time_that_reranking_takes_is_told_after_its_first_topic(
 def test_what_was_done_before_is_in_no_rate(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         rerank(Counting(die_at=3), TOPICS, "changed", POOL, tmp_path / "journal")
-    timings.clear()
-    rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    with recording([]) as timings:
+        rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
     assert [one["count"] for one in timings] == [5]
 
 

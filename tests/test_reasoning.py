@@ -10,13 +10,13 @@ import torch
 from conftest import write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.models import reasoning
 from heed.models.answers import padded
 from heed.models.reasoning import ReasoningReranker, ended
 from heed.models.registry import Model
+from heed.types import Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
 DOCIDS = ["d2", "d0", "d3", "d1"]
@@ -45,9 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [{"id": f"d{at}", "title": "", "text": text} for at, text in enumerate(TEXTS)]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def plain(folder: Path, text: str, tokens: int) -> tuple[str, float]:
 
 @pytest.mark.parametrize("tokens", [30, 4])
 def test_scores_equal_a_thought_written_by_hand(
-    folder: Path, store: Docstore, tokens: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, store: DocumentStore, tokens: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
     scores = ReasoningReranker(model(folder), store, "cpu").score(TOPIC, "original", DOCIDS)
@@ -103,7 +103,7 @@ def test_scores_equal_a_thought_written_by_hand(
 
 
 def test_what_the_models_files_say_of_generation_changes_no_thought(
-    folder: Path, store: Docstore, tmp_path: Path
+    folder: Path, store: DocumentStore, tmp_path: Path
 ) -> None:
     other = shutil.copytree(folder, tmp_path / "thinker")
     path = other / "generation_config.json"
@@ -113,7 +113,7 @@ def test_what_the_models_files_say_of_generation_changes_no_thought(
     assert second.score(TOPIC, "original", DOCIDS) == first.score(TOPIC, "original", DOCIDS)
 
 
-def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: Docstore) -> None:
+def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: DocumentStore) -> None:
     reranker = ReasoningReranker(model(folder, max_length=120), store, "cpu")
     read = reranker._thinker._prompts.ids("", "a query only a", store.get(["d3"]))[0]
     text = reranker._thinker._tokenizer.decode(read)
@@ -123,7 +123,7 @@ def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: Docsto
     assert reranker.score(TOPIC, "query", []) == []
 
 
-def test_a_limit_below_a_thought_is_an_error(folder: Path, store: Docstore) -> None:
+def test_a_limit_below_a_thought_is_an_error(folder: Path, store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="max_length 30, expected more than the 30 tokens that a thought may take"):
         ReasoningReranker(model(folder, max_length=30), store, "cpu").prepare()
 

@@ -6,9 +6,8 @@ import pytest
 from conftest import write_jsonl
 from tiny_language_models import LLAMA, causal
 
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
 from heed.models.listwise_local import LocalChat
@@ -16,19 +15,20 @@ from heed.models.registry import Model
 from heed.release import release
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
+from heed.types import Topic
 
 TOPIC = Topic("1", "eng", "a", {"original": "only b"})
 DOCIDS = ["d0", "d1", "d2"]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [{"id": docid, "title": "", "text": text} for docid, text in zip(DOCIDS, "abc", strict=True)]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 def test_models_are_let_go_also_inside_of_other_systems(
-    store: Docstore, tiny_encoder: Path, tiny_cross_encoder: Path
+    store: DocumentStore, tiny_encoder: Path, tiny_cross_encoder: Path
 ) -> None:
     cross = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
     encoder = SentenceEncoder(Model(str(tiny_encoder)), "cpu")
@@ -42,7 +42,7 @@ def test_models_are_let_go_also_inside_of_other_systems(
 
 @pytest.mark.parametrize("dtype", [None, "bfloat16"])
 def test_recipes_tell_the_precision_of_a_gpu_from_that_of_a_cpu(
-    store: Docstore, tmp_path: Path, tiny_encoder: Path, tiny_cross_encoder: Path, dtype: str | None
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, tiny_cross_encoder: Path, dtype: str | None
 ) -> None:
     chat = Model(str(causal("Llama", tmp_path / "chat")), "listwise", prompt=LLAMA, dtype=dtype)
     for make in (

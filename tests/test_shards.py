@@ -12,8 +12,8 @@ from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document, Files
+from heed.io.document_store import DocumentStore, open_store
+from heed.io.documents import Files
 from heed.languages import LANGUAGES, language
 from heed.retrieval import bm25, field_scores
 from heed.retrieval import postings_search as impact_search
@@ -23,14 +23,15 @@ from heed.retrieval.lucene.jvm import java
 from heed.retrieval.lucene.shards import ranges, shard_folders
 from heed.retrieval.postings import Impacts
 from heed.retrieval.postings_search import Matrix, best, merged
+from heed.types import Document
 
 ENGLISH = language("eng")
 SHARDS = (1, 2, 3, 7)
 BY_MATRIX, BY_LUCENE = 10**9, 0  # postings up to which the matrix is used
 
 
-def store_of(folder: Path, *documents: Document) -> Docstore:
-    return open_docstore(folder / "documents", Given(documents))
+def store_of(folder: Path, *documents: Document) -> DocumentStore:
+    return open_store(folder / "documents", Given(documents))
 
 
 def drawn_documents(seed: int, count: int) -> list[Document]:
@@ -95,7 +96,7 @@ def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st
 @pytest.mark.parametrize("lang", list(LANGUAGES))
 def test_the_sample_is_found_as_in_plain_lucene_in_every_language(tmp_path: Path, lang: str, most: int) -> None:
     spoken, sample = language(lang), Path("neuclir-sample") / f"{lang}.jsonl"
-    store = open_docstore(tmp_path / "documents", Files([ROOT / "documents" / sample]))
+    store = open_store(tmp_path / "documents", Files([ROOT / "documents" / sample]))
     whole = build(tmp_path / "bm25", store, spoken, 2)
     build(tmp_path / "bm25", store, spoken, 2, shards=4)
     topics = [json.loads(line) for line in (ROOT / "topics" / sample).read_text(encoding="utf-8").splitlines()]
@@ -262,7 +263,7 @@ def _with_matrix(drawn: Path) -> list[Path]:
 
 def test_the_store_counts_and_cuts_without_reading(tmp_path: Path) -> None:
     records = [{"id": f"d{number:03}", "text": str(number)} for number in range(100)][::-1]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     assert store.count == 100
     assert [one.docid for one in store.within(97, 120)] == ["d097", "d098", "d099"]
     assert [one.text for one in store.within(0, 2)] == ["0", "1"]

@@ -8,15 +8,14 @@ import pytest
 from conftest import Heed, write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
-from heed.io.documents import Document
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore, open_store
 from heed.languages import language
 from heed.retrieval.bm25 import Weights, build
 from heed.retrieval.lucene import jvm
 from heed.retrieval.retrievers import Shelf, retriever
 from heed.tables.documents import Tables
 from heed.tables.text import FORMS
+from heed.types import Document, Topic
 
 MARKDOWN = "# Depth of rivers\n\n| River | Depth (m) |\n| --- | --- |\n| Orrin | 4 |\n| Wendle | 2 |"
 HTML = "<table><caption>Lakes</caption><tr><th>Lake</th><th>Depth</th></tr><tr><td>Tarn</td><td>9</td></tr></table>"
@@ -24,7 +23,7 @@ HTML = "<table><caption>Lakes</caption><tr><th>Lake</th><th>Depth</th></tr><tr><
 
 def store(tmp_path: Path, form: str = "raw") -> dict[str, Document]:
     """The documents of ``tmp_path/tables``, by docid."""
-    return {one.docid: one for one in open_docstore(tmp_path / "store", Tables([tmp_path / "tables"], form))}
+    return {one.docid: one for one in open_store(tmp_path / "store", Tables([tmp_path / "tables"], form))}
 
 
 def write(tmp_path: Path, name: str, content: str) -> Path:
@@ -207,19 +206,19 @@ FIELDED = {
 
 
 @pytest.fixture(scope="module")
-def fielded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Docstore, Path]:
+def fielded(tmp_path_factory: pytest.TempPathFactory) -> tuple[DocumentStore, Path]:
     folder = tmp_path_factory.mktemp("fielded")
     records = [
         {"id": docid, "text": f"# {caption}\n\n| {header} |\n| --- |\n| {cell} |"}
         for docid, (caption, header, cell) in FIELDED.items()
     ]
     docs = write_jsonl(folder / "t.jsonl", records)
-    made = open_docstore(folder / "store", Tables([docs], "raw"))
+    made = open_store(folder / "store", Tables([docs], "raw"))
     build(folder / "bm25", made, language("eng"), threads=1)
     return made, folder
 
 
-def by_fields(fielded: tuple[Docstore, Path], query: str, *weights: float) -> dict[str, float]:
+def by_fields(fielded: tuple[DocumentStore, Path], query: str, *weights: float) -> dict[str, float]:
     made, folder = fielded
     shelf = Shelf(folder, made, language("eng"), "{query}", Weights(0.9, 0.4, *weights), "exact", "cpu", 1)
     return retriever("bm25+fields", shelf).search([Topic("1", "eng", query, {})], "query", 10)["1"]
@@ -239,7 +238,7 @@ ONE_FIELD = math.log(1 + 2.5 / 1.5) / 1.9
     ],
 )
 def test_the_weights_of_fields_decide_worked_by_hand(
-    fielded: tuple[Docstore, Path], weights: tuple[float, float, float], expected: dict[str, float]
+    fielded: tuple[DocumentStore, Path], weights: tuple[float, float, float], expected: dict[str, float]
 ) -> None:
     found = by_fields(fielded, "depth", *weights)
     assert list(found) == list(expected)
@@ -259,7 +258,7 @@ def anserini_fields(folder: Path, query: str, weights: Mapping[str, float]) -> l
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (0.3, 2.0, 1.7)])
 @pytest.mark.parametrize("query", ["depth", "Rivers and hills by depth", "name of the entry", "Ben"])
 def test_scores_over_fields_are_anserinis(
-    fielded: tuple[Docstore, Path], query: str, weights: tuple[float, float, float]
+    fielded: tuple[DocumentStore, Path], query: str, weights: tuple[float, float, float]
 ) -> None:
     theirs = anserini_fields(fielded[1], query, dict(zip(("caption", "header", "cells"), weights, strict=True)))
     assert theirs and list(by_fields(fielded, query, *weights).items()) == theirs
@@ -309,5 +308,5 @@ def test_field_weights_that_mean_nothing_are_errors(tmp_path: Path, heed: Heed, 
 def test_published_texts_are_taken_alone(tmp_path: Path) -> None:
     record = {"id": "t", "title": "Rivers", "text": "| River |\n| --- |\n| Orrin |"}
     source = Tables([write_jsonl(tmp_path / "t.jsonl", [record])], "raw", titles=False)
-    [document] = open_docstore(tmp_path / "store", source)
+    [document] = open_store(tmp_path / "store", source)
     assert (document.text, document.caption) == (record["text"], "Rivers")

@@ -5,7 +5,8 @@ from conftest import write_jsonl
 
 from heed.errors import HeedError
 from heed.io.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
-from heed.io.topics import Topic, conditions_of, read_jsonl_topics, read_tsv_topics, under
+from heed.io.topics import read_jsonl_topics, read_tsv_topics
+from heed.types import Topic, conditions_of, under
 
 NEUCLIR_2022 = {
     "topic_id": "3",

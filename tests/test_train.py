@@ -14,15 +14,16 @@ import pytest
 import torch
 from conftest import ROOT, Heed, write_jsonl
 
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic, read_jsonl_topics
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.topics import read_jsonl_topics
+from heed.io.trec_files import read_qrels
 from heed.measures.standard import standard
 from heed.models.registry import Model
-from heed.models.yes_no import TrueFalseReranker
+from heed.models.yes_no import YesNoReranker
 from heed.training import learner
 from heed.training.data import Example, read_examples, rows
+from heed.types import Qrels, Topic
 from pipelines.models import entry
 from pipelines.train import main, parser
 
@@ -58,13 +59,13 @@ def qrels() -> dict[str, Qrels]:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Docstore:
-    return open_docstore(tmp_path_factory.mktemp("store"), Files([ROOT / f"documents/{NAME}.jsonl"]))
+def store(tmp_path_factory: pytest.TempPathFactory) -> DocumentStore:
+    return open_store(tmp_path_factory.mktemp("store"), Files([ROOT / f"documents/{NAME}.jsonl"]))
 
 
 @pytest.fixture(scope="module")
 def data(
-    tmp_path_factory: pytest.TempPathFactory, topics: list[Topic], qrels: dict[str, Qrels], store: Docstore
+    tmp_path_factory: pytest.TempPathFactory, topics: list[Topic], qrels: dict[str, Qrels], store: DocumentStore
 ) -> Path:
     """Every judgement as an example: 32, each document once wanted and once not, by the instruction."""
     records = []
@@ -146,12 +147,12 @@ def prompts(data: Path, base: Path, limit: int = 96) -> list[tuple[list[int], in
 
 
 def test_an_adapter_beats_its_untrained_self(
-    trained: Path, base: Path, topics: list[Topic], qrels: dict[str, Qrels], store: Docstore
+    trained: Path, base: Path, topics: list[Topic], qrels: dict[str, Qrels], store: DocumentStore
 ) -> None:
     """On the topics that it was trained on: accuracy of score > 0, and nDCG@20 over all documents."""
     found: dict[str, tuple[float, float]] = {}
     for name, model in (("base", framed(base)._replace(max_length=96)), ("adapter", as_trained(trained))):
-        reranker = TrueFalseReranker(model, store, "cpu")
+        reranker = YesNoReranker(model, store, "cpu")
         right, gains = [], []
         for condition in CONDITIONS:
             run = {}
@@ -200,7 +201,7 @@ def test_what_is_left_is_an_adapter_as_peft_reads_it_and_how_it_was_made(trained
 
 
 def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
-    trained: Path, base: Path, data: Path, topics: list[Topic], qrels: dict[str, Qrels], store: Docstore
+    trained: Path, base: Path, data: Path, topics: list[Topic], qrels: dict[str, Qrels], store: DocumentStore
 ) -> None:
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
@@ -212,7 +213,7 @@ def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
         with torch.no_grad():
             logits = network(input_ids=torch.tensor([ids])).logits[0, -1]
         expected.append(float(logits[yes] - logits[no]))
-    reranker = TrueFalseReranker(as_trained(trained), store, "cpu")
+    reranker = YesNoReranker(as_trained(trained), store, "cpu")
     ours = [
         score
         for condition in CONDITIONS

@@ -10,16 +10,16 @@ import torch
 from conftest import write_jsonl
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.models import yes_no as truefalse
 from heed.models.answers import TwoRows, shares_prefixes
 from heed.models.language_models import precision
 from heed.models.prompts import Prompts
 from heed.models.registry import Model
-from heed.models.yes_no import TrueFalseReranker, batches
+from heed.models.yes_no import YesNoReranker, batches
 from heed.tables.documents import Tables
+from heed.types import Topic
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]
 LONG = "a long 龙 document of 12 words " * 60
@@ -34,10 +34,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
     records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 DOCIDS = [f"d{at}" for at in range(len(TEXTS))]
@@ -74,7 +74,7 @@ def plain(model: Model, text: str, network: Any = None) -> float:
     return float(chance[1] - chance[0])
 
 
-def prompts(model: Model, docids: list[str], store: Docstore, query: str) -> list[str]:
+def prompts(model: Model, docids: list[str], store: DocumentStore, query: str) -> list[str]:
     return [
         (model.prompt or "").replace("{query}", query).replace("{document}", f"{one.title} {one.text}".strip())
         for one in store.get(docids)
@@ -83,13 +83,13 @@ def prompts(model: Model, docids: list[str], store: Docstore, query: str) -> lis
 
 @pytest.mark.parametrize("kind", [*CAUSAL, "T5"])
 def test_scores_equal_plain_transformers(
-    folders: dict[str, Path], store: Docstore, kind: str, monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], store: DocumentStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = entry(folders, kind, max_length=250)
     expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
     assert max(expected) - min(expected) > 0.1
     for padding, share in ((None, True), ("left", False), ("right", False)):
-        reranker = TrueFalseReranker(model._replace(padding=padding), store, "cpu", share)
+        reranker = YesNoReranker(model._replace(padding=padding), store, "cpu", share)
         scores = reranker.score(TOPIC, "original", DOCIDS)
         assert all(type(score) is float for score in scores)
         assert scores == pytest.approx(expected, abs=1e-5)
@@ -100,10 +100,10 @@ def test_scores_equal_plain_transformers(
 @pytest.mark.parametrize("kind", ["Llama", "Qwen3", "T5"])
 @pytest.mark.parametrize("padding", ["left", "right"])
 def test_a_long_document_is_cut_and_the_cue_stays(
-    folders: dict[str, Path], store: Docstore, kind: str, padding: str, monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], store: DocumentStore, kind: str, padding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = entry(folders, kind, padding=padding, max_length=130)
-    reranker = TrueFalseReranker(model, store, "cpu")
+    reranker = YesNoReranker(model, store, "cpu")
     read: list[list[int]] = []
     monkeypatch.setattr(truefalse, "_shared", lambda prompts: read.extend(prompts) or 0)
     scores = reranker.score(TOPIC, "changed", ["d0", "long", "longer"])
@@ -122,7 +122,7 @@ def test_a_long_document_is_cut_and_the_cue_stays(
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Qwen3", "T5"])
-def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], store: Docstore, kind: str) -> None:
+def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
     model = entry(
         folders, kind, prompt="Query: {query} Document:{document}er truefalse"
     )  # whose ends join other tokens
@@ -135,30 +135,30 @@ def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], store: Doc
         assert tight.ids("", "q", store.get([docid])) == [whole]
 
 
-def test_what_was_asked_before_changes_no_score(folders: dict[str, Path], store: Docstore) -> None:
+def test_what_was_asked_before_changes_no_score(folders: dict[str, Path], store: DocumentStore) -> None:
     model = entry(folders, "Llama", max_length=130)
     docids = [*DOCIDS, "long", "longer"]
-    used = TrueFalseReranker(model, store, "cpu")
+    used = YesNoReranker(model, store, "cpu")
     for condition in ("query", "original", "changed"):
-        fresh = TrueFalseReranker(model, store, "cpu").score(TOPIC, condition, docids)
+        fresh = YesNoReranker(model, store, "cpu").score(TOPIC, condition, docids)
         assert used.score(TOPIC, condition, docids) == fresh
 
 
 @pytest.mark.parametrize("kind", ["Llama", "T5"])
-def test_two_instructions_give_two_scores(folders: dict[str, Path], store: Docstore, kind: str) -> None:
-    reranker = TrueFalseReranker(entry(folders, kind), store, "cpu")
+def test_two_instructions_give_two_scores(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
+    reranker = YesNoReranker(entry(folders, kind), store, "cpu")
     scores = [reranker.score(TOPIC, condition, ["d0", "long"]) for condition in ("query", "original", "changed")]
     assert len({one[0] for one in scores}) == len({one[1] for one in scores}) == 3
     assert reranker.score(TOPIC, "query", []) == []
 
 
-def test_query_and_instruction_that_leave_no_room_are_an_error(folders: dict[str, Path], store: Docstore) -> None:
-    reranker = TrueFalseReranker(entry(folders, "Llama"), store, "cpu")
+def test_query_and_instruction_that_leave_no_room_are_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
+    reranker = YesNoReranker(entry(folders, "Llama"), store, "cpu")
     with pytest.raises(HeedError, match=r"topic 9: prompt, query and instruction take \d+ of the model's 128 tokens"):
         reranker.score(Topic("9", "eng", "q" * 200, {}), "query", ["d0"])
 
 
-def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Path], store: Docstore) -> None:
+def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
     for tokens, message in {
         ("Ġfalse", "true"): r"token 'Ġfalse' is not one entry of its vocabulary; it has \['false', '▁false'\]",
         ("false", "nothing"): "token 'nothing' is not one entry of its vocabulary; it has none like it",
@@ -166,19 +166,19 @@ def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Pa
         None: "no tokens for no and yes",
     }.items():
         with pytest.raises(HeedError, match=message):
-            TrueFalseReranker(entry(folders, "Llama", tokens=tokens), store, "cpu").prepare()
+            YesNoReranker(entry(folders, "Llama", tokens=tokens), store, "cpu").prepare()
 
 
 @pytest.mark.parametrize("prompt", [None, "{query}", "{document}", "{query} {document} {document}", "{query} {text}"])
 def test_a_prompt_without_query_and_document_is_an_error(
-    folders: dict[str, Path], store: Docstore, prompt: str | None
+    folders: dict[str, Path], store: DocumentStore, prompt: str | None
 ) -> None:
     with pytest.raises(HeedError, match=r"expected a text with \{query\} and one \{document\}"):
-        TrueFalseReranker(entry(folders, "Llama", prompt=prompt), store, "cpu").prepare()
+        YesNoReranker(entry(folders, "Llama", prompt=prompt), store, "cpu").prepare()
 
 
-def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path], store: Docstore) -> None:
-    reranker = TrueFalseReranker(entry(folders, "Llama"), store, "cpu")
+def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path], store: DocumentStore) -> None:
+    reranker = YesNoReranker(entry(folders, "Llama"), store, "cpu")
     [ids] = reranker._reader._prompts.ids("", "q", store.get(["d0"]))
     assert ids[:2] == [1, 1]
 
@@ -186,9 +186,9 @@ def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path],
 def test_a_table_is_cut_between_rows(folders: dict[str, Path], tmp_path: Path) -> None:
     rows = "\n".join(f"| {'abcd'[number % 4] * 6} |" for number in range(60))
     tables = [{"id": "t", "title": "A title", "text": f"# cap\n\n| header |\n| --- |\n{rows}"}]
-    table = open_docstore(tmp_path / "t", Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown"))
+    table = open_store(tmp_path / "t", Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown"))
     for kind in ("Llama", "Qwen2", "T5"):
-        reranker = TrueFalseReranker(entry(folders, kind), table, "cpu")
+        reranker = YesNoReranker(entry(folders, kind), table, "cpu")
         found = reranker._reader._prompts
         for query in ("q", "a longer query"):
             [ids] = found.ids("", query, table.get(["t"]))
@@ -203,7 +203,7 @@ def test_a_table_is_cut_between_rows(folders: dict[str, Path], tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral"])
 def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
-    folders: dict[str, Path], store: Docstore, tmp_path: Path, kind: str
+    folders: dict[str, Path], store: DocumentStore, tmp_path: Path, kind: str
 ) -> None:
     folder = tmp_path / "sliding"
     shutil.copytree(folders[kind], folder)
@@ -215,7 +215,7 @@ def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
     (folder / "config.json").write_text(json.dumps(config))
     model = entry({kind: folder}, kind, max_length=250)
     expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
-    reranker = TrueFalseReranker(model, store, "cpu")
+    reranker = YesNoReranker(model, store, "cpu")
     assert reranker.score(TOPIC, "original", DOCIDS) == pytest.approx(expected, abs=1e-5)
     assert reranker._reader._share == (kind == "Mistral")
     assert expected != pytest.approx([plain(entry(folders, kind), text) for text in prompts(model, DOCIDS, store, "")])
@@ -229,7 +229,9 @@ def test_models_that_keep_other_states_share_no_prefix() -> None:
     assert not shares_prefixes(FalconMambaConfig())
 
 
-def test_the_prefix_is_read_once(folders: dict[str, Path], store: Docstore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_prefix_is_read_once(
+    folders: dict[str, Path], store: DocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from heed.models import answers
 
     read, widths = [], []
@@ -237,7 +239,7 @@ def test_the_prefix_is_read_once(folders: dict[str, Path], store: Docstore, monk
     monkeypatch.setattr(answers, "read_prefix", lambda network, ids: read.append(len(ids)) or kept(network, ids))
     monkeypatch.setattr(answers, "padded", lambda *all: widths.append(max(map(len, all[0]))) or made(*all))
     monkeypatch.setattr(truefalse, "batches", lambda lengths: batches(lengths, 256))
-    reranker = TrueFalseReranker(entry(folders, "Llama"), store, "cpu")
+    reranker = YesNoReranker(entry(folders, "Llama"), store, "cpu")
     reranker.score(TOPIC, "original", DOCIDS)
     assert len(read) == 1 and read[0] > 30 and len(widths) > 1 and max(widths) < 80
 
@@ -274,11 +276,11 @@ def adapter_of(base: Path, folder: Path) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft asks for it when it adapts
-def test_an_adapter_runs_on_its_base(folders: dict[str, Path], store: Docstore, tmp_path: Path) -> None:
+def test_an_adapter_runs_on_its_base(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
     adapted = adapter_of(folders["Llama"], tmp_path / "adapter")
     base = entry(folders, "Llama")
     model = base._replace(source=str(tmp_path / "adapter"))
-    reranker = TrueFalseReranker(model, store, "cpu")
+    reranker = YesNoReranker(model, store, "cpu")
     scores = reranker.score(TOPIC, "original", DOCIDS[:3])
     texts = prompts(base, DOCIDS[:3], store, "中 国 a query? only a")
     assert scores == pytest.approx([plain(base, text, adapted) for text in texts], abs=1e-4)
@@ -287,29 +289,29 @@ def test_an_adapter_runs_on_its_base(folders: dict[str, Path], store: Docstore, 
     moved = model._replace(base=str(shutil.copytree(folders["Llama"], tmp_path / "moved")))
     path = tmp_path / "adapter" / "adapter_config.json"
     path.write_text(path.read_text().replace(json.dumps(str(folders["Llama"])), "null"))
-    assert TrueFalseReranker(moved, store, "cpu").score(TOPIC, "original", DOCIDS[:3]) == scores
+    assert YesNoReranker(moved, store, "cpu").score(TOPIC, "original", DOCIDS[:3]) == scores
     with pytest.raises(HeedError, match="base_model_name_or_path is None; give the base in an entry"):
-        TrueFalseReranker(model, store, "cpu")
+        YesNoReranker(model, store, "cpu")
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(HeedError, match="no adapter_model.safetensors"):
-        TrueFalseReranker(moved, store, "cpu").prepare()
+        YesNoReranker(moved, store, "cpu").prepare()
 
 
-def test_a_base_without_an_adapter_is_an_error(folders: dict[str, Path], store: Docstore) -> None:
+def test_a_base_without_an_adapter_is_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="so base x has no use"):
-        TrueFalseReranker(entry(folders, "Llama", base="x"), store, "cpu")
+        YesNoReranker(entry(folders, "Llama", base="x"), store, "cpu")
 
 
-def test_pickled_weights_are_not_loaded(folders: dict[str, Path], store: Docstore, tmp_path: Path) -> None:
+def test_pickled_weights_are_not_loaded(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
     folder = tmp_path / "pickled"
     shutil.copytree(folders["T5"], folder)
     (folder / "model.safetensors").unlink()
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        TrueFalseReranker(entry({"T5": folder}, "T5"), store, "cpu").prepare()
+        YesNoReranker(entry({"T5": folder}, "T5"), store, "cpu").prepare()
 
 
-def test_missing_weights_are_an_error(folders: dict[str, Path], store: Docstore, tmp_path: Path) -> None:
+def test_missing_weights_are_an_error(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
     from transformers import AutoModel
 
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")
@@ -317,12 +319,12 @@ def test_missing_weights_are_an_error(folders: dict[str, Path], store: Docstore,
     with pytest.raises(
         HeedError, match="1 weights are missing, such as lm_head.weight; expected all that AutoModelFor"
     ):
-        TrueFalseReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
 
 
-def test_code_of_a_repository_is_asked_for_first(folders: dict[str, Path], store: Docstore) -> None:
+def test_code_of_a_repository_is_asked_for_first(folders: dict[str, Path], store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="--trust-remote-code"):
-        TrueFalseReranker(Model("nobody/nothing", "causal", remote_code=True), store, "cpu")
+        YesNoReranker(Model("nobody/nothing", "causal", remote_code=True), store, "cpu")
 
 
 def test_batches_are_longest_first_and_within_the_budget() -> None:

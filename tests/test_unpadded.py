@@ -10,9 +10,8 @@ from conftest import tiny_tokenizer, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.io.document_store import open_docstore
-from heed.io.documents import Document, Files
-from heed.io.topics import Topic
+from heed.io.document_store import open_store
+from heed.io.documents import Files
 from heed.models import pair_tokens, unpadded
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
@@ -21,6 +20,7 @@ from heed.models.registry import Model
 from heed.retrieval import vectors
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import Vectors
+from heed.types import Document, Topic
 
 SIZES = {
     "vocab_size": 200, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64,
@@ -118,7 +118,7 @@ def test_scores_are_as_near_the_exact_ones_as_predicts_and_documents_are_tokenis
     from transformers import AutoModelForSequenceClassification
 
     records = [{"id": f"d{at}", "text": text} for at, text in enumerate(TEXTS)]
-    store = open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     monkeypatch.setattr(unpadded, "TOKENS_CPU", 100)
     reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
     theirs = CrossEncoder(str(tiny_cross_encoder), device="cpu", max_length=64)

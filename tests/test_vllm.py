@@ -11,7 +11,7 @@ from conftest import Heed, write_jsonl
 from test_truefalse import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.models import reasoning
 from heed.models import vllm as vllm_models
@@ -19,7 +19,7 @@ from heed.models.listwise_local import LocalChat
 from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model
 from heed.models.vllm import VllmModel, Wanted, set_inference
-from heed.models.yes_no import TrueFalseReranker
+from heed.models.yes_no import YesNoReranker
 
 HERE = find_spec("vllm") is not None
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -37,10 +37,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Docstore:
+def store(tmp_path: Path) -> DocumentStore:
     records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
     records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
-    return open_docstore(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
 @pytest.fixture(autouse=True)
@@ -68,18 +68,18 @@ def test_the_error_without_vllm_names_the_extra() -> None:
         set_inference("vllm")
 
 
-def recipes(folders: dict[str, Path], store: Docstore) -> dict[str, Any]:
+def recipes(folders: dict[str, Path], store: DocumentStore) -> dict[str, Any]:
     causal = entry(folders, "Qwen2")
     return {
-        "causal": TrueFalseReranker(causal, store, "cpu").recipe,
+        "causal": YesNoReranker(causal, store, "cpu").recipe,
         "reasoning": ReasoningReranker(causal._replace(family="reasoning"), store, "cpu").recipe,
         "listwise": LocalChat(causal._replace(family="listwise"), "cpu").recipe,
-        "seq2seq": TrueFalseReranker(entry(folders, "T5"), store, "cpu").recipe,
+        "seq2seq": YesNoReranker(entry(folders, "T5"), store, "cpu").recipe,
     }
 
 
 def test_the_recipe_says_what_runs_the_model(
-    folders: dict[str, Path], store: Docstore, monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], store: DocumentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = recipes(folders, store)
     assert not any("inference" in one for one in before.values())
@@ -107,13 +107,13 @@ def ranks(model: Model, text: str) -> list[int]:
 @needs_vllm
 @pytest.mark.parametrize("kind", ["Llama", "Qwen2"])
 def test_scores_equal_transformers(
-    folders: dict[str, Path], store: Docstore, kind: str, monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], store: DocumentStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = entry(folders, kind, max_length=256)  # all positions that the model has
-    ours = TrueFalseReranker(model, store, "cpu")
+    ours = YesNoReranker(model, store, "cpu")
     expected = {condition: ours.score(TOPIC, condition, ALL) for condition in ("query", "original", "changed")}
     monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    reranker = TrueFalseReranker(model, store, "cpu")
+    reranker = YesNoReranker(model, store, "cpu")
     read: list[list[int]] = []
     kept = VllmModel.differences
     monkeypatch.setattr(VllmModel, "differences", lambda *all: read.extend(all[1]) or kept(*all))
@@ -131,8 +131,8 @@ def test_scores_equal_transformers(
 
 
 @needs_vllm
-def test_two_models_in_turn(folders: dict[str, Path], store: Docstore, vllm: None) -> None:
-    first, second = (TrueFalseReranker(entry(folders, kind), store, "cpu") for kind in ("Llama", "Qwen2"))
+def test_two_models_in_turn(folders: dict[str, Path], store: DocumentStore, vllm: None) -> None:
+    first, second = (YesNoReranker(entry(folders, kind), store, "cpu") for kind in ("Llama", "Qwen2"))
     once = [one.score(TOPIC, "original", DOCIDS) for one in (first, second)]
     assert first._reader._engine._engine is None  # its memory is free
     again = [one.score(TOPIC, "original", DOCIDS) for one in (first, second)]
@@ -153,31 +153,33 @@ def test_half_precision_makes_no_ties(folders: dict[str, Path], vllm: None, monk
 
 @needs_vllm
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
-def test_an_adapter(folders: dict[str, Path], store: Docstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adapter(
+    folders: dict[str, Path], store: DocumentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     adapter_of(folders["Llama"], tmp_path / "adapter")
     model = entry(folders, "Llama")._replace(source=str(tmp_path / "adapter"))
-    expected = TrueFalseReranker(model, store, "cpu").score(TOPIC, "original", ALL)
-    bare = TrueFalseReranker(entry(folders, "Llama"), store, "cpu").score(TOPIC, "original", ALL)
+    expected = YesNoReranker(model, store, "cpu").score(TOPIC, "original", ALL)
+    bare = YesNoReranker(entry(folders, "Llama"), store, "cpu").score(TOPIC, "original", ALL)
     assert expected != pytest.approx(bare, abs=1e-2)
     monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    assert TrueFalseReranker(model, store, "cpu").score(TOPIC, "original", ALL) == pytest.approx(expected, abs=1e-4)
+    assert YesNoReranker(model, store, "cpu").score(TOPIC, "original", ALL) == pytest.approx(expected, abs=1e-4)
     path = tmp_path / "adapter" / "adapter_config.json"
     plain = path.read_text()
     path.write_text(json.dumps(json.loads(plain) | {"use_dora": True}))
     with pytest.raises(HeedError, match="cannot be loaded as a model .*DoRA"):
-        TrueFalseReranker(model, store, "cpu").prepare()
+        YesNoReranker(model, store, "cpu").prepare()
     path.write_text(json.dumps(json.loads(plain) | {"rank_pattern": {"q_proj": 600}}))
     with pytest.raises(HeedError, match="an adapter of rank 600, vLLM takes 512"):
-        TrueFalseReranker(model, store, "cpu").prepare()
+        YesNoReranker(model, store, "cpu").prepare()
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(HeedError, match="no adapter_model.safetensors"):
-        TrueFalseReranker(model, store, "cpu").prepare()
+        YesNoReranker(model, store, "cpu").prepare()
 
 
 @needs_vllm
 @pytest.mark.parametrize("tokens", [30, 4])
 def test_thoughts_equal_transformers(
-    store: Docstore, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: DocumentStore, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
     longer = tiny.causal("Qwen2", tmp_path / "thinker", max_position_embeddings=512, **WIDE)
@@ -218,18 +220,18 @@ def test_rankings_equal_transformers(folders: dict[str, Path], tmp_path: Path, m
 
 @needs_vllm
 def test_weights_that_are_missing_or_pickled_are_an_error(
-    folders: dict[str, Path], store: Docstore, tmp_path: Path, vllm: None
+    folders: dict[str, Path], store: DocumentStore, tmp_path: Path, vllm: None
 ) -> None:
     from transformers import AutoModel
 
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")
     AutoModel.from_pretrained(folder).save_pretrained(folder)
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        TrueFalseReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
     (folder / "model.safetensors").unlink()
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        TrueFalseReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
 
 
 @needs_vllm

@@ -9,11 +9,11 @@ import torch
 from conftest import write_jsonl
 from safetensors.torch import save_file
 
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.io.topics import Topic
 from heed.models.late_interaction import LateReranker
 from heed.models.registry import Model
+from heed.types import Topic
 
 MARKERS = ("[unused0]", "[unused1]")
 SIZES = {
@@ -152,9 +152,9 @@ def entry(folder: Path, **fields: Any) -> Model:
     return Model(str(folder), **{"query_length": MOST, "document_length": DOCUMENT, **fields})
 
 
-def store(folder: Path) -> Docstore:
+def store(folder: Path) -> DocumentStore:
     records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    return open_docstore(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+    return open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
 
 
 def reranker_of(folder: Path, tmp_path: Path, **fields: Any) -> LateReranker:

@@ -11,8 +11,9 @@ from heed.annotation.store import ADJUDICATED, Judgement, Store, wording_of
 from heed.annotation.task import CONDITIONS, Task
 from heed.errors import HeedError
 from heed.io.files import write_bytes, write_json
-from heed.io.trec_files import Qrels, write_qrels
+from heed.io.trec_files import write_qrels
 from heed.progress import brief
+from heed.types import Qrels
 
 
 class Settled(NamedTuple):

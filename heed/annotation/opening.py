@@ -12,7 +12,7 @@ from heed.annotation.task import Task, dump_task, load_task, parse_scale
 from heed.errors import HeedError, fail
 from heed.io.files import digest_json
 from heed.io.pools import Pool, read_pool
-from heed.progress import brief, say
+from heed.progress import brief, log
 
 
 def opened(options: argparse.Namespace) -> tuple[Task, Store]:
@@ -65,7 +65,7 @@ def _same_task(options: argparse.Namespace, store: Store, pooled: Pool) -> Task:
         raise HeedError("--only-relevant: name the judgements that say what is relevant with --qrels")
     fail(_differences(options, store, task))
     if options.docs:
-        say(f"the documents are in {store.path} since the first start; --docs is not read again")
+        log.info(f"the documents are in {store.path} since the first start; --docs is not read again")
     return task
 
 
@@ -99,8 +99,8 @@ def _tell_gaps(task: Task) -> None:
     """What stands in the way of judging all relevant documents again."""
     none = [qid for qid in task.pool if not task.shown(qid)]
     if none:
-        say(f"{len(none)} of {len(task.pool)} topics have no relevant document in the pool: {brief(none)}")
+        log.info(f"{len(none)} of {len(task.pool)} topics have no relevant document in the pool: {brief(none)}")
     for qid, grades in task.given.items():
         absent = sorted({docid for docid, grade in grades.items() if grade > 0} - set(task.pool[qid]))
         if absent:
-            say(f"topic {qid}: {len(absent)} relevant documents are not in the pool: {brief(absent)}")
+            log.info(f"topic {qid}: {len(absent)} relevant documents are not in the pool: {brief(absent)}")

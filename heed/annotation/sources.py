@@ -15,10 +15,10 @@ from heed.io.files import read_lines
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
 from heed.io.pools import Pool
 from heed.io.topic_files import read_topics, recognised
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
-from heed.progress import brief, say
+from heed.progress import brief, log
+from heed.types import Qrels, Topic
 
 USUAL_SCALE = "0,1,2,3"
 SAMPLES = ("neuclir-sample", "tables-sample")
@@ -48,7 +48,7 @@ def find_sources(options: argparse.Namespace, pooled: Pool) -> Sources:
         raise HeedError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
     folder = options.pool.resolve().parent.name  # runs/<collection>/<language>/pool.jsonl
     found = _sample(pooled, lang or (folder if folder in LANGUAGES else "eng"))
-    say(f"no --topics and --docs: this is the embedded sample, {found.lang}")
+    log.info(f"no --topics and --docs: this is the embedded sample, {found.lang}")
     return found._replace(qrels=options.qrels or (found.qrels if options.only_relevant else None))
 
 
@@ -99,7 +99,7 @@ def read_given(path: Path, lang: str, pooled: Pool) -> Qrels:
         raise HeedError(f"{path}: no judgement of a topic of the pool ({brief([*pooled])})")
     lacking = [qid for qid in pooled if qid not in given]
     if lacking:
-        say(f"{path}: no judgement for {len(lacking)} of the pool's {len(pooled)} topics: {brief(lacking)}")
+        log.info(f"{path}: no judgement for {len(lacking)} of the pool's {len(pooled)} topics: {brief(lacking)}")
     return given
 
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from heed.errors import HeedError
 from heed.io.files import digest_json
 from heed.io.pools import Pool
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels
+from heed.types import Qrels, Topic
 
 CONDITIONS = ("original", "changed")  # what an assessor judges under: the narrative as it came, and as it was edited
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from heed.errors import HeedError, fail
 from heed.io.files import locked
-from heed.progress import bar, say
+from heed.progress import bar, log
 
 CHUNK = 1 << 20
 TIMEOUT = (10, 60)  # seconds to connect, and between two pieces
@@ -113,7 +113,7 @@ def _fetch_one(one: File) -> list[str]:
     tried = []
     with locked(one.path.parent):
         for url in one.urls:
-            say(f"{one.name}: fetching {url}")
+            log.info(f"{one.name}: fetching {url}")
             problem = _download(url, one)
             if not problem:
                 one.part.replace(one.path)

@@ -14,10 +14,9 @@ from typing import NamedTuple
 from heed.datasets.hub import Row, config_files, judgements, parsed, read_topics, rows, tell_blank
 from heed.errors import HeedError, fail
 from heed.evaluation.mteb_results import TASKS
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels
 from heed.measures.pairwise import no_longer_relevant
-from heed.progress import brief, say
+from heed.progress import brief, log
+from heed.types import Qrels, Topic
 
 Naming = Callable[[str], str]  # what a folder calls a config: queries → queries-zho
 
@@ -175,7 +174,9 @@ def _check_difference(folder: Path, config: str, qrels: dict[str, Qrels]) -> Non
     computed = no_longer_relevant(qrels["original"], qrels["changed"])
     differ = [qid for qid in sorted(published.keys() | computed.keys()) if published.get(qid) != computed.get(qid)]
     if differ:
-        say(f"{folder}: {config} and the qrels disagree on {len(differ)} topics, the qrels are used: {brief(differ)}")
+        log.info(
+            f"{folder}: {config} and the qrels disagree on {len(differ)} topics, the qrels are used: {brief(differ)}"
+        )
 
 
 def _split(folder: Path, full: str) -> tuple[str, str]:

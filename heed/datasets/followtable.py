@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from heed.errors import HeedError, fail
 from heed.io.files import parse_json, read_bytes
-from heed.io.topics import Topic, read_objects, with_bases
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.topics import read_objects, with_bases
+from heed.io.trec_files import read_qrels
+from heed.types import Qrels, Topic
 
 SUBSETS = ("WQT", "WTR", "TArX", "IndusTR")
 JOIN = "{instruction} [SEP] {query}"  # of the published queries.jsonl

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 from heed.errors import HeedError, fail
 from heed.io.documents import read_parquet
 from heed.io.files import read_lines
-from heed.io.topics import ABLATIONS, Topic, read_objects
-from heed.io.trec_files import Qrels, parse_score
+from heed.io.topics import read_objects
+from heed.io.trec_files import parse_score
 from heed.models.hub_client import fetching
-from heed.progress import brief, say
+from heed.progress import brief, log
+from heed.types import ABLATIONS, Qrels, Topic
 
 # FollowIR and InfoSearch publish the same qrels as test.jsonl and test.tsv side by side: one form is read
 FORMS = ((".parquet",), (".jsonl", ".jsonl.gz"), (".tsv",))
@@ -172,7 +173,7 @@ def tell_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str])
     for condition in conditions:
         blank = [topic.qid for topic in topics if condition not in topic.instructions]
         if blank:
-            say(f"{folder}: {len(blank)} of {len(topics)} topics have no {condition} instruction: {brief(blank)}")
+            log.info(f"{folder}: {len(blank)} of {len(topics)} topics have no {condition} instruction: {brief(blank)}")
 
 
 def cached(repository: str, revision: str | None) -> Path | None:

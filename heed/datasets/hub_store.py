@@ -8,7 +8,7 @@ from typing import NamedTuple
 from heed.datasets.downloads import File, Store
 from heed.errors import HeedError
 from heed.models.hub_client import cache_of, fetching, quiet_hub
-from heed.progress import say
+from heed.progress import log
 
 
 class Repository(NamedTuple):
@@ -46,7 +46,7 @@ def hub_store(repository: Repository) -> Store:
     """
     from huggingface_hub import HfApi
 
-    say(f"{repository.name}: asking the hub what it holds")
+    log.info(f"{repository.name}: asking the hub what it holds")
     try:
         with quiet_hub():
             info = HfApi().dataset_info(repository.name, revision=repository.revision, files_metadata=True)

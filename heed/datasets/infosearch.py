@@ -3,17 +3,17 @@
 import argparse
 from pathlib import Path
 
+from heed.collection import Collection
 from heed.datasets.hub import cached, config_files
 from heed.datasets.infosearch_data import DIMENSIONS, QRELS, InfoSearch, dimensions_in, read_infosearch
 from heed.datasets.sample import sample_root
 from heed.errors import HeedError
 from heed.evaluation.evaluate import Judging, Pair
-from heed.experiment import Collection
 from heed.io.documents import Files
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
 from heed.languages import language
-from heed.progress import say
+from heed.progress import log
 
 NAME, SAMPLE = "infosearch", "infosearch-sample"
 PAIR = Pair("query", "original", ("p-MRR", "WISE", "SICR"), reverse="reversed")
@@ -39,7 +39,7 @@ def find_dimensions(options: argparse.Namespace) -> list[Collection]:
             f"InfoSearch: {', '.join(here)} on this machine, but not {absent}; run "
             "python -m pipelines.fetch infosearch, or name those to run with --dimension"
         )
-    say("no InfoSearch on this machine: this is the embedded sample, invented texts for a first try")
+    log.info("no InfoSearch on this machine: this is the embedded sample, invented texts for a first try")
     return [_collection(SAMPLE, name, _sample(name)) for name in wanted]
 
 
@@ -66,7 +66,7 @@ def _collection(name: str, dimension: str, data: InfoSearch) -> Collection:
     return Collection(
         name=name,
         subset=dimension,
-        shelf=dimension,
+        index=dimension,
         language=language("eng"),
         source=Files(data.corpus),
         topics=data.topics,

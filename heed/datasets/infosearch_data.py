@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from heed.datasets.hub import Row, config_files, judgements, parsed, read_topics, rows, tell_blank
 from heed.errors import HeedError, fail
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels
-from heed.progress import say
+from heed.progress import log
+from heed.types import Qrels, Topic
 
 COLUMNS = {"original": "instruction_changed", "reversed": "instruction_reversed"}
 QRELS = {"query": "qrels_og", "original": "qrels_changed", "reversed": "qrels_reversed"}
@@ -57,7 +56,7 @@ def read_infosearch(folder: Path, dimension: str) -> InfoSearch:
     # the released evaluation adds instruction_og to the query; the paper's original mode has no instruction
     dropped = sum(parsed(rows(place, "queries"), _has_query_instruction))
     if dropped:
-        say(f"{place}: {dropped} of {len(topics)} rows have an instruction_og, left out: the query is put alone")
+        log.info(f"{place}: {dropped} of {len(topics)} rows have an instruction_og, left out: the query is put alone")
     qrels = {condition: judgements(place, config) for condition, config in QRELS.items()}
     corpus = config_files(place, "corpus")
     fail([] if corpus else [f"{place}: no corpus; expected Parquet or JSONL files of that name"])

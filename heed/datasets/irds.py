@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import HeedError
-from heed.io.documents import Document, Line
-from heed.io.topics import Topic, query_text
-from heed.io.trec_files import Qrels
+from heed.io.documents import Line
+from heed.io.topics import query_text
+from heed.types import Document, Qrels, Topic
 
 CROSS = ("neuclir/", "hc4/")
 

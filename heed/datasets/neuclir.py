@@ -4,20 +4,21 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
+from heed.collection import Collection
 from heed.datasets import neuclir_files as irds
 from heed.datasets.mfollowir import download, is_mfollowir, read_mfollowir
 from heed.datasets.sample import sample_root
 from heed.errors import HeedError, fail
 from heed.evaluation.evaluate import Judging
-from heed.experiment import Collection
 from heed.io.documents import SUFFIXES, Files, corpus_files
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
 from heed.io.topic_files import given_qrels, read_topics, recognised
-from heed.io.topics import Topic, read_jsonl_topics
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.topics import read_jsonl_topics
+from heed.io.trec_files import read_qrels
 from heed.languages import language
-from heed.progress import say
+from heed.progress import log
 from heed.reranking.cues import script_language
+from heed.types import Qrels, Topic
 from pipelines.options import refuse
 
 SAMPLE = "neuclir-sample"
@@ -58,7 +59,7 @@ def find_collection(options: argparse.Namespace) -> Collection:
     return Collection(
         name=name,
         subset=shelf if options.query_lang == "native" else f"eng-{shelf}",
-        shelf=shelf,
+        index=shelf,
         language=language("eng" if translated else options.lang),
         source=Files(documents),
         topics=judged.topics,
@@ -125,7 +126,9 @@ def _documents(options: argparse.Namespace) -> tuple[list[Path], str]:
             raise HeedError(
                 "--topics and --qrels need --docs (or --collection sample): no NeuCLIR or HC4 is on this machine"
             )
-        say("no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try")
+        log.info(
+            "no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try"
+        )
     lang = "eng" if options.docs_lang == "eng" else options.lang
     return [sample_root() / "documents" / SAMPLE / f"{lang}.jsonl"], SAMPLE
 

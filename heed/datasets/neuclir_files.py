@@ -18,10 +18,10 @@ from heed.datasets.downloads import File
 from heed.errors import HeedError
 from heed.io.files import LARGEST, UNREADABLE
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels, parse_qrels, read_qrels
+from heed.io.trec_files import parse_qrels, read_qrels
 from heed.languages import LANGUAGES
-from heed.progress import say
+from heed.progress import log
+from heed.types import Qrels, Topic
 
 CODES = {one.short: one.code for one in LANGUAGES.values()}
 HUB, MIRROR = "https://huggingface.co", "https://mirror.ir-datasets.com"
@@ -63,7 +63,7 @@ def judged(parts: Sequence[Part], wanted: Wanted) -> tuple[list[Topic], Qrels]:
         qrels |= found
         read = read_neuclir_topics(_fetched(one.source, _topics_key(one)), wanted)
         topics |= {topic.qid: topic for topic in read if topic.qid in found}
-        say(f"{one.source} {one.part}: {len(found)} topics are judged in {wanted.collection}")
+        log.info(f"{one.source} {one.part}: {len(found)} topics are judged in {wanted.collection}")
     return list(topics.values()), qrels
 
 

@@ -4,17 +4,17 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from heed.collection import Collection
 from heed.datasets.followtable import JOIN, TYPES, is_followtable, read_followtable
 from heed.datasets.sample import sample_root
 from heed.errors import HeedError
 from heed.evaluation.evaluate import Judging, Pair
-from heed.experiment import Collection
 from heed.io.topic_files import given_qrels, read_listed, read_topics
-from heed.io.topics import Topic
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.trec_files import read_qrels
 from heed.languages import language
-from heed.progress import say
+from heed.progress import log
 from heed.tables.documents import Tables
+from heed.types import Qrels, Topic
 
 FOLLOWTABLE, SAMPLE = "followtable", "tables-sample"
 CLONE = Path("FollowTable/data")
@@ -61,7 +61,7 @@ def _of_folder(options: argparse.Namespace, folder: Path) -> Collection:
 
 
 def _sample(options: argparse.Namespace) -> Collection:
-    say("this is the embedded sample, invented tables for a first try")
+    log.info("this is the embedded sample, invented tables for a first try")
     root = sample_root()
     qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("query", "original")}
     topics = read_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", "title")
@@ -92,7 +92,7 @@ def _collection(
     return Collection(
         name=name,
         subset=f"{subset}{form}",
-        shelf=f"{subset}{form}",
+        index=f"{subset}{form}",
         language=language(lang),
         source=Tables(paths, options.serialise, titles=bool(options.docs) or name != FOLLOWTABLE),
         topics=own,

@@ -4,19 +4,20 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from heed.collection import Collection
 from heed.datasets.followir import BENCHMARKS, docno, read_followir
 from heed.datasets.hub import snapshot
 from heed.datasets.irds import IrDataset, language_of, load, read_judgements, read_queries
 from heed.datasets.sample import sample_root
 from heed.errors import HeedError
 from heed.evaluation.evaluate import Judging
-from heed.experiment import Collection
 from heed.io.documents import Files, Source
 from heed.io.topic_files import given_qrels, read_topics
-from heed.io.topics import ABLATIONS, Topic, read_jsonl_topics
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.topics import read_jsonl_topics
+from heed.io.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
-from heed.progress import say
+from heed.progress import log
+from heed.types import ABLATIONS, Qrels, Topic
 
 SAMPLE, FOLLOWIR = "neuclir-sample", "followir"
 
@@ -54,7 +55,7 @@ def _benchmark(options: argparse.Namespace, member: str) -> Collection:
     return Collection(
         name=FOLLOWIR,
         subset=subset,
-        shelf=subset,
+        index=subset,
         language=language("eng"),
         source=source,
         topics=read.topics,
@@ -111,7 +112,7 @@ def given_files(options: argparse.Namespace) -> tuple[str, str, Source, list[Top
 
 
 def _sample(options: argparse.Namespace) -> Collection:
-    say("no collection named: this is the embedded sample, invented news in English for a first try")
+    log.info("no collection named: this is the embedded sample, invented news in English for a first try")
     root = sample_root()
     topics = read_jsonl_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", _fields(options))
     qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
@@ -122,7 +123,7 @@ def _collection(name: str, code: str, source: Source, topics: list[Topic], qrels
     return Collection(
         name=name,
         subset=code,
-        shelf=code,
+        index=code,
         language=language(code),
         source=source,
         topics=topics,

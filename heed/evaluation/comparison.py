@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from heed.evaluation.significance import interval
-from heed.io.trec_files import Qrels, Run
 from heed.measures.judged import PerTopic
 from heed.measures.pairwise import (
     Variant,
@@ -20,6 +19,7 @@ from heed.measures.pairwise import (
     still_relevant,
     wise,
 )
+from heed.types import Qrels, Run
 
 ROBUST = "nDCG@10"  # the papers' Robustness@10
 

@@ -6,13 +6,12 @@ from typing import NamedTuple
 from heed.evaluation.comparison import Inputs, compare
 from heed.evaluation.summary import GOLD_RANK, Detail, Shift
 from heed.io.pairs import renamed
-from heed.io.topics import ABLATIONS, Topic, under
-from heed.io.trec_files import Qrels, Run
 from heed.measures.judged import PerTopic
 from heed.measures.pairwise import mean, mean_rank, no_longer_relevant, robustness, standard, still_relevant
 from heed.measures.standard import STANDARD
-from heed.progress import brief, say
+from heed.progress import brief, log
 from heed.ranking import ranks
+from heed.types import ABLATIONS, Qrels, Run, Topic, under
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
 
@@ -117,7 +116,7 @@ def _judged(judging: Judging, pair: Pair, bases: Mapping[str, str]) -> tuple[Qre
 def _tell_left_out(system: str, values: PerTopic, changed: Mapping[str, set[str]]) -> None:
     absent = sorted(changed.keys() - values.keys())
     if absent:
-        say(f"{system}: p-MRR is over {len(values)} of {len(changed)} topics; not in both runs: {brief(absent)}")
+        log.info(f"{system}: p-MRR is over {len(values)} of {len(changed)} topics; not in both runs: {brief(absent)}")
 
 
 def _by_type(found: Iterable[Detail], judging: Judging, topics: Sequence[Topic]) -> Iterator[Detail]:

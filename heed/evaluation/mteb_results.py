@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heed.errors import HeedError
 from heed.evaluation.comparison import Inputs
 from heed.io.files import parse_json, read_bytes, write_json
-from heed.io.trec_files import Qrels, Run
 from heed.measures.judged import PerTopic
 from heed.measures.pairwise import mean, no_longer_relevant, p_mrr, standard
-from heed.progress import say
+from heed.progress import log
 from heed.ranking import ranks
+from heed.types import Qrels, Run
 
 if TYPE_CHECKING:
     from heed.measures.judged import Array
@@ -153,7 +153,9 @@ def _scores(given: Inputs, where: str, pairs: int) -> Result:
         raise HeedError(f"{where}: no judged topics; give --qrels and --new-qrels for the runs' topics")
     both = base.keys() & new.keys()
     if len(both) != pairs:
-        say(f"{where}: {len(both)} judged pairs, where MTEB's data have {pairs}; not comparable with MTEB's figures")
+        log.info(
+            f"{where}: {len(both)} judged pairs, where MTEB's data have {pairs}; not comparable with MTEB's figures"
+        )
     follows = p_mrr(base, new, given.changed or no_longer_relevant(given.qrels, given.new_qrels))
     if not follows:
         raise HeedError(f"{where}: no documents that changed, so no p-MRR; give both qrels, or --qrel-diff")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from heed.errors import HeedError
 from heed.evaluation.significance import ALPHA, fisher, holm, wilcoxon
 from heed.measures.pairwise import mean
-from heed.progress import say
+from heed.progress import log
 
 if TYPE_CHECKING:
     from heed.measures.judged import PerTopic
@@ -116,4 +116,4 @@ def _tell_fewer(by_measure: Values) -> None:
         most = max(map(len, by_system.values()))
         fewer = [f"{system} ({len(values)} of {most})" for system, values in by_system.items() if len(values) < most]
         if fewer:
-            say(f"{measure}: not marked, since topics are missing: {', '.join(fewer)}")
+            log.info(f"{measure}: not marked, since topics are missing: {', '.join(fewer)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from heed.exchange.export_tasks import GRADES, Material, opened, tasks, texts
 from heed.io.files import write_json
-from heed.progress import say
+from heed.progress import log
 
 COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano asks for one a label
 # line ends beyond \n, at which some readers of JSON lines end a line (str.splitlines)
@@ -35,7 +35,7 @@ def write_doccano(path: Path, material: Material) -> None:
             stream.write(_line({**meta, "label": []}))
     labels = path.with_suffix(".labels.json")
     write_json(labels, [_doccano_label(grade) for grade in GRADES])
-    say(f"{labels}: the labels {', '.join(map(str, GRADES))} with their keys; import it under doccano's Labels")
+    log.info(f"{labels}: the labels {', '.join(map(str, GRADES))} with their keys; import it under doccano's Labels")
 
 
 def _doccano_label(grade: int) -> dict[str, str]:
@@ -58,7 +58,7 @@ def write_rank_llm(path: Path, material: Material) -> None:
 
 def _requests(material: Material) -> Iterator[dict[str, Any]]:
     for qid, docids in material.pool.items():
-        query = {"text": material.topics[qid].text(material.condition), "qid": qid}
+        query = {"text": material.topics[qid].under(material.condition).text, "qid": qid}
         candidates = [
             {"docid": docid, "score": float(len(docids) - above), "doc": {"title": title, "text": text}}
             for above, (docid, title, text) in enumerate(texts(material, docids))

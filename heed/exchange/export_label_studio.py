@@ -6,7 +6,7 @@ from xml.sax.saxutils import quoteattr
 from heed.exchange.export_json import json_list
 from heed.exchange.export_tasks import GRADES, Material, opened, tasks
 from heed.io.files import write_bytes
-from heed.progress import say
+from heed.progress import log
 
 CHOICE = "grade"  # the name of the choices, by which judgements are found in Label Studio's results
 LARGEST = 250 * 1024 * 1024  # bytes; DATA_UPLOAD_MAX_MEMORY_SIZE of Label Studio 1.23, core/settings/base.py
@@ -43,10 +43,12 @@ def write_label_studio(path: Path, material: Material) -> None:
         stream.writelines(json_list({"data": task._asdict()} for task in tasks(material)))
     configuration = path.with_suffix(".xml")
     write_bytes(configuration, _configuration(material.condition).encode())
-    say(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
+    log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
     size = path.stat().st_size
     if size > LARGEST:
-        say(f"{path}: {size / 2**20:.0f} MiB; Label Studio takes {LARGEST // 2**20} MiB at once: export fewer topics")
+        log.info(
+            f"{path}: {size / 2**20:.0f} MiB; Label Studio takes {LARGEST // 2**20} MiB at once: export fewer topics"
+        )
 
 
 def _configuration(condition: str) -> str:

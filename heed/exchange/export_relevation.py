@@ -13,7 +13,7 @@ from pathlib import Path
 from heed.errors import fail
 from heed.exchange.export_tasks import Material, new_folder, texts
 from heed.io.files import write_bytes, write_json
-from heed.progress import say
+from heed.progress import log
 
 MAP = "ids.json"
 QUERY = 250  # characters, Query.text of Relevation's models.py
@@ -48,7 +48,7 @@ def write_relevation(path: Path, material: Material) -> None:
             (part / "documents" / names[docid]).write_bytes(content.encode())
         write_json(part / MAP, {"topics": _inverse(numbers), "documents": _inverse(names)})
     renamed = sum(name != docid for docid, name in names.items())
-    say(f"{path / MAP}: {renamed} of {len(names)} documents are renamed; give it with Relevation's qrels (--map)")
+    log.info(f"{path / MAP}: {renamed} of {len(names)} documents are renamed; give it with Relevation's qrels (--map)")
 
 
 def _pool_lines(material: Material, numbers: dict[str, str], names: dict[str, str]) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Literal
 from heed.errors import fail
 from heed.exchange.export_tasks import Material, Task, opened, tasks
 from heed.io.files import finished
-from heed.progress import say
+from heed.progress import log
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -86,7 +86,7 @@ def _check_cells(path: Path, material: Material) -> int:
             problems.append(f"topic {task.qid}, document {task.docid}: query, instruction or title fills over a cell")
     fail(f"{path}: {problem}; write csv" for problem in problems)
     if pictures:
-        say(f"{path}: {pictures} documents hold control characters; they are shown by their pictures, as ␀")
+        log.info(f"{path}: {pictures} documents hold control characters; they are shown by their pictures, as ␀")
     return longest
 
 

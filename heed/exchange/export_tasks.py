@@ -9,10 +9,10 @@ from typing import IO, NamedTuple, cast
 
 from heed.errors import HeedError, fail
 from heed.io.artifacts import NOTE, as_left, digests
-from heed.io.document_store import Docstore
+from heed.io.document_store import DocumentStore
 from heed.io.files import finished, finished_folder, locked, read_bytes, write_json
 from heed.io.pools import Pool
-from heed.io.topics import CONDITIONS, Topic
+from heed.types import CONDITIONS, Topic
 
 AT_ONCE = 200  # documents in memory
 UNJUDGED = -1  # trec_eval's grade of a document that is in the pool and not judged
@@ -30,7 +30,7 @@ class Material(NamedTuple):
     pool: Pool
     topics: dict[str, Topic]
     condition: str
-    documents: Docstore | None
+    documents: DocumentStore | None
 
 
 class Task(NamedTuple):
@@ -101,7 +101,7 @@ def _docids(pool: Pool) -> Iterable[str]:
     return (docid for docids in pool.values() for docid in docids)
 
 
-def _documents(material: Material) -> Docstore:
+def _documents(material: Material) -> DocumentStore:
     if material.documents is None:
         raise HeedError("this form shows the documents' texts; give the documents")
     return material.documents

@@ -12,7 +12,7 @@ from heed.exchange.export_mteb import write_mteb
 from heed.exchange.export_relevation import write_relevation
 from heed.exchange.export_tables import write_csv, write_xlsx
 from heed.exchange.export_tasks import Material, check_material
-from heed.progress import brief, say
+from heed.progress import brief, log
 
 __all__ = ["FORMATS", "Material", "export"]
 
@@ -61,7 +61,7 @@ def export(form: str, path: Path, material: Material) -> None:
         )
     empty = [qid for qid, docids in material.pool.items() if not docids]
     if empty:
-        say(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")
+        log.info(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")
     whole = material._replace(pool={qid: docids for qid, docids in material.pool.items() if docids})
     check_material(whole, chosen.shows_text)
     chosen.write(path, whole)

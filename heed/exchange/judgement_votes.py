@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from heed.errors import SHOWN, HeedError, fail
 from heed.exchange.judgement_labels import Judgement
 from heed.io.pools import Pool
-from heed.io.trec_files import Qrels, parse_score
-from heed.progress import say
+from heed.io.trec_files import parse_score
+from heed.progress import log
+from heed.types import Qrels
 
 Key = tuple[str, str]  # qid, docid
 Votes = dict[int, dict[str, str]]  # grade -> assessor -> place; empty for a document that is not judged
@@ -83,13 +84,13 @@ def resolved(votes: dict[Key, Votes], rule: str) -> Qrels:
     if rule == "error" and differ:
         fail(f"{line}; correct one, or choose a rule with --resolve" for line in differ)
     if differ or ties:
-        say(f"{len(differ) + len(ties)} documents are judged differently; taken is the grade by {rule}")
+        log.info(f"{len(differ) + len(ties)} documents are judged differently; taken is the grade by {rule}")
         for line in differ[:SHOWN]:
-            say(f"  {line}")
+            log.info(f"  {line}")
         if len(differ) > SHOWN:
-            say(f"  … and {len(differ) - SHOWN} more")
+            log.info(f"  … and {len(differ) - SHOWN} more")
         for line in ties:
-            say(f"  tie, the highest is taken: {line}")
+            log.info(f"  tie, the highest is taken: {line}")
     return qrels
 
 

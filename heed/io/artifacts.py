@@ -11,7 +11,7 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.io.files import digest, finished_folder, read_bytes, write_json
-from heed.progress import say
+from heed.progress import log
 
 Recipe = dict[str, Any]
 NOTE = "made.json"
@@ -26,9 +26,9 @@ def folder_as_made(folder: Path, recipe: Recipe, build: Callable[[Path], None]) 
     """
     reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
     if reason is None:
-        say(f"{folder}: used again, inputs and settings are the same")
+        log.info(f"{folder}: used again, inputs and settings are the same")
         return folder
-    say(f"{folder}: {reason}")
+    log.info(f"{folder}: {reason}")
     with finished_folder(folder) as part:
         build(part)
         write_json(part / NOTE, {"recipe": recipe, "files": digests(part)})
@@ -45,7 +45,7 @@ def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None]) -> bool:
     if reason is None:
         return True
     if note.exists():
-        say(f"{path}: {reason}")
+        log.info(f"{path}: {reason}")
     note.unlink(missing_ok=True)
     build()
     write_json(note, {"recipe": recipe, "sha256": digest(path)})

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from heed.errors import SHOWN, HeedError, fail
 from heed.io.artifacts import Recipe, folder_as_made
-from heed.io.documents import Document, Source
+from heed.io.documents import Source
 from heed.io.files import digest_json
 from heed.progress import bar
+from heed.types import Document
 
 VERSION = 3  # raise when the stored form changes
 FILE = "documents.sqlite"
@@ -25,7 +26,7 @@ COLUMNS = ", ".join(Document._fields)
 TABLES = 1  # SQLite's user_version of a store of tables
 
 
-class Docstore:
+class DocumentStore:
     """An open document store; ``digest`` identifies its inputs, ``tabular`` tells that it holds tables."""
 
     def __init__(self, folder: Path, inputs: str) -> None:
@@ -67,7 +68,7 @@ class Docstore:
         return [docid for docid in docids if not here("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()]
 
 
-def open_docstore(folder: Path, source: Source) -> Docstore:
+def open_store(folder: Path, source: Source) -> DocumentStore:
     """The store of ``source`` in ``folder``, built unless it is there with the same inputs.
 
     Raises :class:`HeedError` naming file and line of every document without an id or text and of
@@ -82,7 +83,7 @@ def open_docstore(folder: Path, source: Source) -> Docstore:
             raise HeedError(f"{source}: changed while it was read; let whatever writes it end, then run again")
 
     folder_as_made(folder, recipe, build)
-    return Docstore(folder, digest_json(inputs))
+    return DocumentStore(folder, digest_json(inputs))
 
 
 def _build(target: Path, source: Source) -> None:

@@ -6,30 +6,11 @@ from typing import Any, NamedTuple, Protocol
 
 from heed.errors import HeedError
 from heed.io.files import CONTROL, digest, parse_json, read_lines
+from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")
 TEXT_FIELDS = ("text", "contents", "body")
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-
-
-class Document(NamedTuple):
-    """A document; ``title`` may be empty. The last three are a table's, as text for an index of fields."""
-
-    docid: str
-    title: str
-    text: str
-    caption: str = ""
-    header: str = ""
-    cells: str = ""
-
-    @property
-    def is_table(self) -> bool:
-        """Whether this is a table, one row a line; it is cut between rows."""
-        return bool(self.caption or self.header or self.cells)
-
-    def contents(self) -> str:
-        """Title, newline, text: what Anserini's ``NeuClirCollection`` indexes; without a title the text."""
-        return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 class Line(NamedTuple):

@@ -6,8 +6,7 @@ from pathlib import Path
 from heed.errors import HeedError, fail
 from heed.io.pairs import ENDINGS
 from heed.io.run_formats import read_any_run
-from heed.io.topics import CONDITIONS, Topic, under
-from heed.io.trec_files import Run
+from heed.types import CONDITIONS, Run, Topic, under
 
 ROLES = {"original": "base", "changed": "new", "reversed": "reversed"}  # as heed.io.pairs calls them
 FORMS = (

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import fail
-from heed.io.topics import Topic, query_text, read_objects
-from heed.progress import say
+from heed.io.topics import query_text, read_objects
+from heed.progress import log
+from heed.types import Topic
 
 ORIGINAL, HUMAN = "original", "human translation"  # the files' own names; any other source is a machine
 
@@ -64,9 +65,9 @@ def read_neuclir_topics(path: Path, wanted: Wanted) -> list[Topic]:
         topics.append(Topic(qid, wanted.lang, query, {"original": narrative} if narrative else {}))
     fail(problems)
     for form, qids in forms.items():
-        say(f"{path}: {len(qids)} topics as {form}")
+        log.info(f"{path}: {len(qids)} topics as {form}")
     if left_out:
-        say(f"{path}: {len(left_out)} topics have no such text and are left out: {', '.join(left_out)}")
+        log.info(f"{path}: {len(left_out)} topics have no such text and are left out: {', '.join(left_out)}")
     asked = f"in {wanted.lang}, translation {wanted.translation}, with {wanted.fields}"
     fail([] if topics else [f"{path}: no topic {asked}; try another --query-lang, --translation or --fields"])
     return topics

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from heed.errors import HeedError, fail
 from heed.io.files import read_lines
-from heed.io.trec_files import Qrels, Run
-from heed.progress import brief, say
+from heed.progress import brief, log
+from heed.types import Qrels, Run
 
 Item = TypeVar("Item")
 
@@ -42,7 +42,7 @@ def pair(base: Collection[str], new: Collection[str], given: Path | None = None)
     lost = [qid for qid in base if qid not in set(found.values())]
     for kind, qids in (("new", alone), ("base", lost)):
         if qids and found:
-            say(f"{len(qids)} topics of the {kind} run have no partner and are left out: {brief(sorted(qids))}")
+            log.info(f"{len(qids)} topics of the {kind} run have no partner and are left out: {brief(sorted(qids))}")
     if not found:
         raise HeedError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
@@ -95,5 +95,5 @@ def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
     stems = {stem(at) for at in pairs.values()}
     lost = sorted(qid for qid in qrels.keys() - known.values() if stem(qid) not in stems)
     if lost:
-        say(f"qrels: {len(lost)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(lost)}")
+        log.info(f"qrels: {len(lost)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(lost)}")
     return {qid: qrels[name] for qid, name in known.items()}

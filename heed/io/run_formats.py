@@ -5,7 +5,8 @@ from typing import Any
 
 from heed.errors import HeedError, fail
 from heed.io.files import parse_json, read_bytes, read_lines
-from heed.io.trec_files import Run, parse_score, read_run
+from heed.io.trec_files import parse_score, read_run
+from heed.types import Run
 
 
 def read_any_run(path: Path, subset: str | None = None) -> Run:

@@ -6,9 +6,10 @@ from pathlib import Path
 from heed.errors import HeedError, fail
 from heed.io.files import UNREADABLE, open_packed
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
-from heed.io.topics import Topic, read_jsonl_topics, read_objects, read_tsv_topics
-from heed.io.trec_files import Qrels, read_qrels
+from heed.io.topics import read_jsonl_topics, read_objects, read_tsv_topics
+from heed.io.trec_files import read_qrels
 from heed.io.trec_topics import read_trec_topics
+from heed.types import Qrels, Topic
 
 HEAD = 1 << 16
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")

@@ -1,40 +1,14 @@
 """Topics: a query, and the instruction that goes with it under each condition."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.errors import HeedError, fail
 from heed.io.files import parse_json, read_lines
-from heed.templates import fill
+from heed.types import INSTRUCTED, Topic
 
-ABLATIONS = ("keywords", "short")  # FollowIR's: the original instruction in fewer words
-INSTRUCTED = (*ABLATIONS, "original", "changed", "reversed")  # conditions that carry an instruction
-CONDITIONS = ("query", *INSTRUCTED)
-JOIN = "{query} {instruction}"  # MTEB's and FollowIR's order and separator
 FIELDS = ("title", "description", "both")
-
-
-class Topic(NamedTuple):
-    """A topic as a system sees it; ``instructions`` holds one for each condition that it has.
-
-    ``type`` is what kind of instruction it is: FollowTable's constraint, InfoSearch's wanted
-    variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
-    of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
-    """
-
-    qid: str
-    lang: str
-    query: str
-    instructions: dict[str, str]
-    type: str = ""
-    base: str = ""
-
-    def text(self, condition: str, join: str = JOIN) -> str:
-        """What a system without a prompt of its own is given: query and instruction as ``join`` puts them."""
-        if condition == "query":
-            return self.query
-        return fill(join, query=self.query, instruction=self.instructions[condition])
 
 
 def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
@@ -126,23 +100,3 @@ def query_text(title: Any, description: Any, fields: str) -> str:
 def missing_field(fields: str) -> str:
     """What to call the missing text in an error."""
     return {"title": "title (query)", "description": "description", "both": "title and description"}[fields]
-
-
-def conditions_of(topics: Sequence[Topic], asked: Sequence[str]) -> list[str]:
-    """The conditions to run: those ``asked`` for, or ``query`` and every one that some topic carries but ablations.
-
-    Raises :class:`HeedError` if no topic carries an instruction for a condition that was asked for.
-    """
-    carried = {"query"}.union(*(topic.instructions for topic in topics))
-    fail(
-        f"--condition {name}: none of the {len(topics)} topics carries an instruction for it; they carry "
-        + ", ".join(one for one in CONDITIONS if one in carried)
-        for name in asked
-        if name not in carried
-    )
-    return [name for name in CONDITIONS if name in (asked or carried.difference(ABLATIONS))]
-
-
-def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
-    """The topics that can be put to a system under ``condition``."""
-    return [topic for topic in topics if (condition == "query" and not topic.base) or condition in topic.instructions]

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from heed.errors import HeedError, fail
 from heed.io.files import CONTROL, read_lines, write_packed
-from heed.progress import say
+from heed.progress import log
 from heed.ranking import in_order, ranked
+from heed.types import Qrels, Run
 
 NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
-Run = dict[str, dict[str, float]]  # qid -> docid -> score
-Qrels = dict[str, dict[str, int]]  # qid -> docid -> grade
 
 
 def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> None:
@@ -133,10 +132,10 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     fail(problems)
     several = [one for one in NEUCLIR if one in languages and not beir]
     if len(several) > 1:
-        say(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
+        log.info(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
     repeated = lines_read - sum(map(len, qrels.values()))
     if repeated:
-        say(f"{path}: {repeated} judgements are repeated with the same grade and count once")
+        log.info(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not qrels:
         raise HeedError(f"{path}: holds no judgements; expected topic 0 docid grade")
     return qrels

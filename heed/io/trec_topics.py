@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from heed.errors import HeedError, fail
 from heed.io.files import read_bytes
-from heed.io.topics import Topic, missing_field, query_text
+from heed.io.topics import missing_field, query_text
+from heed.types import Topic
 
 # Possessive (+): a "<" that opens no tag must not be tried in more than one way.
 TAG = re.compile(r"<(/?+)([a-z][\w-]*+)[^<>]*+>", re.IGNORECASE)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from heed.io.trec_files import Run
 from heed.measures.judged import PerTopic, ranks_of, scores_of
+from heed.types import Run
 
 K = 20  # InfoSearch, section 2.3: beyond rank K a right move earns next to nothing
 BEYOND_K = 0.01

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.trec_files import Run
 from heed.ranking import ranks
+from heed.types import Run
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from heed.errors import HeedError
-from heed.io.trec_files import Qrels, Run
 from heed.measures.infosearch import Variant, sicr, wise
 from heed.measures.judged import Judged, PerTopic, Ranks, ranks_of, scores_of
 from heed.measures.standard import STANDARD, standard
+from heed.types import Qrels, Run
 
 __all__ = (
     "STANDARD",

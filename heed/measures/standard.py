@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heed.errors import HeedError
-from heed.io.trec_files import Qrels, Run
 from heed.measures.judged import PerTopic
 from heed.ranking import ranked
+from heed.types import Qrels, Run
 
 STANDARD = ("nDCG@20", "AP", "R@100", "R@1000")  # NeuCLIR's official measures (guidelines 2022, 2023)
 

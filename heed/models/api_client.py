@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
 from heed.models.api_providers import Endpoint
-from heed.progress import say
+from heed.progress import log
 
 RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
 ATTEMPTS = 6
@@ -78,7 +78,7 @@ class Client:
                         f"answered is kept: run again later, with {RPM} set to fewer requests a minute if it says 429"
                     ) from None
                 wait = error.pause if error.pause is not None else pause * self._chance.uniform(0.5, 1.0)
-                say(f"{self.where.told}: {error}; again in {wait:.1f} s")
+                log.info(f"{self.where.told}: {error}; again in {wait:.1f} s")
                 self._sleep(wait)
                 pause *= 2
         raise AssertionError  # for mypy: count never ends

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import HeedError, fail
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
+from heed.io.document_store import DocumentStore
 from heed.models.api_cache import Answers
 from heed.models.api_client import Client
 from heed.models.api_cost import Bill, about
 from heed.models.api_providers import endpoint, settings
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text
-from heed.progress import say
+from heed.progress import log
 from heed.retrieval.vectors import SHARD
 from heed.tables.text import fit
+from heed.types import Document
 
 if TYPE_CHECKING:
     from heed.retrieval.vectors import Matrix
@@ -45,12 +45,12 @@ class ApiEncoder:
         self._dimension: int | None = None
         self._announced = False
 
-    def begin(self, store: Docstore) -> None:
+    def begin(self, store: DocumentStore) -> None:
         """Tell what embedding all of ``store`` will cost; :class:`HeedError` naming its documents without text."""
         bill, documents = self._bill(), iter(store)
         while batch := list(islice(documents, SHARD)):
             self._count(bill, self._texts(batch), self._where.provider.documents)
-        say(bill.told(f"{self.name}, documents"))
+        log.info(bill.told(f"{self.name}, documents"))
         self._announced = True
 
     def documents(self, documents: Sequence[Document]) -> "Matrix":
@@ -64,7 +64,9 @@ class ApiEncoder:
         limit = self._model.max_length
         long = sum(about(text) > limit for text in texts) if limit else 0
         if long:
-            say(f"{self.name}: {long} of {len(texts)} queries seem longer than {limit} tokens: the API may cut them")
+            log.info(
+                f"{self.name}: {long} of {len(texts)} queries seem longer than {limit} tokens: the API may cut them"
+            )
         return self._vectors(texts, self._where.provider.queries, "queries", told=False)
 
     def _texts(self, documents: Sequence[Document]) -> list[str]:
@@ -108,7 +110,7 @@ class ApiEncoder:
         if not told:
             bill = self._bill()
             self._count(bill, texts, kind)
-            say(bill.told(f"{self.name}, {len(texts)} {what}"))
+            log.info(bill.told(f"{self.name}, {len(texts)} {what}"))
         keys = [self._key(text, kind) for text in texts]
         kept = self._answers.get(list(dict.fromkeys(keys)))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}

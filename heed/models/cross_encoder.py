@@ -7,15 +7,14 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore
 from heed.models.language_models import INT8, not_rounded, precision
 from heed.models.model_files import fingerprint, local_copy, runs_remote_code, unusable
 from heed.models.pair_tokens import PairTokens
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text
 from heed.tables.text import fit
+from heed.types import Document, Topic
 
 BATCH = 32
 
@@ -23,7 +22,7 @@ BATCH = 32
 class CrossEncoderReranker:
     """A sentence-transformers CrossEncoder as a :class:`heed.reranking.rescoring.Reranker`."""
 
-    def __init__(self, model: Model, store: Docstore, device: str) -> None:
+    def __init__(self, model: Model, store: DocumentStore, device: str) -> None:
         """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used.
 
         Raises :class:`HeedError` for a model with code of its own that the user has not allowed.

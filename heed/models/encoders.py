@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.documents import Document
 from heed.models.language_models import INT8, not_rounded, precision
 from heed.models.model_files import fingerprint, runs_remote_code, unusable
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text
 from heed.models.sentence_inputs import Texts, lengths, unpad
 from heed.models.sentence_models import compares_by_cosine, load, set_up
-from heed.progress import say
+from heed.progress import log
 from heed.tables.text import fit
+from heed.types import Document
 
 if TYPE_CHECKING:
     from heed.retrieval.vectors import Matrix
@@ -118,7 +118,9 @@ class SentenceEncoder:
         lengths = self._lengths([one.whole for one in inputs])
         cut = [one for one, length in zip(inputs, lengths, strict=True) if length > limit]
         if cut:
-            say(f"{self.name}: {len(cut)} of {len(inputs)} queries are longer than {limit} tokens: their end is cut")
+            log.info(
+                f"{self.name}: {len(cut)} of {len(inputs)} queries are longer than {limit} tokens: their end is cut"
+            )
         longest = max(self._lengths([one.prefix for one in cut]), default=0)
         if longest >= limit and not self._model.pool_prefix:
             raise HeedError(

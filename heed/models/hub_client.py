@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from heed.progress import is_quiet, logging_only
+from heed.progress import logging_only, quiet
 
 
 def cache_of(name: str, kind: str) -> Path:
@@ -26,7 +26,7 @@ def fetching(name: str, kind: str) -> Iterator[None]:
     """A download of a ``model`` or ``dataset``: progress on terminals only, and nothing half-fetched stays."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    if is_quiet() or not sys.stderr.isatty():
+    if quiet() or not sys.stderr.isatty():
         disable_progress_bars()
     try:
         with quiet_hub():

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore
+from heed.io.document_store import DocumentStore
 from heed.models.encoders import Input, SentenceEncoder
 from heed.models.late_models import load
 from heed.models.registry import Model
 from heed.models.yes_no import batches
-from heed.progress import say
+from heed.progress import log
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,12 +42,12 @@ class LateEncoder(SentenceEncoder):
         """Load the model, so that it can be timed alone."""
         _ = self._encoder
 
-    def begin(self, store: Docstore) -> None:
+    def begin(self, store: DocumentStore) -> None:
         """Tell how large the vectors of ``store`` can become."""
         limit, width = self._limit("document"), FLOAT * (1 + self._encoder.get_embedding_dimension())
         if limit:
             most = store.count * limit * width / 1e9
-            say(f"{self.name}: {width} bytes a token, at most {most:.2g} GB for {store.count} documents")
+            log.info(f"{self.name}: {width} bytes a token, at most {most:.2g} GB for {store.count} documents")
 
     def _input(self, task: str, whole: str, unprefixed: str) -> Input:
         prompts = self._encoder.prompts

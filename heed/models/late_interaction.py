@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.topics import Topic
-from heed.io.trec_files import Run
+from heed.io.document_store import DocumentStore
 from heed.models.late_encoder import LateEncoder, begins, parted
 from heed.models.registry import Model
 from heed.progress import bar
 from heed.ranking import top
 from heed.retrieval.vectors import Vectors, embed
+from heed.types import Run, Topic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +56,7 @@ class LateReranker:
     all of them fit into ``KEPT`` bytes; those that come when it is full are computed again.
     """
 
-    def __init__(self, model: Model, store: Docstore, device: str) -> None:
+    def __init__(self, model: Model, store: DocumentStore, device: str) -> None:
         """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used.
 
         Raises :class:`heed.errors.HeedError` as :class:`heed.models.encoders.SentenceEncoder` does.
@@ -119,7 +118,7 @@ class LateRetriever:
     documents of 180 tokens are 93 GB; above some hundred thousand, rerank a pool instead.
     """
 
-    def __init__(self, model: Model, store: Docstore, folder: Path, device: str) -> None:
+    def __init__(self, model: Model, store: DocumentStore, folder: Path, device: str) -> None:
         """Vectors of ``store`` lie in ``folder``; raises as :class:`LateReranker` does."""
         self._encoder, self._store = LateEncoder(model, device), store
         self.name = self._encoder.name

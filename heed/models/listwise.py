@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore
 from heed.models.listwise_prompt import WORDS, Message, longest, messages, pieces
 from heed.models.registry import Model
 from heed.models.rendering import query_text
-from heed.progress import say
+from heed.progress import log
+from heed.types import Topic
 
 VERSION = 1  # raise when orders change
 WINDOW, STRIDE = 20, 10  # documents: Sun and others, RankGPT, EMNLP 2023, and rank_llm's defaults
@@ -70,7 +70,7 @@ class ListwiseReranker:
     ordered; the others keep their order below them.
     """
 
-    def __init__(self, model: Model, store: Docstore, chat: Chat, prompt: str) -> None:
+    def __init__(self, model: Model, store: DocumentStore, chat: Chat, prompt: str) -> None:
         """Take ``prompt``, one of ``listwise_prompt.PROMPTS``, where the entry names none."""
         self.name = model.name
         self._model, self._store, self._chat = model, store, chat
@@ -93,7 +93,7 @@ class ListwiseReranker:
         if quote is not None:
             for topic in topics:
                 self._order(topic, condition, pooled.get(topic.qid, []), quote.ask)
-            say(quote.told(f"{self.name}.{condition}"))
+            log.info(quote.told(f"{self.name}.{condition}"))
 
     def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
         """One divided by its final rank for each document.
@@ -111,7 +111,7 @@ class ListwiseReranker:
         silent = sum(not one.found for one in self._readings)
         if self._readings:
             counted = f"{repaired} of {len(self._readings)} answers were no whole ranking and were repaired"
-            say(f"{self.name}: {counted}, {silent} of them named no document")
+            log.info(f"{self.name}: {counted}, {silent} of them named no document")
         self._readings.clear()
 
     def _order(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
+from heed.io.document_store import DocumentStore
 from heed.models.api_cache import Answers
 from heed.models.api_client import Client, RefusedError
 from heed.models.api_cost import Bill, about
@@ -11,14 +11,14 @@ from heed.models.api_providers import endpoint, settings
 from heed.models.listwise import CONTEXT, ListwiseReranker
 from heed.models.listwise_prompt import Message
 from heed.models.registry import Model
-from heed.progress import say
+from heed.progress import log
 
 PATH = "chat/completions"
 PROMPT = "rank_gpt"
 BAD_REQUEST = 400
 
 
-def api_listwise(model: Model, store: Docstore, device: str) -> ListwiseReranker:
+def api_listwise(model: Model, store: DocumentStore, device: str) -> ListwiseReranker:
     """The reranker of family ``api-chat``; :class:`heed.errors.HeedError` for a missing key or address."""
     return ListwiseReranker(model, store, ApiChat(model), PROMPT)
 
@@ -74,7 +74,7 @@ class ApiChat:
         except RefusedError as error:
             if "temperature" not in body or error.status != BAD_REQUEST or "temperature" not in error.reason:
                 raise
-        say(f"{self._model.name}: takes no temperature, so another run without its cache can give other answers")
+        log.info(f"{self._model.name}: takes no temperature, so another run without its cache can give other answers")
         self._takes_temperature = False
         return self._ask(body)
 

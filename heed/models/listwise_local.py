@@ -7,7 +7,7 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
+from heed.io.document_store import DocumentStore
 from heed.models.deadline import within
 from heed.models.language_models import base_of, load_config, load_network, load_tokenizer, precision
 from heed.models.listwise import CONTEXT, ListwiseReranker
@@ -21,7 +21,7 @@ TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sand
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
 
 
-def local_listwise(model: Model, store: Docstore, device: str) -> ListwiseReranker:
+def local_listwise(model: Model, store: DocumentStore, device: str) -> ListwiseReranker:
     """The reranker of family ``listwise``; :class:`HeedError` for a model that cannot be found."""
     return ListwiseReranker(model, store, LocalChat(model, device), PROMPT)
 
@@ -77,7 +77,7 @@ class LocalChat:
         template that takes no system message gets it before the first question. Raises
         :class:`HeedError` for one that fails or leaves out a message.
         """
-        told = [{**message, "content": self._harmless(message["content"])} for message in conversation]
+        told = [{**message, "content": self._escaped(message["content"])} for message in conversation]
         if self._tokenizer.chat_template is None:
             return _vicuna(told, self._tokenizer.bos_token or "", self._tokenizer.eos_token or "")
         problem = "it leaves out a message"
@@ -99,7 +99,7 @@ class LocalChat:
                 return text
         raise HeedError(f"{self._model.source}: its chat template cannot be used ({problem}); mend its template")
 
-    def _harmless(self, text: str) -> str:
+    def _escaped(self, text: str) -> str:
         """The text without the tokenizer's special tokens: a document must not end its own message."""
         return self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
 

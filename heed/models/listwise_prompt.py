@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from heed.errors import HeedError
-from heed.io.documents import Document
 from heed.models.registry import Model
 from heed.models.rendering import document_text
 from heed.reranking.passages import HAN, HAN_WORDS
 from heed.tables.text import fit
 from heed.templates import placed
+from heed.types import Document
 
 Message = dict[str, str]  # role and content, as chat templates and the OpenAI protocol have them
 

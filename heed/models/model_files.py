@@ -11,7 +11,7 @@ from heed.io.files import digest, read_bytes
 from heed.models.hub_client import fetching
 from heed.models.model_code import refuse_code_elsewhere
 from heed.models.registry import Model
-from heed.progress import say
+from heed.progress import log
 
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]  # never pickled weights
 CODE = "*.py"  # fetched only where the user lets it run
@@ -117,7 +117,7 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
                 f"{model.source}: its weights on the hub are pickled, and a pickle can run code; load them once with "
                 "transformers where that does no harm, save_pretrained(DIR), and give DIR"
             ) from None
-        say(f"{model.source}: fetching it from the hub")
+        log.info(f"{model.source}: fetching it from the hub")
     try:
         with fetching(model.source, "model"):
             return Path(get())

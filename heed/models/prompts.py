@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from heed.errors import HeedError
-from heed.io.documents import Document
 from heed.models.registry import Model
 from heed.models.rendering import document_text, prompt_text
 from heed.tables.text import fit
 from heed.templates import placed
+from heed.types import Document
 
 PARTS = ["query", "document"]
 

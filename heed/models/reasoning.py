@@ -7,9 +7,7 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore
 from heed.models.language_models import (
     base_of,
     entry_ids,
@@ -24,7 +22,8 @@ from heed.models.registry import Model
 from heed.models.rendering import query_text
 from heed.models.vllm import VllmModel, Wanted, by_vllm, recipe
 from heed.models.yes_no import batches
-from heed.progress import say
+from heed.progress import log
+from heed.types import Document, Topic
 
 END = "</think>"
 THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
@@ -41,7 +40,7 @@ class ReasoningReranker:
     not end within 8192 tokens is cut after its last sentence and ended for the model, as Rank1's code does.
     """
 
-    def __init__(self, model: Model, store: Docstore, device: str) -> None:
+    def __init__(self, model: Model, store: DocumentStore, device: str) -> None:
         """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used."""
         runs_remote_code(model)  # asked before anything is fetched
         base = base_of(model)
@@ -96,7 +95,7 @@ class _Thinker:
         thoughts = self._mind.thoughts(prompts)
         endless = sum(END not in thought for thought in thoughts)
         if endless:
-            say(f"{place}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
+            log.info(f"{place}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
         added = self._tokenizer(list(map(ended, thoughts)), add_special_tokens=False, verbose=False)["input_ids"]
         return self._mind.answers([[*prompt, *thought] for prompt, thought in zip(prompts, added, strict=True)])
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from heed.models.registry import Model
-from heed.progress import say
+from heed.progress import log
 from heed.templates import fill, placed
 
 QUERY, DOCUMENT = "{query} {instruction}", "{title} {text}"
@@ -41,7 +41,7 @@ def query_text(model: Model, query: str, instruction: str) -> str:
 @cache
 def _tell_unheard(source: str, template: str) -> None:
     """Say once that a template has no place for the instruction; it may be what somebody wants to show."""
-    say(f"{source}: no instruction reaches it, its query template has no {{instruction}}: {template}")
+    log.info(f"{source}: no instruction reaches it, its query template has no {{instruction}}: {template}")
 
 
 def document_text(model: Model, title: str, text: str) -> str:
@@ -78,8 +78,8 @@ def sees(model: Model) -> Iterator[tuple[str, str]]:
 
 def _asked(model: Model, condition: str, query: str) -> Iterator[tuple[str, str]]:
     """The conversation about two passages, which are the same here."""
-    from heed.io.documents import Document
     from heed.models.listwise_prompt import WORDS, messages, passage, pieces
+    from heed.types import Document
 
     shown = passage(model, Document("1", *EXAMPLE_DOCUMENT), WORDS)
     for at, message in enumerate(messages(pieces(model, LISTWISE[model.family]), query, [shown, shown]), 1):

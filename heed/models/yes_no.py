@@ -5,8 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore
 from heed.models.language_models import (
     base_of,
     entry_ids,
@@ -21,12 +20,13 @@ from heed.models.prompts import Prompts
 from heed.models.registry import Model
 from heed.models.rendering import query_text
 from heed.models.vllm import VllmModel, by_vllm, recipe
+from heed.types import Topic
 
 BATCH_TOKENS = 8192  # a batch's rows times its longest; keeps a 7-billion-parameter GPU busy within 4 GB
 VERSION = 1  # raise when scores change
 
 
-class TrueFalseReranker:
+class YesNoReranker:
     """A language model of family ``causal`` or ``seq2seq`` as a :class:`heed.reranking.rescoring.Reranker`.
 
     A score is ``logit(yes) − logit(no)`` of the entry's ``tokens`` as the answer's first word, the
@@ -34,7 +34,7 @@ class TrueFalseReranker:
     as P(yes) does, but does not saturate: at 1.0 P(yes) makes ties that the model did not mean.
     """
 
-    def __init__(self, model: Model, store: Docstore, device: str, share_prefix: bool = True) -> None:
+    def __init__(self, model: Model, store: DocumentStore, device: str, share_prefix: bool = True) -> None:
         """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used.
 
         ``share_prefix``: let causal models read what the prompts of a topic begin with only once; vLLM

@@ -5,7 +5,7 @@ from itertools import islice
 
 from heed.errors import HeedError
 from heed.pooling.fusion import Standing, best
-from heed.progress import say
+from heed.progress import log
 
 Candidates = dict[str, dict[str, Standing]]  # topic -> docid -> standing
 ALL = ""  # the key of a quota without one
@@ -86,10 +86,10 @@ def spend_all(candidates: Candidates, budgets: Mapping[str, int], language_of: C
 def _told(candidates: Candidates, budget: int, where: str) -> Candidates:
     total = sum(map(len, candidates.values()))
     if total < budget:
-        say(f"budget of {budget}{where}: only {total} documents to choose from; a greater --depth gives more")
+        log.info(f"budget of {budget}{where}: only {total} documents to choose from; a greater --depth gives more")
         return candidates
     chosen = spend(candidates, budget)
     empty = sum(not found for found in chosen.values())
     if empty:
-        say(f"budget of {budget}{where}: too small for {empty} of {len(chosen)} topics, which get none")
+        log.info(f"budget of {budget}{where}: too small for {empty} of {len(chosen)} topics, which get none")
     return chosen

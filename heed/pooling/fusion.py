@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from heed.io.trec_files import Run
 from heed.ranking import top
+from heed.types import Run
 
 RRF_K = 60  # Cormack, Clarke and Büttcher, SIGIR 2009, section 2
 

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import HeedError
-from heed.io.trec_files import Qrels, read_qrels
-from heed.progress import brief, say
+from heed.io.trec_files import read_qrels
+from heed.progress import brief, log
+from heed.types import Qrels
 
 
 def read_judged(option: str, paths: Sequence[Path]) -> Qrels:
@@ -45,7 +46,7 @@ def tell_strangers(option: str, judged: Qrels, topics: Collection[str], base_of:
             "the ids must be the same, see --by-base"
         )
     if strange:
-        say(f"{option}: {len(strange)} of {len(judged)} judged topics are not pooled: {brief(strange)}")
+        log.info(f"{option}: {len(strange)} of {len(judged)} judged topics are not pooled: {brief(strange)}")
 
 
 def settled(judged: Qrels, narratives: Mapping[str, Collection[str]]) -> dict[str, set[str]]:

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from heed.errors import HeedError, fail
 from heed.io.pairs import stem
 from heed.io.pools import Pool
-from heed.io.trec_files import Qrels, Run
 from heed.pooling.budgets import ALL, Candidates, cut, spend_all
 from heed.pooling.fusion import Standing, standings
 from heed.pooling.judged import by_topic, merged, relevant, settled, tell_strangers
 from heed.pooling.orders import Part, ordered
 from heed.pooling.runs import Listing, base_topics, listings
 from heed.pooling.samples import Sample, Stratum, draw, in_strata
-from heed.progress import brief, say
+from heed.progress import brief, log
 from heed.ranking import in_order
+from heed.types import Qrels, Run
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ def bring_together(
 def _bases(in_runs: set[str], qids: set[str], by_base: bool) -> dict[str, str]:
     if not by_base:
         if len({stem(qid) for qid in in_runs}) < len(in_runs):
-            say("some topics are narratives of one query, by their ids; --by-base makes one pool of each query's")
+            log.info("some topics are narratives of one query, by their ids; --by-base makes one pool of each query's")
         return {qid: qid for qid in qids}
     base_of = base_topics(qids)
-    say(f"--by-base: {len(in_runs)} topics make {len({base_of[qid] for qid in in_runs})} pools")
+    log.info(f"--by-base: {len(in_runs)} topics make {len({base_of[qid] for qid in in_runs})} pools")
     return base_of
 
 
@@ -99,7 +99,7 @@ def _read_again(topics: Mapping[str, list[Listing]], only: Mapping[str, set[str]
         tell_strangers("--only-relevant", {topic: {} for topic in only}, topics, {})
         left = [topic for topic in topics if topic not in only]
         if left:
-            say(f"--only-relevant: {len(left)} topics of the runs have no relevant document: {brief(left)}")
+            log.info(f"--only-relevant: {len(left)} topics of the runs have no relevant document: {brief(left)}")
     return {topic: topics.get(topic, []) for topic in in_order(only)}
 
 
@@ -140,7 +140,7 @@ def make(inputs: Inputs, wish: Wish, language_of: Callable[[str, str], str]) -> 
     if not pooled:
         raise HeedError("the pool is empty: all that the runs hold is judged already")
     if lost:
-        say(f"{len(lost)} topics have no document left to judge and are left out: {brief(lost)}")
+        log.info(f"{len(lost)} topics have no document left to judge and are left out: {brief(lost)}")
     return Made(pooled, wish.strata, strata, sample)
 
 

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from heed.errors import HeedError
 from heed.evaluation.summary import aligned
-from heed.io.trec_files import Qrels, Run
 from heed.pooling.judged import by_topic, tell_strangers
 from heed.pooling.making import Inputs, Made
 from heed.pooling.reuse import MEASURES, Judging, LeftOut, leave_out, owners
 from heed.pooling.runs import system_of
 from heed.pooling.samples import Layer, layers_of
 from heed.pooling.statistics import SECONDS, Holdings, Sizes, holdings, hours, overlaps, shares, sizes
-from heed.progress import brief, say
+from heed.progress import brief, log
+from heed.types import Qrels, Run
 
 
 class Report(NamedTuple):
@@ -67,7 +67,7 @@ def _reusability(inputs: Inputs, runs: Mapping[str, Run], qrels: Qrels) -> list[
             f"({brief(sorted(known))}), which cannot be scored by them; give judgements under the runs' ids"
         )
     if scorable and len({system_of(name) for name in runs}) < 2:
-        say("--qrels: all runs are of one system, so none is left out")
+        log.info("--qrels: all runs are of one system, so none is left out")
         return []
     return leave_out(runs, Judging(scorable, inputs.base_of, owners(inputs.topics))) if scorable else []
 

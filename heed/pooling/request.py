@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import HeedError, fail
-from heed.io.trec_files import Run
 from heed.pooling.budgets import ALL, quotas
 from heed.pooling.judged import read_judged
 from heed.pooling.languages import document_languages, topic_languages
 from heed.pooling.making import Known, Wish
+from heed.types import Run
 
 DEPTH = 100  # of each list; TREC's classic pools (Voorhees and Harman, TREC-8 overview, 1999)
 GUIDED = ("mtf", "hedge")

@@ -6,11 +6,11 @@ from itertools import combinations
 from math import sqrt
 from typing import NamedTuple
 
-from heed.io.trec_files import Qrels, Run
 from heed.measures.judged import PerTopic
 from heed.measures.standard import standard
 from heed.pooling.runs import Listing, system_of
 from heed.progress import bar
+from heed.types import Qrels, Run
 
 MEASURES = ("nDCG@20", "AP")  # NeuCLIR's main measure, and the one of Zobel's and Voorhees's studies
 

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from heed.errors import fail
 from heed.io.pairs import stem
 from heed.io.run_formats import read_any_run
-from heed.io.topics import CONDITIONS
-from heed.io.trec_files import Run
-from heed.progress import say
+from heed.progress import log
 from heed.ranking import in_order, top
+from heed.types import CONDITIONS, Run
 
 
 class Listing(NamedTuple):
@@ -33,7 +32,7 @@ def read_runs(paths: Sequence[Path], subset: str | None = None) -> dict[str, Run
     runs = {name: read_any_run(files[name], subset) for name in sorted(files)}
     for one, other in combinations(runs, 2):
         if runs[one] == runs[other]:
-            say(f"runs {one} and {other} hold the same lists and scores; both count in the fusion, leave one out")
+            log.info(f"runs {one} and {other} hold the same lists and scores; both count in the fusion, leave one out")
     return runs
 
 

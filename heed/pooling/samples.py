@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.io.files import write_bytes
-from heed.io.trec_files import Qrels
 from heed.pooling.budgets import Candidates
 from heed.pooling.fusion import best
+from heed.types import Qrels
 
 
 class Stratum(NamedTuple):

@@ -39,7 +39,7 @@ def read_tree(runs: Path) -> list[Results]:
 
     A run without judgements leaves a summary without rows; such folders are told and left out.
     """
-    from heed.progress import say
+    from heed.progress import log
 
     if not runs.is_dir():
         raise HeedError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
@@ -53,7 +53,7 @@ def read_tree(runs: Path) -> list[Results]:
     measured = [one for one in found if one.rows]
     fail(problems or ([] if measured else [f"{one}; give judgements and run again" for one in empty]))
     for one in empty:
-        say(f"{one}; left out")
+        log.info(f"{one}; left out")
     return measured
 
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
+from heed.io.document_store import DocumentStore
 from heed.io.files import digest_json
-from heed.io.topics import Topic
 from heed.reranking.clauses import split
 from heed.reranking.cues import DATA
 from heed.retrieval.vectors import Encoder
+from heed.types import Topic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +41,7 @@ WEIGHTS = Weights(5.0, 5.0)
 class Decompose:
     """The reranker over any encoder, as a :class:`heed.reranking.rescoring.Reranker`."""
 
-    def __init__(self, encoder: Encoder, store: Docstore, weights: Weights = WEIGHTS) -> None:
+    def __init__(self, encoder: Encoder, store: DocumentStore, weights: Weights = WEIGHTS) -> None:
         """Compare by ``encoder``, which loads itself at the first score."""
         self.name = f"decompose:{encoder.name}"
         self._encoder, self._store, self._weights = encoder, store, weights

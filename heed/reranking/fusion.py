@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from heed.io.artifacts import Recipe
-from heed.io.topics import Topic
 from heed.reranking.rescoring import Announcing, Reranker
+from heed.types import Topic
 
 VERSION = 1  # raise when scores change
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.documents import Document, Line
+from heed.io.document_store import DocumentStore
+from heed.io.documents import Line
 from heed.io.files import digest_json
-from heed.io.topics import Topic
 from heed.reranking.rescoring import Announcing, Reranker
+from heed.types import Document, Topic
 
 VERSION = 1  # raise when documents are cut in another way
 # NeuCLIR 1's Chinese documents have 743.1 characters and 427.7 tokens in the mean (neuclir.github.io/neuclir1)
@@ -61,7 +61,7 @@ def passages(text: str, cut: Cut) -> list[str]:
 class Passages:
     """The passages of chosen documents, ``docid_0``, ``docid_1`` …, as a :class:`heed.io.documents.Source`."""
 
-    def __init__(self, store: Docstore, docids: Sequence[str], cut: Cut) -> None:
+    def __init__(self, store: DocumentStore, docids: Sequence[str], cut: Cut) -> None:
         """Nothing is read before :meth:`lines`."""
         self._store, self._docids, self._cut = store, sorted(docids), cut
 
@@ -86,7 +86,7 @@ class Passages:
 class MaxP:
     """A reranker over passages as one over documents: the best passage's score is the document's."""
 
-    def __init__(self, inner: Reranker, store: Docstore) -> None:
+    def __init__(self, inner: Reranker, store: DocumentStore) -> None:
         """Take ``inner``, which scores the passages of ``store``."""
         self.name, self._inner = f"{inner.name}+maxp", inner
         self.recipe: Recipe = {"maxp": inner.recipe, "passages": store.digest}

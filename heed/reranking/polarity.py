@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from heed.io.artifacts import Recipe
 from heed.io.files import digest_json
-from heed.io.topics import Topic
 from heed.reranking.clauses import of_schema, split
 from heed.reranking.cues import DATA, cues, script_language
 from heed.retrieval.bm25 import FIELD, Among, Searcher, Term
 from heed.retrieval.retrievers import Bm25
+from heed.types import Topic
 
 VERSION = 3  # raise when scores change
 # Chosen on FollowTable's WTR and IndusTR alone, and flat around this point: python -m benchmarks.polarity_weights

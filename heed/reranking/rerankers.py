@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection, Sequence
 
 from heed.errors import HeedError
-from heed.io.document_store import Docstore, open_docstore
+from heed.io.document_store import DocumentStore, open_store
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.late_interaction import FAMILY, LateReranker
 from heed.models.listwise_api import api_listwise
 from heed.models.listwise_local import local_listwise
 from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model, named
-from heed.models.yes_no import TrueFalseReranker
+from heed.models.yes_no import YesNoReranker
 from heed.progress import timed
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
@@ -22,11 +22,11 @@ from heed.workers.spread import SpreadReranker
 
 BUILT_IN = ("polarity",)
 DECOMPOSE, FUSED = "decompose:", "polarity+"
-FAMILIES: dict[str, Callable[[Model, Docstore, str], Reranker]] = {
+FAMILIES: dict[str, Callable[[Model, DocumentStore, str], Reranker]] = {
     "": CrossEncoderReranker,
     "cross-encoder": CrossEncoderReranker,
-    "causal": TrueFalseReranker,
-    "seq2seq": TrueFalseReranker,
+    "causal": YesNoReranker,
+    "seq2seq": YesNoReranker,
     "reasoning": ReasoningReranker,
     FAMILY: LateReranker,
     "listwise": local_listwise,
@@ -68,6 +68,6 @@ def over_passages(names: Sequence[str], shelf: Shelf, docids: Collection[str], c
     """The systems called ``names`` with MaxP, over the passages of ``docids``."""
     folder = shelf.folder / "passages"
     with timed("passages"):
-        store = open_docstore(folder / "documents", Passages(shelf.store, list(docids), cut))
+        store = open_store(folder / "documents", Passages(shelf.store, list(docids), cut))
     over = shelf._replace(folder=folder, store=store)
     return [MaxP(reranker(name, over), store) for name in names]

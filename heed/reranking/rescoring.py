@@ -10,9 +10,8 @@ from typing import Protocol, runtime_checkable
 from heed.errors import HeedError, fail
 from heed.io.artifacts import Recipe
 from heed.io.files import digest_json
-from heed.io.topics import Topic
-from heed.io.trec_files import Run
-from heed.progress import bar, duration, say, timed
+from heed.progress import bar, duration, log, timed
+from heed.types import Run, Topic
 
 LONG = 5.0  # seconds of work ahead from which an estimate is told
 
@@ -66,7 +65,7 @@ def rerank(
     key = digest_json([reranker.recipe, condition, topics, pooled])
     run = _read_journal(journal, key)
     if run:
-        say(f"{reranker.name}.{condition}: {len(run)} of {len(topics)} topics are done already")
+        log.info(f"{reranker.name}.{condition}: {len(run)} of {len(topics)} topics are done already")
     todo = [topic for topic in topics if topic.qid not in run]
     if isinstance(reranker, Announcing):
         reranker.begin(todo, condition, pooled)
@@ -97,7 +96,7 @@ def _tell_estimate(label: str, done: int, pairs: int, seconds: float) -> None:
     """Say, after the first topic, how long all will take, where that is long."""
     rate = done / seconds
     if (pairs - done) / rate > LONG:
-        say(f"{label}: {pairs} pairs at {rate:.3g} a second, about {duration(pairs / rate)}")
+        log.info(f"{label}: {pairs} pairs at {rate:.3g} a second, about {duration(pairs / rate)}")
 
 
 def _read_journal(journal: Path, key: str) -> Run:

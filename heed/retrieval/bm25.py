@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import fail
 from heed.io.artifacts import Recipe, folder_as_made
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
-from heed.io.trec_files import Run
+from heed.io.document_store import DocumentStore
 from heed.languages import Language
-from heed.progress import bar, say, timed
+from heed.progress import bar, log, timed
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.jvm import anserini_version, java, java_errors
 from heed.retrieval.lucene.queries import bag_of_words, one_of, weighted_terms
@@ -20,6 +18,7 @@ from heed.retrieval.lucene.shards import beside, one_reader, open_reader, ranges
 from heed.retrieval.lucene.writer import write_index
 from heed.retrieval.threads import by_threads
 from heed.retrieval.ties import PLACES
+from heed.types import Document, Run
 
 if TYPE_CHECKING:
     from heed.retrieval.postings import Places
@@ -50,7 +49,7 @@ class Weights(NamedTuple):
 
 
 def build(
-    folder: Path, store: Docstore, language: Language, threads: int, vectors: bool = False, shards: int = 1
+    folder: Path, store: DocumentStore, language: Language, threads: int, vectors: bool = False, shards: int = 1
 ) -> Path:
     """The Lucene index of ``store``, used again if it was made from the same documents and settings.
 
@@ -77,7 +76,7 @@ def build(
 class _Range(NamedTuple):
     """Documents of a store, by their numbers in it."""
 
-    store: Docstore
+    store: DocumentStore
     start: int
     end: int
 
@@ -90,7 +89,7 @@ def _build(documents: _Range, language: Language, threads: int, vectors: bool, f
         indexed = write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
         work.did(count, "documents")
     if indexed < count:
-        say(f"bm25: {count - indexed} of {count} documents have no text and are not in the index")
+        log.info(f"bm25: {count - indexed} of {count} documents have no text and are not in the index")
 
 
 def _with_text(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.io.artifacts import Recipe, folder_as_made
-from heed.io.trec_files import Run
 from heed.ranking import top
 from heed.retrieval.gpus import OnGpus, on_gpus
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import SHARD, Vectors
+from heed.types import Run
 from heed.workers.pool import Crew
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from heed.progress import say
+from heed.progress import log
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import Vectors
 
@@ -39,6 +39,6 @@ def on_gpus(vectors: Vectors, scan: Scan) -> OnGpus | None:
             index.add(part)
     except RuntimeError as error:  # FAISS's own for memory that is full
         reason = (str(error).strip().splitlines() or ["RuntimeError"])[-1]
-        say(f"the vectors are searched where they lie: the GPU does not take them ({reason[:200]})")
+        log.info(f"the vectors are searched where they lie: the GPU does not take them ({reason[:200]})")
         return None
     return OnGpus(index, scan)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe, folder_as_made
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
+from heed.io.document_store import DocumentStore
 from heed.io.files import finished
+from heed.types import Document
 
 if TYPE_CHECKING:
     from heed.retrieval.vectors import Matrix
@@ -60,14 +60,14 @@ class Lsa:
         return projected
 
 
-def build_lsa(folder: Path, store: Docstore) -> Lsa:
+def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
     """The model of ``store``, computed unless it is there for the same documents."""
     recipe: Recipe = {**SETTINGS, "documents": store.digest}
     folder_as_made(folder, recipe, lambda part: _fit(part / MODEL, store))
     return Lsa(folder, recipe)
 
 
-def _fit(target: Path, store: Docstore) -> None:
+def _fit(target: Path, store: DocumentStore) -> None:
     import numpy as np
     from sklearn.preprocessing import normalize
 
@@ -96,7 +96,7 @@ def _components(weighted: Any) -> Any:
     return components[sizes > 1e-6 * sizes.max()]  # the rest is noise of equal or dependent documents
 
 
-def _sample(store: Docstore) -> list[Document]:
+def _sample(store: DocumentStore) -> list[Document]:
     """All documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
     size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])  # noqa: S311 (a sample, no secret)
     kept: list[Document] = []

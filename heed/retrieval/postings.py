@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from heed.io.artifacts import NOTE, Recipe, as_left, difference, folder_as_made
 from heed.io.files import read_bytes
-from heed.progress import say, timed
+from heed.progress import log, timed
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
 from heed.retrieval.lucene.shards import beside, reading
 
@@ -138,7 +138,7 @@ def open_impacts(shards: Sequence[Path], fields: Sequence[str], most: int) -> li
             with reading(shard) as reader:
                 postings += count_postings(reader, fields)
     if postings > most:
-        say(f"{shards[0]}: {postings} postings, more than {most}; Lucene itself searches, with the same results")
+        log.info(f"{shards[0]}: {postings} postings, more than {most}; Lucene itself searches, with the same results")
         return None
     return [
         Impacts(folder_as_made(folder, recipe, partial(_build, shard, fields)))

@@ -7,9 +7,7 @@ from typing import NamedTuple, Protocol
 
 from heed.errors import HeedError
 from heed.io.artifacts import Recipe
-from heed.io.document_store import Docstore
-from heed.io.topics import Topic
-from heed.io.trec_files import Run
+from heed.io.document_store import DocumentStore
 from heed.languages import Language
 from heed.models.api_encoder import ApiEncoder
 from heed.models.encoders import SentenceEncoder
@@ -24,6 +22,7 @@ from heed.retrieval.lsa import build_lsa
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import anserini_version
 from heed.retrieval.vectors import Encoder, embed, of_documents
+from heed.types import Run, Topic
 from heed.workers.pool import Crew
 from heed.workers.spread import SpreadEncoder
 
@@ -42,7 +41,7 @@ class Shelf(NamedTuple):
     """Where a collection's indexes lie, how they are searched, the workers that models may use, and BM25's shards."""
 
     folder: Path
-    store: Docstore
+    store: DocumentStore
     language: Language
     join: str
     weights: Weights
@@ -145,7 +144,7 @@ class Bm25:
 
     def search(self, topics: Sequence[Topic], condition: str, depth: int) -> Run:
         """The ``depth`` best documents of each topic."""
-        texts = {topic.qid: topic.text(condition, self._shelf.join) for topic in topics}
+        texts = {topic.qid: topic.under(condition, self._shelf.join).text for topic in topics}
         if self._feedback:
             return search_with_feedback(self.searcher, texts, depth, self._feedback)
         return self.searcher.search(texts, depth, self._shelf.threads, self._fields)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from heed.io.artifacts import NOTE, Recipe, as_left, difference, digests
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
+from heed.io.document_store import DocumentStore
 from heed.io.files import digest, finished, write_bytes, write_json
-from heed.progress import bar, say, timed
+from heed.progress import bar, log, timed
+from heed.types import Document
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ class Encoder(Protocol):
 class Announcing(Protocol):
     """An encoder that tells what a collection will cost before the first document is sent."""
 
-    def begin(self, store: Docstore) -> None:
+    def begin(self, store: DocumentStore) -> None:
         """Called before the first document of ``store`` is encoded."""
 
 
@@ -95,7 +95,7 @@ def of_documents(recipe: Recipe) -> Recipe:
     return {key: value for key, value in recipe.items() if key not in OF_QUERIES}
 
 
-def embed(folder: Path, store: Docstore, encoder: Encoder) -> Vectors:
+def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     """The vectors of every document of ``store`` in docid order, computed unless they are there.
 
     Shards that an earlier, killed process finished are kept if the encoder and the documents are
@@ -105,9 +105,9 @@ def embed(folder: Path, store: Docstore, encoder: Encoder) -> Vectors:
     recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": made_by}
     reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
     if reason is None:
-        say(f"{folder}: used again, inputs and settings are the same")
+        log.info(f"{folder}: used again, inputs and settings are the same")
         return Vectors(folder)
-    say(f"{folder}: {reason}")
+    log.info(f"{folder}: {reason}")
     if difference(folder / PLAN, recipe, lambda _: True) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         write_json(folder / PLAN, {"recipe": recipe})
@@ -118,7 +118,7 @@ def embed(folder: Path, store: Docstore, encoder: Encoder) -> Vectors:
     return Vectors(folder)
 
 
-def _write_shards(folder: Path, store: Docstore, encoder: Encoder) -> None:
+def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
     import numpy as np
 
     docids: list[str] = []

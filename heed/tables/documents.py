@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from heed.errors import HeedError
-from heed.io.documents import SUFFIXES, Document, Line, corpus_files, read_corpus
+from heed.io.documents import SUFFIXES, Line, corpus_files, read_corpus
 from heed.io.files import digest, read_bytes
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import as_fields, serialise
+from heed.types import Document
 
 ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # a file a table, its name without suffix the docid
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)

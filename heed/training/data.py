@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import HeedError, fail
-from heed.io.documents import Document
 from heed.io.files import read_lines
 from heed.models.language_models import entry_ids
 from heed.models.prompts import Prompts
 from heed.models.registry import Model
 from heed.models.rendering import query_text
+from heed.types import Document
 
 TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
 MAY_BE_EMPTY = "instruction"
@@ -86,7 +86,7 @@ def _problem(record: Any) -> str:
 def rows(examples: Sequence[Example], frame: Model, tokenizer: Any, limit: int) -> list[Row]:
     """The examples in ``frame``'s prompt, at most ``limit`` tokens each, with its token for yes or no as the answer.
 
-    They are the ids that :class:`heed.models.yes_no.TrueFalseReranker` reads: where a prompt is too
+    They are the ids that :class:`heed.models.yes_no.YesNoReranker` reads: where a prompt is too
     long its document is cut. Raises :class:`HeedError` with the line where the rest leaves no room for one.
     """
     answers = entry_ids(frame, tokenizer)

@@ -12,7 +12,7 @@ from heed.io.files import write_bytes, write_json
 from heed.models.language_models import ADAPTER, load_network
 from heed.models.registry import Model
 from heed.models.yes_no import batches
-from heed.progress import bar, say, timed
+from heed.progress import bar, log, timed
 from heed.training.data import Row
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
@@ -66,7 +66,7 @@ class Learner:
             with timed("train", f"epoch {epoch + 1}") as work:
                 losses.append(self._epoch(data, epoch, rates))
                 work.did(len(data), "examples")
-            say(f"epoch {epoch + 1} of {epochs}: loss {losses[-1]:.4f}")
+            log.info(f"epoch {epoch + 1} of {epochs}: loss {losses[-1]:.4f}")
             self._keep(checkpoint, {"key": key, "losses": losses, "steps": end})
         return losses
 
@@ -144,7 +144,7 @@ class Learner:
                 state[at] = {"step": torch.tensor(float(told["steps"])), **moments}
         self._optimiser.load_state_dict({**self._optimiser.state_dict(), "state": state})
         losses: list[float] = told["losses"]
-        say(f"going on after epoch {len(losses)}, whose weights were kept")
+        log.info(f"going on after epoch {len(losses)}, whose weights were kept")
         return losses
 
     def save(self, folder: Path, base: str, revision: str | None) -> None:

@@ -11,7 +11,7 @@ from heed.io.files import digest, digest_json, finished_folder, locked, write_js
 from heed.models.language_models import ADAPTER, load_tokenizer, place, precision
 from heed.models.model_files import fingerprint, local_copy, runs_remote_code, unusable
 from heed.models.registry import Model
-from heed.progress import say
+from heed.progress import log
 from heed.training.data import read_examples, rows
 from heed.training.learner import WEIGHTS, Learner, Settings
 
@@ -36,9 +36,9 @@ def train(data: Path, base: Model, frame: Model, settings: Settings, out: Path) 
     recipe = _recipe(data, base, frame, settings)
     reason = difference(out / NOTE, recipe, lambda made: _files(out) == made["files"])
     if reason is None:
-        say(f"{out}: used again, data and settings are the same")
+        log.info(f"{out}: used again, data and settings are the same")
         return
-    say(f"{out}: {reason}; {len(examples)} examples, {sum(one.label for one in examples)} of them true")
+    log.info(f"{out}: {reason}; {len(examples)} examples, {sum(one.label for one in examples)} of them true")
     tokenizer = load_tokenizer(base)
     limit = _limit(settings.max_length, tokenizer, config)
     prompts = rows(examples, frame._replace(source=base.source), tokenizer, limit)
@@ -52,7 +52,7 @@ def train(data: Path, base: Model, frame: Model, settings: Settings, out: Path) 
             note = {"recipe": recipe, "examples": len(examples), "loss": losses, "model": entry}
             write_json(part / NOTE, {**note, "files": _files(part)})
         shutil.rmtree(work, ignore_errors=True)
-    say(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; run it with --reranker {out} --family causal")
+    log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; run it with --reranker {out} --family causal")
 
 
 def _files(folder: Path) -> dict[str, str]:

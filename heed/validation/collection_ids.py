@@ -75,11 +75,11 @@ def _told(text: str) -> tuple[str, str]:
 
 def _listed(path: Path) -> Iterator[str]:
     if path.is_dir():
-        from heed.io.document_store import Docstore
+        from heed.io.document_store import DocumentStore
 
         if not (path / DOCSTORE).is_file():
             raise HeedError(f"{path}: no {DOCSTORE} in this folder; expected a file of ids, or indexes/…/documents")
-        yield from Docstore(path, "").docids()
+        yield from DocumentStore(path, "").docids()
         return
     problems = []
     for line_no, line in read_lines(path):

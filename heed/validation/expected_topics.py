@@ -6,7 +6,8 @@ from pathlib import Path
 from heed.errors import HeedError
 from heed.io.files import read_lines
 from heed.io.topic_files import read_topics, recognised
-from heed.io.topics import Topic, read_jsonl_topics, read_objects, under
+from heed.io.topics import read_jsonl_topics, read_objects
+from heed.types import Topic, under
 
 Topics = dict[str, frozenset[str]]  # qid -> languages that the topic is written in, as far as they are told
 NONE: frozenset[str] = frozenset()

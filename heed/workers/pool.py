@@ -8,7 +8,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from heed.errors import HeedError
-from heed.progress import say
+from heed.progress import log
 from heed.workers.work import Answer, Unit
 
 ATTEMPTS = 3  # times that a unit is begun before it is told to be what kills workers
@@ -91,7 +91,7 @@ class Crew:
         """Tell that system ``name`` runs without the workers that the user asked for."""
         if self._asked and name not in self._alone:
             self._alone.add(name)
-            say(f"{name}: runs in this process, not by workers: {why}")
+            log.info(f"{name}: runs in this process, not by workers: {why}")
 
     def submit(self, ask: Ask, home: Worker | None = None) -> "Future[Answer]":
         """Have a unit done by any worker, or by ``home`` as long as that one is there."""
@@ -123,7 +123,7 @@ class Crew:
         if "workers" in self.__dict__:
             self._end_workers()  # one that was started in the meantime too
         if self._peak:
-            say(f"workers: peak memory {self._peak:.0f} MiB each at most")
+            log.info(f"workers: peak memory {self._peak:.0f} MiB each at most")
         self._place.end()
 
     def _end_workers(self) -> None:
@@ -184,10 +184,10 @@ class Crew:
         if worker in self._begun:
             self._begun.discard(worker)
             after = f"its work is done again, attempt {losses + 1} of {ATTEMPTS}" if losses < ATTEMPTS else "given up"
-            say(f"{worker.name}: lost ({lost}); {after}")
+            log.info(f"{worker.name}: lost ({lost}); {after}")
             self._give(worker)
             return
-        say(f"{worker.name}: cannot be started ({lost})")
+        log.info(f"{worker.name}: cannot be started ({lost})")
         with self._changed:
             self._lost[worker.name] = str(lost)
             self._changed.notify_all()
@@ -196,8 +196,8 @@ class Crew:
 def found(future: "Future[Answer]") -> Any:
     """What came of a unit; tells what the worker told, and raises what it raised."""
     answer = future.result()
-    for line in answer.told.splitlines():
-        say(line)
+    for level, message in answer.told:
+        log.log(level, message)
     if answer.problem:
         raise HeedError(answer.problem)
     if answer.trace:

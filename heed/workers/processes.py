@@ -9,7 +9,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
-from heed.progress import say
+from heed.progress import log
 from heed.workers.pool import LostError, Worker
 from heed.workers.work import Answer, Bench, Unit
 
@@ -35,7 +35,7 @@ class Processes:
         gpus = visible_gpus() if self._device != "cpu" else []
         count = self._asked or (len(gpus) if len(gpus) > 1 else 0)
         if count:
-            say(f"models run in {count} processes" + (f" on {min(count, len(gpus))} GPUs" if gpus else ""))
+            log.info(f"models run in {count} processes" + (f" on {min(count, len(gpus))} GPUs" if gpus else ""))
         return [Process(number, gpus[number % len(gpus)] if gpus else None) for number in range(count)]
 
     def end(self) -> None:

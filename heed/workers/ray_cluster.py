@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from heed.errors import HeedError
-from heed.progress import say
+from heed.progress import log
 from heed.retrieval.lucene.jvm import faults_left_to_java
 from heed.workers.pool import LostError, Worker
 from heed.workers.versions import check_likeness, likeness
@@ -76,7 +76,7 @@ class Cluster:
         if self.device(self._device) == "cuda" and not gpus:
             raise HeedError("--device cuda: the Ray cluster has no GPU; use --device cpu")
         count = self._asked or gpus or machines
-        say(f"models run on a Ray cluster: workers {count}, machines {machines}, GPUs {gpus}")
+        log.info(f"models run on a Ray cluster: workers {count}, machines {machines}, GPUs {gpus}")
         return [Actor(ray, number, gpus=1 if gpus else 0) for number in range(count)]
 
     def end(self) -> None:

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from heed.io.document_store import Docstore
-from heed.io.documents import Document
-from heed.io.topics import Topic
+from heed.io.document_store import DocumentStore
 from heed.models.registry import Model
 from heed.reranking.rescoring import Announcing, Reranker
+from heed.types import Document, Topic
 from heed.workers.pool import Ask, Crew, found
 from heed.workers.tasks import Documents, Loaded, Pool, Queries
 from heed.workers.work import Job, Unit, job
@@ -57,7 +56,7 @@ class SpreadReranker:
     the crew has no workers, the reranker works in this process.
     """
 
-    def __init__(self, inner: Reranker, model: Model, device: str, store: Docstore, crew: Crew) -> None:
+    def __init__(self, inner: Reranker, model: Model, device: str, store: DocumentStore, crew: Crew) -> None:
         """Send ``model``, which ``inner`` runs on ``device``, and its documents to ``crew``."""
         self.name, self.recipe = inner.name, inner.recipe
         self._inner, self._model, self._device, self._store, self._crew = inner, model, device, store, crew

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.documents import Document
-from heed.io.topics import Topic
+from heed.types import Document, Topic
 from heed.workers.work import Bench, Job
 
 if TYPE_CHECKING:

@@ -1,23 +1,23 @@
 """What a worker is asked: a unit of work that holds all it needs, for another machine has none of our folders."""
 
+import logging
 import os
 import platform
 import sqlite3
 import traceback
-from collections.abc import Sequence
-from contextlib import redirect_stderr
-from io import StringIO
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from heed.errors import HeedError
-from heed.io.document_store import COLUMNS, Docstore
-from heed.io.documents import Document
+from heed.io.document_store import COLUMNS, DocumentStore
 from heed.io.files import digest_json
 from heed.models.registry import Model
 from heed.models.vllm import close_engine
-from heed.progress import peak_mib
+from heed.progress import log, peak_mib
 from heed.release import free_memory
+from heed.types import Document
 from heed.workers.versions import likeness
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Job(NamedTuple):
     tabular: bool = False
 
 
-def job(model: Model, recipe: dict[str, Any], device: str, store: Docstore | None = None) -> Job:
+def job(model: Model, recipe: dict[str, Any], device: str, store: DocumentStore | None = None) -> Job:
     """The job of the system that has ``recipe`` and runs ``model`` on ``device``, over documents of ``store``."""
     import torch
 
@@ -66,10 +66,31 @@ class Answer(NamedTuple):
     """
 
     found: Any = None
-    told: str = ""
+    told: tuple[tuple[int, str], ...] = ()
     problem: str = ""
     trace: str = ""
     peak: float = 0.0
+
+
+class _Messages(logging.Handler):
+    """Collects what is logged, to be logged again by the process that asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[tuple[int, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append((record.levelno, record.getMessage()))
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Collect what is logged inside the block."""
+        log.addHandler(self)
+        log.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            log.removeHandler(self)
 
 
 class Unit(Protocol):
@@ -79,7 +100,7 @@ class Unit(Protocol):
         """Do it with what ``bench`` has; what it gives can be sent back."""
 
 
-class Sent(Docstore):
+class Sent(DocumentStore):
     """The documents that came with a unit, in the place of the whole store."""
 
     def __init__(self, digest: str, tabular: bool) -> None:
@@ -113,16 +134,16 @@ class Bench:
 
     def do(self, unit: Unit) -> Answer:
         """What came of ``unit``."""
-        told = StringIO()
+        messages = _Messages()
         answer = Answer()
         try:
-            with redirect_stderr(told):
+            with messages.collected():
                 answer = Answer(unit.done(self))
         except HeedError as error:
             answer = Answer(problem=str(error))
         except Exception:
             answer = Answer(trace=traceback.format_exc())
-        return answer._replace(told=told.getvalue(), peak=peak_mib())
+        return answer._replace(told=tuple(messages.records), peak=peak_mib())
 
     def encoder(self, job: Job) -> "Encoder":
         """The encoder of ``job``, built the first time."""

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heed.io.trec_files import Run
 from heed.progress import bar
 from heed.retrieval.bm25 import FIELD, Searcher
 from heed.retrieval.lucene.jvm import java, java_errors
+from heed.types import Run
 
 FEEDBACK = ("rm3", "rocchio")
 

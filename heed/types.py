@@ -1,0 +1,163 @@
+"""The things that every step hands on: documents, topics, queries, runs, qrels, and what a system is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+from heed.errors import UsageError, fail
+from heed.templates import fill
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]  # one vector a row
+
+ABLATIONS = ("keywords", "short")  # FollowIR's: the original instruction in fewer words
+INSTRUCTED = (*ABLATIONS, "original", "changed", "reversed")  # conditions that carry an instruction
+CONDITIONS = ("query", *INSTRUCTED)
+JOIN = "{query} {instruction}"  # MTEB's and FollowIR's order and separator
+
+Run = dict[str, dict[str, float]]  # qid -> docid -> score
+Qrels = dict[str, dict[str, int]]  # qid -> docid -> grade
+Config = dict[str, Any]  # JSON data that decides scores, or the bytes of an index
+
+
+class Document(NamedTuple):
+    """A document; ``title`` may be empty. The last three are a table's, as text for an index of fields."""
+
+    docid: str
+    title: str
+    text: str
+    caption: str = ""
+    header: str = ""
+    cells: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether this is a table, one row a line; it is cut between rows."""
+        return bool(self.caption or self.header or self.cells)
+
+    def contents(self) -> str:
+        """Return title, newline, text, as Anserini's ``NeuClirCollection`` indexes them; without a title the text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+class Query(NamedTuple):
+    """A topic as it is put to a system under one condition.
+
+    ``text`` is query and instruction as one text, in the collection's order; ``instruction`` is empty
+    under the condition ``query``. ``lang`` is an ISO 639-3 code.
+    """
+
+    qid: str
+    text: str
+    query: str
+    instruction: str = ""
+    lang: str = "eng"
+    condition: str = "query"
+
+
+class Topic(NamedTuple):
+    """A query with an instruction for each condition that the topic has.
+
+    ``type`` is the kind of instruction: FollowTable's constraint, InfoSearch's wanted
+    variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
+    of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
+    """
+
+    qid: str
+    lang: str
+    query: str
+    instructions: dict[str, str]
+    type: str = ""
+    base: str = ""
+
+    def under(self, condition: str, join: str = JOIN) -> Query:
+        """Return the query under ``condition``; KeyError if the topic has no instruction for it."""
+        if condition == "query":
+            return Query(self.qid, self.query, self.query, "", self.lang, condition)
+        instruction = self.instructions[condition]
+        text = fill(join, query=self.query, instruction=instruction)
+        return Query(self.qid, text, self.query, instruction, self.lang, condition)
+
+    def has(self, condition: str) -> bool:
+        """Whether the topic can be put to a system under ``condition``."""
+        return (condition == "query" and not self.base) or condition in self.instructions
+
+
+def conditions_of(topics: Sequence[Topic], wanted: Sequence[str]) -> list[str]:
+    """Return the conditions to run: those ``wanted``, or all that some topic carries but the ablations.
+
+    Raises :class:`UsageError` if no topic carries an instruction for a wanted condition.
+    """
+    carried = {"query"}.union(*(topic.instructions for topic in topics))
+    problems = [
+        f"--condition {name}: none of the {len(topics)} topics carries an instruction for it; they carry "
+        + ", ".join(one for one in CONDITIONS if one in carried)
+        for name in wanted
+        if name not in carried
+    ]
+    fail(problems, UsageError)
+    return [name for name in CONDITIONS if name in (wanted or carried.difference(ABLATIONS))]
+
+
+def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
+    """Return the topics that can be put to a system under ``condition``."""
+    return [topic for topic in topics if topic.has(condition)]
+
+
+class Retriever(Protocol):
+    """Finds documents for queries.
+
+    Optional: ``config``, JSON data that decides its runs (with it they are reused and survive a kill);
+    ``load()``, called before searching so that it can be timed alone; ``close()``, called after its last run.
+    """
+
+    @property
+    def name(self) -> str:
+        """What its runs are called."""
+
+    def search(self, queries: Sequence[Query], depth: int) -> Mapping[str, Mapping[str, float]]:
+        """Return the ``depth`` best documents of each query, ``qid -> docid -> score``, higher is better."""
+
+
+class Reranker(Protocol):
+    """Scores documents for a query.
+
+    Optional: ``config``, ``load()`` and ``close()`` as of a :class:`Retriever`; see also :class:`Estimating`.
+    """
+
+    @property
+    def name(self) -> str:
+        """What its runs are called."""
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return one finite score for each of ``documents``, in their order; higher is better."""
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of float32, one row each, compared by inner product.
+
+    Optional: ``config`` and ``close()`` as of a :class:`Retriever`.
+    """
+
+    @property
+    def name(self) -> str:
+        """What runs of this encoder are called."""
+
+    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Return the vectors of documents, shape ``(len(documents), d)``."""
+
+    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+        """Return the vectors of queries with their instructions, shape ``(len(queries), d)``."""
+
+
+@runtime_checkable
+class Estimating(Protocol):
+    """A reranker that logs what its work will cost before it begins, and afterwards what it had to repair."""
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Called before the first of ``queries`` is scored; ``documents`` gives the pool of a query."""
+
+    def finish(self) -> None:
+        """Called after the last."""
