@@ -3,8 +3,9 @@
 import argparse
 from collections.abc import Sequence
 
-from heed.collection import Collection, Settings, run
+from heed.collection import Collection
 from heed.evaluation.summary import Row, average, table
+from heed.experiment import Settings, run
 from heed.io.files import write_json
 from heed.models.model_files import allow_remote_code
 from heed.models.registry import add_models, set_unknown
