@@ -1,4 +1,4 @@
-# Two environments' worth of work in one .venv: `make demo` needs the package, `make test` its test extra.
+# One .venv: `make demo` installs the package, `make test` and `make check` their tools too.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -6,13 +6,13 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 WITH_LOCKS := $(filter 3.11 3.12,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
-.PHONY: help demo demo-all test check sbom harden faults fuzz load bench clean
+.PHONY: help demo demo-all test check locks sbom harden faults fuzz load bench clean
 
-help: ## what can be made
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-# every file that pip takes has its digest in locks/; torch asks for CUDA unless it is built for the CPU alone
-# for a Python that locks/ does not know, versions are pinned without digests
+# Every file that pip installs has its digest in locks/. A CPU build of torch is tried first, as it needs no CUDA; the
+# package index has none for Linux, so locks/cpu.txt is kept by hand. Other Pythons get pinned versions without digests.
 .venv/.made: pyproject.toml constraints.txt $(wildcard locks/*.txt)
 	$(PYTHON) -m venv --clear .venv
 ifeq ($(WITH_LOCKS),)
@@ -46,37 +46,44 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 test: .venv/.tools ## set up .venv and pass the tests
 	$(BIN)/python -m pytest --numprocesses 2
 
-check: .venv/.tools ## format, lint, types, and what is installed
+check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pip --disable-pip-version-check check
 	$(BIN)/python -m hardening.lock --check
 	$(BIN)/python -m hardening.audit
 
+locks: ## write constraints.txt and locks/ again from pyproject.toml (needs uv in .venv)
+	$(BIN)/python -m hardening.lock
+
 sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in docs/licences.md
 	$(LOCKED) locks/bench.txt
-	$(BIN)/python -m hardening.sbom
+	mkdir -p build
+	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
+		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
+	$(BIN)/python -m hardening.licences
 
-harden: .venv/.tools ## disturb every command and feed every reader nonsense, briefly
+harden: .venv/.tools ## the disturbances, the load and the fuzzing below, briefly
 	$(BIN)/python -m hardening.faults --quick
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
 	$(BIN)/python -m hardening.fuzz --seconds 30
 
-faults: .venv/.tools ## 200 kills, full disks, damaged files: the same bytes in the end
+faults: .venv/.tools ## kills, full disks, damaged files: each command must end with the same bytes
 	$(BIN)/python -m hardening.faults
 
-load: .venv/.tools ## fifty assessors judge at once: latency, judgements lost, memory
+load: .venv/.tools ## fifty assessors judge at once: latency, lost judgements, memory
 	$(BIN)/python -m hardening.load
 
-fuzz: .venv/.tools ## ten minutes of inputs that nobody would write, then hostile ones
+fuzz: .venv/.tools ## ten minutes of random inputs for every reader, then hostile ones
 	$(BIN)/python -m hardening.fuzz
 	$(BIN)/python -m hardening.hostile
 
-bench: .venv/.tools ## Heed beside its peers: docs/benchmarks.md
+bench: .venv/.tools ## compare Heed's speed with its peers': docs/benchmarks.md
 	$(LOCKED) locks/bench.txt
 	$(BIN)/python -m benchmarks --json docs/benchmarks.json --markdown docs/benchmarks.md
 
-clean: ## forget .venv, indexes and runs
+clean: ## delete .venv, indexes and runs
 	rm -rf .venv
 	find indexes runs -mindepth 1 ! -name README.md -delete

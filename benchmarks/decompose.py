@@ -18,7 +18,7 @@ from heed.datasets.followtable import JOIN, read_followtable
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.pairs import renamed
 from heed.languages import language
-from heed.measures.pairwise import irs, mean, no_longer_relevant, standard
+from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import named
 from heed.pooling.fusion import pool

@@ -7,7 +7,7 @@ from a mixed base ranking and once from an ideal one. IRS has to fall at every s
 import sys
 from pathlib import Path
 
-from heed.measures.pairwise import irs
+from heed.measures import irs
 
 BASES = {"mixed base": "p1 n1 o1 p2 n2 o2", "ideal base": "p1 p2 o1 o2 n1 n2"}
 STEPS = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.table import Row, in_turn, text, write_rows
 from heed.io.trec_files import read_run, write_run
-from heed.measures.pairwise import mean, p_mrr, standard
+from heed.measures import mean, p_mrr, standard
 from heed.pooling.fusion import pool
 from heed.types import Qrels, Run
 

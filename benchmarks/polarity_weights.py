@@ -15,7 +15,7 @@ from heed.datasets.followtable import JOIN, read_followtable
 from heed.io.document_store import open_store
 from heed.io.pairs import renamed
 from heed.languages import language
-from heed.measures.pairwise import irs, mean, no_longer_relevant, standard
+from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.pooling.fusion import pool
 from heed.reranking import polarity
 from heed.reranking.polarity import TABLE, TEXT, Fields

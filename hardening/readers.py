@@ -29,11 +29,11 @@ def _any_run(path: Path) -> object:
 
 
 def _brought(path: Path) -> object:
-    from heed.io.external_runs import read_brought
+    from heed.io.external_runs import read_external_runs
     from heed.types import Topic
 
     topics = [Topic(qid, "eng", "query", {"original": "told"}) for qid in ("1", "2")]
-    return read_brought([f"mine={path}"], topics, ["original"])
+    return read_external_runs([f"mine={path}"], topics, ["original"])
 
 
 def _qrels(path: Path) -> object:
@@ -128,16 +128,15 @@ def _training(path: Path) -> object:
 
 
 def _judgements(path: Path) -> object:
-    from heed.exchange.judgement_votes import graded
-    from pipelines.judgements import gather
+    from heed.exchange.judgement_votes import count_votes
+    from heed.exchange.judgements import read_judgements
 
-    return graded(gather([path], "auto", None), {}, None)
+    return count_votes(read_judgements([path]), {}, None)
 
 
 def _check(track: str, path: Path) -> object:
     from heed.validation.run_checks import check_run
-    from heed.validation.run_rules import Rules
-    from heed.validation.track_rules import TRACKS
+    from heed.validation.track_rules import TRACKS, Rules
 
     return check_run(path, Rules(TRACKS[track], 1000)).as_data()
 
@@ -151,9 +150,9 @@ def _form(path: Path) -> object:
 
 
 def _shown(path: Path) -> object:
-    from heed.annotation.documents import read_shown
+    from heed.annotation.documents import read_pooled
 
-    return list(read_shown([str(path)], ["doc1", "doc2"]))
+    return list(read_pooled([str(path)], ["doc1", "doc2"]))
 
 
 def _mteb(path: Path) -> object:

@@ -40,7 +40,7 @@ def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
     import json
 
-    from heed.annotation.events import read_sent
+    from heed.annotation.events import read_request
     from heed.annotation.task import Task, parse_scale
     from heed.errors import HeedError
     from heed.types import Topic
@@ -50,7 +50,7 @@ def request(path: Path) -> object:
         body = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:  # as the server has it
         raise HeedError(str(error)) from error
-    return list(read_sent(body, task))
+    return list(read_request(body, task))
 
 
 def template(path: Path) -> object:

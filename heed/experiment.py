@@ -1,259 +1,382 @@
-"""The path that every collection command takes: index, search, pool, rerank, measure, write."""
+"""An experiment over one collection: index, search, pool, rerank, measure, write."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from heed.collection import Collection
-from heed.errors import fail
+from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
-from heed.evaluation.summary import Row, rows_of
 from heed.io.artifacts import Recipe, file_as_made
 from heed.io.document_store import DocumentStore, open_store
-from heed.io.external_runs import read_brought
 from heed.io.files import CONTROL, digest_json, locked, write_json
 from heed.io.pools import write_pool
 from heed.io.trec_files import as_tag, read_run, write_run
 from heed.manifest import write_manifest
-from heed.models.api_cache import set_cache
-from heed.models.vllm import close_engine
-from heed.pooling.fusion import pool
+from heed.memory import free_memory
+from heed.models.language_models import check_gpu
+from heed.models.registry import Registry
+from heed.models.runtime import Runtime
+from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, log, recording, timed
-from heed.release import release
-from heed.reporting.folders import read_tree
-from heed.reporting.page import write_page
-from heed.reranking.passages import Cut
-from heed.reranking.rerankers import over_passages, reranker
-from heed.reranking.rescoring import Reranker, rerank
-from heed.retrieval.bm25 import Weights
-from heed.retrieval.retrievers import Retriever, Shelf, retriever
-from heed.types import Run, Topic, conditions_of, under
-from heed.workers.engine import LOCAL, Engine, crew_of
+from heed.reranking.maxp import Cut
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.results import Results, SystemRuns
+from heed.retrieval.bm25 import Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense import KINDS
+from heed.retrieval.lucene.jvm import HEAP, check_heap
+from heed.runs import Run
+from heed.systems import Systems, manifest_entry, refuse_twins
+from heed.types import Encoder, Query, Reranker, Retriever, close, conditions_of, config_of, load
+from heed.workers import ENGINES, Workers
+from heed.workers.pool import WorkerPool, open_pool
 
-VERSION = 3  # raise when runs are made in another way
+VERSION = 4  # raise when runs are made in another way
 
-
-@dataclass(frozen=True)
-class Settings:
-    """How it is searched, and where results go."""
-
-    retrievers: list[str]
-    rerankers: list[str]
-    conditions: list[str]
-    depth: int
-    rerank_depth: int
-    maxp: Cut | None
-    weights: Weights
-    shards: int
-    faiss: str
-    device: str
-    threads: int
-    published_pool: bool
-    brought: list[str]
-    indexes: Path
-    out: Path
-    engine: Engine = LOCAL
+Pool = Mapping[str, Sequence[str]]  # qid -> docids
 
 
-def run(collection: Collection, settings: Settings, timings: list[Timing]) -> list[Row]:
-    """Run the whole path and give back the summary's rows.
+class Search(NamedTuple):
+    """How documents are searched: BM25, the shards of its index, and the kind of dense index.
 
-    Leaves run files, ``pool.jsonl``, ``summary.json``, ``per_topic.json``, ``report.html`` and so on in
-    ``out/<collection>/<subset>/``. What an earlier run completed with the same inputs and settings
-    is used again.
+    ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``.
     """
-    with recording(timings):
-        rows = _run(collection, settings)
-    write_json(settings.out / collection.name / collection.subset / "timings.json", timings)
-    return rows
+
+    bm25: Bm25Settings = Bm25Settings()
+    shards: int = 1
+    faiss: str = KINDS[0]
 
 
-def _run(collection: Collection, settings: Settings) -> list[Row]:
-    fail(_unshowable(collection.topics))
-    conditions = conditions_of(collection.topics, settings.conditions)
-    folder = settings.out / collection.name / collection.subset
-    indexes = settings.indexes / collection.name / collection.index
-    with locked(folder), locked(indexes), crew_of(settings.engine, settings.device) as crew:
-        with timed("documents") as work:
-            store = open_store(indexes / "documents", collection.source)
+class Machine(NamedTuple):
+    """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
+
+    ``threads`` None for one a core. The results are the same, but for half precision on a GPU.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    heap: str = HEAP
+    inference: str = "transformers"
+    workers: Workers = Workers()
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for a heap that Java cannot have, and :class:`ModelError` for a missing GPU."""
+        check_heap(self.heap)
+        if self.workers.engine == ENGINES[0]:
+            check_gpu(self.device)
+
+
+class Experiment:
+    """Runs systems over a collection, under each of its conditions, and measures them.
+
+    What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
+    ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Results that an earlier run completed with the
+    same inputs and settings are reused. As a context manager it holds its folders, so that no other process
+    writes there meanwhile, and stops its workers at the end.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        indexes: str | Path = "indexes",
+        out: str | Path = "runs",
+        conditions: Sequence[str] = (),
+        depth: int = 1000,
+        device: str = "auto",
+        threads: int | None = None,
+        search: Search | None = None,
+        machine: Machine | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        """Open nothing yet.
+
+        ``conditions``: those to run (default: all that the topics carry); ``depth``: documents a topic in a run.
+        ``device`` and ``threads`` are short for a ``machine`` with these. Raises :class:`UsageError` for settings that
+        cannot be, :class:`DataError` for topics that cannot, and :class:`WorkerError` for a missing GPU.
+        """
+        machine = machine or Machine(device, threads)
+        machine.check()
+        if depth < 1:
+            raise UsageError(f"depth: found {depth}, expected at least 1")
+        fail(_unprintable(collection))
+        self.collection, self.depth = collection, depth
+        self.conditions = conditions_of(collection.topics, conditions)
+        self.folder = Path(out) / collection.name / collection.subset
+        self.timings: list[Timing] = []
+        self._machine, self._search, self._registry = machine, search or Search(), registry or Registry()
+        self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
+        self._open, self._held = ExitStack(), False
+
+    def __enter__(self) -> Self:
+        """Hold the folders of results and indexes until the end of the block."""
+        self._open.enter_context(self._working())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop the workers and release the folders."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the workers and release the folders."""
+        self._open.close()
+        self.__dict__.pop("_workers", None)
+        self.__dict__.pop("_systems", None)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Hold the folders inside the block, and record its timings."""
+        if self._held:
+            with recording(self.timings):
+                yield
+            return
+        with locked(self.folder), locked(self._index), recording(self.timings):
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+
+    @cached_property
+    def documents(self) -> DocumentStore:
+        """The collection's documents, read and sorted by docid the first time."""
+        with self._working(), timed("documents") as work:
+            store = open_store(self._index / "documents", self.collection.source)
             work.did(store.count, "documents")
-        absent = _tell_unknown(collection, store)
-        shelf = Shelf(
-            indexes,
-            store,
-            collection.language,
-            collection.join,
-            settings.weights,
-            settings.faiss,
-            settings.device,
-            settings.threads,
-            crew,
-            settings.shards,
-        )
-        set_cache(settings.indexes / "api")
-        retrievers = [retriever(name, shelf) for name in settings.retrievers]
-        rerankers = [reranker(name, shelf) for name in settings.rerankers]
-        systems: list[Retriever | Reranker] = [*retrievers, *rerankers]
-        _refuse_same_names([system.name for system in systems])
-        step = _Step(folder, collection.topics, settings)
-        runs: dict[tuple[str, str], Run] = {}
-        for one in retrievers:
-            runs |= {(one.name, name): step.search(one, name) for name in conditions}
-            _let_go(one)
-        pooled = _pool(collection, settings, store, list(runs.values()))
-        write_pool(folder / "pool.jsonl", pooled)
-        if settings.maxp and rerankers:
-            docids = {docid for found in pooled.values() for docid in found}
-            rerankers = over_passages(settings.rerankers, shelf, docids, settings.maxp)
-            systems = [*retrievers, *rerankers]
-        for other in rerankers:
-            runs |= {(other.name, name): step.rescore(other, name, pooled) for name in conditions}
-            _let_go(other)
-        brought = read_brought(settings.brought, collection.topics, conditions)
-        _refuse_same_names([*{name for name, _ in runs}, *{name for name, _ in brought}])
-        for (name, condition), found in brought.items():
-            write_run(folder / f"{name}.{condition}.run", found, as_tag(f"{name}.{condition}"))
-        runs |= brought
-        with timed("measures"):
-            details = evaluate(runs, collection.judging, collection.topics, store.count + absent)
-            moved = shifts(runs, collection.judging, collection.topics)
-            write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
-            rows = rows_of(details)
-        _write_results(folder, collection, settings, rows, {one.name: one.recipe for one in systems})
-    return rows
+        self._missing = _missing_documents(self.collection, store)
+        return store
 
+    @cached_property
+    def _workers(self) -> WorkerPool:
+        return self._open.enter_context(open_pool(self._machine.workers, self._machine.device))
 
-def _let_go(system: Retriever | Reranker) -> None:
-    """Make room for the next system's model."""
-    close_engine()
-    release(system)
+    @cached_property
+    def _systems(self) -> Systems:
+        corpus = Corpus(self._index, self.documents, self.collection.language)
+        answers = self._indexes / "api"
+        return systems_of(corpus, self._search, self._machine, self._registry, self._workers, answers)
 
+    def retriever(self, system: str | Retriever | Encoder) -> Retriever:
+        """Return the retriever of a name (see :mod:`heed.systems`) or object, not loaded yet."""
+        with self._working():
+            return self._systems.retriever(system)
 
-def _unshowable(topics: Sequence[Topic]) -> list[str]:
-    """Topics that a report would refuse at the end, told before any work is done."""
-    odd = [topic.qid for topic in topics if CONTROL.search(topic.qid)]
-    return [f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic" for qid in odd]
+    def reranker(self, system: str | Reranker) -> Reranker:
+        """Return the reranker of a name (see :mod:`heed.systems`) or object, not loaded yet."""
+        with self._working():
+            return self._systems.reranker(system)
 
+    def retrieve(self, system: str | Retriever | Encoder) -> SystemRuns:
+        """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
+        with self._working():
+            retriever = self._systems.retriever(system)
+            runs = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
+            close(retriever)
+            free_memory()
+            return SystemRuns(retriever.name, manifest_entry(retriever), runs)
 
-class _Step:
-    """Makes one run file at a time, or finds it made."""
+    def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
+        """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
 
-    def __init__(self, folder: Path, topics: Sequence[Topic], settings: Settings) -> None:
-        self._folder, self._topics, self._settings = folder, topics, settings
+        A query has one pool under all its instructions, so that a reranker orders the same documents with
+        and without them. ``depth`` defaults to the experiment's.
+        """
+        depth = depth or self.depth
+        topics = self.collection.topics
+        base = {topic.qid: topic.base or topic.qid for topic in topics}
+        scores = [run for system in runs for run in system.values()]
+        pooled = fused_pool(({base[qid]: found} for run in scores for qid, found in run.items()), depth, depth)
+        return {topic.qid: pooled.get(base[topic.qid], []) for topic in topics}
 
-    def search(self, system: Retriever, condition: str) -> Run:
-        topics, depth = under(self._topics, condition), self._settings.depth
-        recipe: Recipe = {"system": system.recipe, "depth": depth}
+    def published_pool(self) -> dict[str, list[str]]:
+        """Return the candidates that came with the topics; :class:`DataError` if there are none."""
+        candidates = self.collection.candidates
+        fail([] if candidates else ["--pool published: these topics come without candidate lists"])
+        pooled = {}
+        for topic in self.collection.topics:
+            docids = candidates.get(topic.qid, [])
+            missing = set(self.documents.missing(docids))
+            if missing:
+                counted = f"{len(missing)} of {len(docids)} candidates"
+                log.info(f"topic {topic.qid}: {counted} are not in the collection, left out")
+            pooled[topic.qid] = [docid for docid in docids if docid not in missing]
+        return pooled
 
-        def search() -> Run:
-            with timed("run", f"{system.name}.{condition}") as work:
-                work.did(len(topics), "topics")
-                return system.search(topics, condition, depth)
+    def write_pool(self, pool: Pool) -> None:
+        """Write ``pool.jsonl``, as :meth:`rerank` does."""
+        with self._working():
+            write_pool(self.folder / "pool.jsonl", {qid: list(docids) for qid, docids in pool.items()})
 
-        return self._made(system, condition, topics, recipe, search)
+    def rerank(
+        self,
+        system: str | Reranker,
+        candidates: Sequence[SystemRuns] | Pool,
+        depth: int | None = None,
+        maxp: Cut | None = None,
+    ) -> SystemRuns:
+        """Return the runs of a reranker under each condition over ``candidates``: runs to be pooled, or a pool.
 
-    def rescore(self, system: Reranker, condition: str, pooled: Mapping[str, list[str]]) -> Run:
-        topics = under(self._topics, condition)
-        journal = self._folder / ".made" / f"{system.name}.{condition}.partial"
-        recipe: Recipe = {"system": system.recipe, "pool": digest_json(pooled)}
-        found = self._made(
-            system, condition, topics, recipe, lambda: rerank(system, topics, condition, pooled, journal)
+        ``depth``: documents of a topic's pool of runs; ``maxp``: score documents by their best passage.
+        """
+        with self._working():
+            pooled = candidates if isinstance(candidates, Mapping) else self.pool(candidates, depth)
+            self.write_pool(pooled)
+            reranker = self._systems.reranker(system)
+            if maxp:
+                docids = {docid for listed in pooled.values() for docid in listed}
+                reranker = self._systems.maxp(reranker, docids, maxp)
+            documents = PoolDocuments(pooled, self.documents)
+            runs = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
+            close(reranker)
+            free_memory()
+            return SystemRuns(reranker.name, manifest_entry(reranker), runs)
+
+    def add(self, name: str, runs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> SystemRuns:
+        """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others."""
+        with self._working():
+            for condition, run in runs.items():
+                write_run(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
+            return SystemRuns(
+                name, None, {condition: Run(run, f"{name}.{condition}") for condition, run in runs.items()}
+            )
+
+    def evaluate(self, systems: Sequence[SystemRuns]) -> Results:
+        """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on."""
+        from heed.reporting.folders import read_tree
+        from heed.reporting.page import write_page
+
+        refuse_twins([system.name for system in systems])
+        collection, folder = self.collection, self.folder
+        runs = {(system.name, condition): run for system in systems for condition, run in system.items()}
+        with self._working():
+            size = self.documents.count + self._missing
+            with timed("measures"):
+                details = evaluate(runs, collection.judging, collection.topics, size)
+                moved = shifts(runs, collection.judging, collection.topics)
+                write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
+                results = Results(collection.name, collection.subset, details)
+            write_json(folder / "summary.json", results.summary())
+            self._write_manifest(systems)
+            if results.rows:
+                with timed("report"):
+                    write_page(read_tree(folder), folder, folder / "report.html")
+        write_json(folder / "timings.json", self.timings)
+        return results
+
+    def _retrieved(self, retriever: Retriever, condition: str) -> Run:
+        queries, depth = self._queries(condition), self.depth
+
+        def search() -> Mapping[str, Mapping[str, float]]:
+            with timed("run", f"{retriever.name}.{condition}") as work:
+                work.did(len(queries), "topics")
+                return retriever.search(queries, depth)
+
+        return self._run(retriever, condition, queries, {"depth": depth}, search)
+
+    def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> Run:
+        queries = self._queries(condition)
+        journal = self.folder / ".made" / f"{reranker.name}.{condition}.partial"
+        digest = self.documents.digest
+        recipe: Recipe = {"pool": digest_json(documents.pool)}
+        run = self._run(
+            reranker, condition, queries, recipe, lambda: rescore(reranker, queries, documents, journal, digest)
         )
         journal.unlink(missing_ok=True)
-        return found
+        return run
 
-    def _made(
+    def _run(
         self,
         system: Retriever | Reranker,
         condition: str,
-        topics: Sequence[Topic],
+        queries: Sequence[Query],
         recipe: Recipe,
-        make: Callable[[], Run],
+        make: Callable[[], Mapping[str, Mapping[str, float]]],
     ) -> Run:
-        name = f"{system.name}.{condition}"
-        path = self._folder / f"{name}.run"
-        recipe |= {"run": VERSION, "condition": condition, "topics": digest_json(topics)}
+        """Return a run, made and written unless its file is there for the same inputs and settings."""
+        name, path, config = f"{system.name}.{condition}", self._path(system.name, condition), config_of(system)
+        made_of = {"run": VERSION, "condition": condition, "topics": digest_json(queries), "system": config, **recipe}
 
         def build() -> None:
             with timed("prepare", system.name):
-                system.prepare()
-            found = make()
-            _tell_empty(name, found, topics)
-            write_run(path, {qid: scores for qid, scores in found.items() if scores}, as_tag(name))
+                load(system)
+            run = make()
+            _log_empty(name, run, queries)
+            write_run(path, {qid: scores for qid, scores in run.items() if scores}, as_tag(name))
 
-        if file_as_made(path, recipe, build):
+        if file_as_made(path, {**made_of, "documents": self.documents.digest}, build, reuse=config is not None):
             log.info(f"{path}: used again")
-        return read_run(path) if path.stat().st_size else {}
+        return Run(read_run(path) if path.stat().st_size else {}, name)
+
+    def _queries(self, condition: str) -> list[Query]:
+        join = self.collection.join
+        return [topic.under(condition, join) for topic in self.collection.topics if topic.has(condition)]
+
+    def _path(self, name: str, condition: str) -> Path:
+        return self.folder / f"{name}.{condition}.run"
+
+    def _write_manifest(self, systems: Sequence[SystemRuns]) -> None:
+        collection = self.collection
+        data: Recipe = {
+            "name": f"{collection.name}/{collection.subset}",
+            "topics": digest_json(collection.topics),
+            "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
+        }
+        methods = {system.name: system.config for system in systems if system.config is not None}
+        added = [system.name for system in systems if system.config is None]
+        settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "added": added}
+        write_manifest(self.folder / "manifest.yml", data, methods, settings)
 
 
-def _pool(collection: Collection, settings: Settings, store: DocumentStore, runs: list[Run]) -> dict[str, list[str]]:
-    if not settings.published_pool:
-        # one pool a query, so that a reranker orders the same documents with and without an instruction
-        queries = {topic.qid: topic.base or topic.qid for topic in collection.topics}
-        lists = ({queries[qid]: scores} for run in runs for qid, scores in run.items())
-        pooled = pool(lists, settings.rerank_depth, settings.rerank_depth)
-        return {topic.qid: pooled.get(queries[topic.qid], []) for topic in collection.topics}
-    fail([] if collection.candidates else ["--pool published: these topics come without candidate lists"])
-    pooled = {}
-    for topic in collection.topics:
-        listed = collection.candidates.get(topic.qid, [])
-        absent = set(store.missing(listed))
-        if absent:
-            log.info(
-                f"topic {topic.qid}: {len(absent)} of {len(listed)} candidates are not in the collection, left out"
-            )
-        pooled[topic.qid] = [docid for docid in listed if docid not in absent]
-    return pooled
+def systems_of(
+    corpus: Corpus, search: Search, machine: Machine, registry: Registry, workers: WorkerPool, answers: Path
+) -> Systems:
+    """Return the systems over ``corpus``; answers of paid APIs are kept in the folder ``answers``."""
+    return Systems(
+        corpus=corpus,
+        registry=registry,
+        runtime=Runtime(machine.device, machine.inference, answers),
+        bm25=search.bm25,
+        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap),
+        faiss=search.faiss,
+        pool=workers,
+    )
 
 
-def _tell_unknown(collection: Collection, store: DocumentStore) -> int:
-    """Count and list judgements of topics or documents that are not here; gives back how many documents are not.
+def _unprintable(collection: Collection) -> list[str]:
+    """Return the topics that a report would refuse at the end: better before any work is done."""
+    qids = [topic.qid for topic in collection.topics if CONTROL.search(topic.qid)]
+    return [f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic" for qid in qids]
 
-    They are not fatal: such documents rank below all others.
+
+def _missing_documents(collection: Collection, store: DocumentStore) -> int:
+    """Log judgements of topics or documents that are not here; return how many documents are not.
+
+    They are no error: such documents rank below all others.
     """
-    unknown: set[str] = set()
+    missing: set[str] = set()
     known = {topic.qid for topic in collection.topics}
     if not any(qrels.keys() & known for qrels in collection.judging.qrels.values()):
         log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
     for condition, qrels in collection.judging.qrels.items():
-        absent = sorted(qrels.keys() - known)
-        if absent:
-            log.info(
-                f"qrels ({condition}): {len(absent)} of {len(qrels)} topics are not among the topics: {brief(absent)}"
-            )
+        unknown = sorted(qrels.keys() - known)
+        if unknown:
+            counted = f"{len(unknown)} of {len(qrels)} topics"
+            log.info(f"qrels ({condition}): {counted} are not among the topics: {brief(unknown)}")
         judged = sorted({docid for qid in qrels.keys() & known for docid in qrels[qid]})
-        missing = store.missing(judged)
-        if missing:
-            counted = f"{len(missing)} of {len(judged)} judged documents"
-            log.info(f"qrels ({condition}): {counted} are not in the collection: {brief(missing)}")
-            unknown.update(missing)
-    return len(unknown)
+        absent = store.missing(judged)
+        if absent:
+            counted = f"{len(absent)} of {len(judged)} judged documents"
+            log.info(f"qrels ({condition}): {counted} are not in the collection: {brief(absent)}")
+            missing.update(absent)
+    return len(missing)
 
 
-def _tell_empty(name: str, found: Run, topics: Sequence[Topic]) -> None:
-    empty = [topic.qid for topic in topics if not found.get(topic.qid)]
+def _log_empty(name: str, run: Mapping[str, Mapping[str, float]], queries: Sequence[Query]) -> None:
+    empty = [query.qid for query in queries if not run.get(query.qid)]
     if empty:
-        log.info(f"{name}: nothing found for {len(empty)} of {len(topics)} topics: {brief(empty)}")
-
-
-def _refuse_same_names(names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    fail(f"system {name}: named twice, one run would overwrite the other; name it once" for name in twice)
-
-
-def _write_results(
-    folder: Path, collection: Collection, settings: Settings, rows: list[Row], methods: dict[str, Recipe]
-) -> None:
-    head = {"collection": collection.name, "subset": collection.subset}
-    write_json(folder / "summary.json", {**head, "rows": rows})
-    data: Recipe = {
-        "name": f"{collection.name}/{collection.subset}",
-        "topics": digest_json(collection.topics),
-        "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
-    }
-    kept = ("retrievers", "rerankers", "conditions", "depth", "rerank_depth", "faiss", "published_pool", "brought")
-    told = {name: getattr(settings, name) for name in kept} | {"maxp": list(settings.maxp or ())}
-    write_manifest(folder / "manifest.yml", data, methods, told)
-    if rows:
-        with timed("report"):
-            write_page(read_tree(folder), folder, folder / "report.html")
+        log.info(f"{name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}")

@@ -106,6 +106,23 @@ def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
     return [topic for topic in topics if topic.has(condition)]
 
 
+def config_of(system: object) -> Config | None:
+    """Return the ``config`` of a system; None for one that has none, whose results cannot be reused."""
+    return getattr(system, "config", None)
+
+
+def load(system: object) -> None:
+    """Call ``load()`` of a system that has one."""
+    if callable(method := getattr(system, "load", None)):
+        method()
+
+
+def close(system: object) -> None:
+    """Call ``close()`` of a system that has one."""
+    if callable(method := getattr(system, "close", None)):
+        method()
+
+
 class Retriever(Protocol):
     """Finds documents for queries.
 

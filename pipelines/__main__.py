@@ -1,8 +1,11 @@
-"""``python -m pipelines``: the commands, one line each; ``python -m pipelines COMMAND …`` runs one."""
+"""List the commands (``python -m pipelines`` or ``heed``), or run one (``heed COMMAND …``)."""
 
 import difflib
 import importlib
 import sys
+
+from heed import __version__
+from pipelines import missing_package, started_as_heed
 
 COMMANDS = {
     "neuclir": "NeuCLIR, HC4 and mFollowIR: Chinese, Persian or Russian news, with instructions",
@@ -23,19 +26,31 @@ COMMANDS = {
 
 
 def main() -> int:
-    """List the commands, or run the one that the process was started for; 2 for an unknown one."""
+    """List the commands, or run the one that the process was started for; return the exit status."""
     if len(sys.argv) == 1 or sys.argv[1] in ("-h", "--help"):
         print("Heed: does a search system do what the user asked?\n")
-        for name, does in COMMANDS.items():
-            print(f"  python -m pipelines.{name:<12}{does}")
+        prefix = "heed " if started_as_heed() else "python -m pipelines."
+        for name, description in COMMANDS.items():
+            print(f"  {prefix}{name:<12}{description}")
         print("\nEach answers --help.")
         return 0
-    name = sys.argv.pop(1)  # the command reads what is left
+    if sys.argv[1] == "--version":
+        print(f"heed {__version__}")
+        return 0
+    name = sys.argv.pop(1)  # the command parses the rest
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.4) or list(COMMANDS)
         print(f"error: no command {name!r}; did you mean {' or '.join(near)}?", file=sys.stderr)
         return 2
-    status: int = importlib.import_module(f"pipelines.{name}").main()
+    try:
+        command = importlib.import_module(f"pipelines.{name}")
+    except ModuleNotFoundError as error:
+        message = missing_package(error)
+        if message is None or "--debug" in sys.argv:
+            raise
+        print(f"error: {message}", file=sys.stderr)
+        return 1
+    status: int = command.main()
     return status
 
 

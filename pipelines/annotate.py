@@ -3,10 +3,11 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.errors import HeedError
+from heed.errors import UsageError
 from heed.io.topics import FIELDS
 from pipelines.options import run_command, talk_options
 
@@ -16,51 +17,70 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.annotate``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.annotate", description=__doc__)
-    made.add_argument("pool", type=Path, metavar="POOL", help="pool file; its order is the order of judging")
-    data = made.add_argument_group("data", "read at the first start and kept in the database")
-    data.add_argument("--topics", metavar="PATH", help="topics of any form, or an ir_datasets id")
+    """Return the command line of ``python -m pipelines.annotate``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.annotate", description=__doc__)
+    command.add_argument("pool", type=Path, metavar="POOL", help="pool file; its order is the order of judging")
+    data = command.add_argument_group("data", "read at the first start and stored in the database")
+    data.add_argument("--topics", default="", metavar="PATH", help="topics of any form, or an ir_datasets id")
     data.add_argument(
         "--topics-format", choices=("heed", "neuclir", "tsv", "trec"), help="read the topics as this form"
     )
     data.add_argument(
-        "--docs", nargs="+", metavar="PATH", help="documents: .jsonl[.gz], folders, tables, or an ir_datasets id"
+        "--docs",
+        nargs="+",
+        default=(),
+        metavar="PATH",
+        help="documents: .jsonl[.gz], folders, tables, or an ir_datasets id",
     )
-    data.add_argument("--lang", metavar="LANG", help="language of the documents: zho, fas, rus or eng")
+    data.add_argument("--lang", default="", metavar="LANG", help="language of the documents: zho, fas, rus or eng")
     data.add_argument("--query-lang", choices=("native", "eng"), default="native", help="language of the topics")
-    data.add_argument("--translation", choices=("human", "machine"), help="take only this translation of topics")
+    data.add_argument(
+        "--translation", choices=("human", "machine"), default="any", help="take only this translation of topics"
+    )
     data.add_argument("--fields", choices=FIELDS, default="title", help="which text of a topic is the query")
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
-    data.add_argument("--grades", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
-    judging = made.add_argument_group("judging")
+    data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
+    judging = command.add_argument_group("judging")
     judging.add_argument(
         "--only-relevant",
         action="store_true",
-        help="show what is relevant in --qrels, to be judged again as changed; exported, the others keep their grades",
+        help="judge the relevant documents of --qrels again, as changed; in the export the others keep their grades",
     )
-    judging.add_argument("--assessor", metavar="NAME", help="who judges (the page asks), or whose export it is")
-    judging.add_argument("--database", type=Path, metavar="FILE", help="judgements (default: POOL with .db)")
-    judging.add_argument("--port", type=int, default=0, metavar="N", help="port (default 0: the last one, or any)")
-    judging.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
     judging.add_argument(
-        "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, and end"
+        "--assessor", metavar="NAME", help="who judges (default: the page asks), or whose judgements are exported"
     )
-    talk_options(made)
-    return made
+    judging.add_argument(
+        "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL with .db)"
+    )
+    judging.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port (default 0: that of the last start, or any)"
+    )
+    judging.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    judging.add_argument(
+        "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
+    )
+    talk_options(command)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command and return the exit status."""
     return run_command(parser(), _run, argv)
 
 
-def _run(options: argparse.Namespace) -> None:
-    from heed.annotation.opening import opened
+def open_given(options: argparse.Namespace) -> tuple["Task", "Store"]:
+    """Return the task and the open database that ``options`` name."""
+    from heed.annotation.opening import open_annotation
+    from heed.annotation.sources import Sources
 
+    sources = Sources(**{field.name: getattr(options, field.name) for field in fields(Sources)})
+    return open_annotation(sources, options.database, must_exist=options.export is not None)
+
+
+def _run(options: argparse.Namespace) -> None:
     if not 0 <= options.port <= 65535:
-        raise HeedError(f"--port {options.port}: expected a number from 0 to 65535")
-    task, store = opened(options)
+        raise UsageError(f"--port {options.port}: expected a number from 0 to 65535")
+    task, store = open_given(options)
     try:
         if options.export:
             _export(options, task, store)
@@ -86,20 +106,22 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     from heed.progress import log
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
-    kept = store.kept()
-    sock = listen(options.port, int(kept.get("port", 0)))
+    properties = store.properties()
+    sock = listen(options.port, int(properties.get("port", 0)))
     port = sock.getsockname()[1]
-    store.keep("port", str(port))  # so that open pages find the server again when it is started anew
-    count = sum(len(task.shown(qid)) for qid in task.pool)
-    log.info(f"{len(task.pool)} topics, {count} documents to judge; every judgement is kept in {store.path}")
-    address = f"http://{LOCAL}:{port}/?token={kept['token']}"
+    store.set_property("port", str(port))  # so that open pages find the server when it is started again
+    count = sum(len(task.to_judge(qid)) for qid in task.pool)
+    log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
+    address = f"http://{LOCAL}:{port}/?token={properties['token']}"
     print(address, flush=True)
     if not options.no_browser:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()  # one in a terminal would wait
+        threading.Thread(
+            target=webbrowser.open, args=(address,), daemon=True
+        ).start()  # a browser in a terminal would block
     try:
-        serve(Server(task, store, assessor), sock, kept["token"])
+        serve(Server(task, store, assessor), sock, properties["token"])
     except KeyboardInterrupt:
-        log.info(f"stopped; go on with the same command; with --export DIR, {store.path} becomes qrels and topics")
+        log.info(f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics")
 
 
 if __name__ == "__main__":

@@ -6,154 +6,146 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from heed.evaluation.comparison import Figure, Inputs
-    from heed.measures.judged import PerTopic
+    from heed.evaluation.comparison import Inputs, Statistics
+    from heed.evaluation.systems import Comparison, Systems
+    from heed.measures import PerTopic
     from heed.types import Qrels, Run
 
-
-OF_PAIRS = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
+PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.compare``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.compare", description=__doc__)
-    made.add_argument(
+    """Return the parser of ``python -m pipelines.compare``."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.compare", description=__doc__)
+    parser.add_argument(
         "run",
         nargs="*",
         type=Path,
         metavar="RUN",
         help="BASE NEW [REVERSED]: TREC, rank_llm JSON, MTEB predictions; .gz",
     )
-    made.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of a results folder instead")
-    made.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
-    made.add_argument("--lang", metavar="LANG", help="of judgements that name languages in column 2, take this one's")
-    made.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
-    made.add_argument(
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of a results folder instead")
+    parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
+    parser.add_argument("--lang", metavar="LANG", help="of judgements that name languages in column 2, take this one's")
+    parser.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
+    parser.add_argument(
         "--qrel-diff",
         type=Path,
         metavar="PATH",
         help="JSON lines of query-id and corpus-ids that changed, instead of --new-qrels",
     )
-    made.add_argument("--traps", type=Path, metavar="PATH", help="trap documents for NFR, in the same form")
-    made.add_argument("--pairs", type=Path, metavar="TSV", help="new qid, tab, base qid (default: by the ids)")
-    made.add_argument("--corpus-size", type=int, default=0, metavar="N", help="documents searched; needed for IRS")
-    made.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, or of --mteb-task, such as zho")
-    made.add_argument(
+    parser.add_argument("--traps", type=Path, metavar="PATH", help="trap documents for NFR, in the same form")
+    parser.add_argument("--pairs", type=Path, metavar="TSV", help="new qid, tab, base qid (default: by the ids)")
+    parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="documents searched; needed for IRS")
+    parser.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, or of --mteb-task, such as zho")
+    parser.add_argument(
         "--measure", action="append", metavar="NAME", help="standard measure, repeatable (default nDCG@20, AP)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--variant", choices=("paper", "released"), default="paper", help="the papers' formulas, or the released code's"
     )
-    made.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
-    made.add_argument("--per-topic", action="store_true", help="print every topic's values")
-    made.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
-    made.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
-    made.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
-    talk_options(made)
-    return made
+    parser.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
+    parser.add_argument("--per-topic", action="store_true", help="print every topic's values")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
+    parser.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
+    parser.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
+    talk_options(parser)
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command and return the exit status."""
     return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
-    fail(_contradictions(options))
+    fail(_contradictions(options), UsageError)
     if options.runs:
-        from heed.evaluation.systems import compare_systems
+        _compare_systems(options)
+    else:
+        _compare_runs(options)
 
-        compare_systems(options)
-        return
+
+def _contradictions(options: argparse.Namespace) -> list[str]:
+    """Return a problem for each option that would be ignored, or that another one needs."""
+    given = [f"--{name.replace('_', '-')}" for name in PAIRS_ONLY if getattr(options, name)]
+    if options.runs and (given or options.run):
+        names = ", ".join([*(["RUN"] if options.run else []), *given])
+        return [f"{names}: not used with --runs, which compares all systems of a folder; leave one out"]
+    if options.runs:
+        needs = "--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition"
+        return [] if options.qrels and options.new_qrels else [needs]
+    problems = ["--holm: corrects p-values of several systems; give --runs"] if options.holm else []
+    if options.mteb_task and not options.mteb:
+        problems.append("--mteb-task: names the task of a result file; give --mteb FILE")
     if len(options.run) not in (2, 3):
-        raise HeedError(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
-    from heed.evaluation.comparison import compare, figure
+        problems.append(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
+    return problems
+
+
+def _compare_runs(options: argparse.Namespace) -> None:
+    from heed.evaluation.comparison import MEASURES, compare, statistics
     from heed.io.files import write_json
     from heed.progress import timed
 
     with timed("runs") as work:
-        given = _inputs(options)
+        inputs = _inputs(options)
         work.did(len(options.run), "runs")
     with timed("measures") as work:
-        values = compare(given, options.measure or ["nDCG@20", "AP"], options.variant)
-        work.did(len(given.new), "pairs")
+        values = compare(inputs, options.measure or MEASURES, options.variant)
+        work.did(len(inputs.new), "pairs")
     if not values:
-        raise HeedError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
-    figures = {name: figure(per_topic) for name, per_topic in values.items()}
-    print(f"{' → '.join(map(str, options.run))}: {len(given.new)} pairs, values ×100")
-    print(_table(figures))
+        raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
+    by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
+    print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")
+    print(_measure_table(by_measure))
     if options.per_topic:
-        print(f"\n{_topics(values)}")
+        print(f"\n{_topic_table(values)}")
     if options.json:
-        write_json(options.json, {"measures": figures, "per_topic": values})
+        write_json(options.json, {"measures": by_measure, "per_topic": values})
     if options.mteb:
-        _write_mteb(options, given)
-
-
-def _contradictions(options: argparse.Namespace) -> list[str]:
-    """Options that would be ignored."""
-    alone = [name for name in OF_PAIRS if getattr(options, name)]
-    if options.runs and (alone or options.run):
-        named = ", ".join([*(["RUN"] if options.run else []), *(f"--{name.replace('_', '-')}" for name in alone)])
-        return [f"{named}: not used with --runs, which compares all systems of a folder; leave one out"]
-    found = ["--holm: corrects p-values of several systems; give --runs"] if options.holm and not options.runs else []
-    if options.mteb_task and not options.mteb:
-        found.append("--mteb-task: names the task of a result file; give --mteb FILE")
-    return found
-
-
-def _write_mteb(options: argparse.Namespace, given: "Inputs") -> None:
-    from heed.evaluation.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
-
-    if not options.mteb_task:
-        raise HeedError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
-    result = mteb_result(options.mteb_task, options.subset, given)
-    before = read_mteb_result(options.mteb) if options.mteb.exists() else None
-    write_mteb_result(options.mteb, merge_results(before, result) if before else result)
+        _write_mteb(options, inputs)
 
 
 def _inputs(options: argparse.Namespace) -> "Inputs":
-    from heed.evaluation.comparison import Inputs
-    from heed.io.pairs import pair, qrels_for, renamed, select
+    from heed.evaluation.comparison import paired
+    from heed.io.pairs import pair, renamed, select
     from heed.io.run_formats import read_any_run
-    from heed.io.trec_files import read_qrels
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
-    own = {qid: qid for qid in pairs}
-    reverse: Run = {}
-    if len(runs) == 3:
-        reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs)))
-    qrels: Qrels = read_qrels(options.qrels, options.lang) if options.qrels else {}
-    new_qrels: Qrels = read_qrels(options.new_qrels, options.lang) if options.new_qrels else {}
+    reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs))) if len(runs) == 3 else None
+    qrels, new_qrels = _judgements(options)
     if not options.pairs:
-        _refuse_strangers(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
-    return Inputs(
-        base=renamed(runs[0], pairs),
-        new=renamed(runs[1], own),
+        _check_unknown(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
+    return paired(runs[0], runs[1], pairs, qrels, new_qrels)._replace(
         reverse=reverse,
-        qrels=qrels_for(qrels, pairs),
-        new_qrels=qrels_for(new_qrels, own),
         changed=_listed(options.qrel_diff, pairs),
         traps=_listed(options.traps, pairs),
         corpus_size=options.corpus_size,
-        query_of=pairs,
     )
 
 
-def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
-    """A topic of one run that no other run and no judgement knows is a mistake in its id."""
+def _judgements(options: argparse.Namespace) -> "tuple[Qrels, Qrels]":
+    from heed.io.trec_files import read_qrels
+
+    qrels = read_qrels(options.qrels, options.lang) if options.qrels else {}
+    return qrels, read_qrels(options.new_qrels, options.lang) if options.new_qrels else {}
+
+
+def _check_unknown(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
+    """Raise an error for topics of one run that are in no other run and in no judgements: their ids are mistakes."""
     from heed.io.pairs import stem
     from heed.io.run_formats import place_of
 
     stems = {stem(qid) for qid in known}
     fail(
-        f"{place_of(path, qid)}: topic {qid} is in no other run and in no judgements; mend the id, or name --pairs"
+        f"{place_of(path, qid)}: topic {qid} is in no other run and in no judgements; fix the id, or name --pairs"
         for path, run in zip(options.run, runs, strict=True)
         for qid in run
         if qid not in known and stem(qid) not in stems
@@ -161,39 +153,113 @@ def _refuse_strangers(options: argparse.Namespace, runs: "list[Run]", known: set
 
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
-    """Documents by new qid from a ``qrel_diff`` file, whose ids are the new ones, the base ones, or their stems."""
+    """Return documents by new qid from a ``qrel_diff`` file, whose ids are the new or base ones, or their stems."""
     from heed.io.pairs import stem
     from heed.io.topic_files import read_listed
 
     if path is None:
         return {}
     listed = read_listed(path)
-    found = {qid: listed.get(qid) or listed.get(base) or listed.get(stem(qid)) for qid, base in pairs.items()}
-    return {qid: docids for qid, docids in found.items() if docids}
+    documents = {qid: listed.get(qid) or listed.get(base) or listed.get(stem(qid)) for qid, base in pairs.items()}
+    return {qid: docids for qid, docids in documents.items() if docids}
 
 
-def _table(figures: "dict[str, Figure]") -> str:
+def _measure_table(by_measure: "dict[str, Statistics]") -> str:
+    from heed.evaluation.summary import aligned, format_value
+
     rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down"]]
-    for name, one in figures.items():
-        by = 1.0 if name.startswith("mean gold rank") else 100.0
-        signed = not name.endswith((" base", " new", " reversed")) and name != "Robustness@10"
-        shares = [f"{100 * share:.0f}%" for share in (one["up"], one["equal"], one["down"])] if signed else ["", "", ""]
-        bounds = f"[{by * one['low']:.1f}, {by * one['high']:.1f}]"
-        rows.append([name, f"{by * one['mean']:.1f}", bounds, str(one["n"]), *shares])
-    return _aligned(rows)
+    for measure, values in by_measure.items():
+        mean, low, high = (format_value(measure, value) for value in (values["mean"], values["low"], values["high"]))
+        shares = ["", "", ""]
+        if not measure.endswith((" base", " new", " reversed")) and measure != "Robustness@10":
+            shares = [f"{100 * share:.0f}%" for share in (values["up"], values["equal"], values["down"])]
+        rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), *shares])
+    return aligned(rows, left=1)
 
 
-def _topics(values: "dict[str, PerTopic]") -> str:
-    qids = sorted({qid for per_topic in values.values() for qid in per_topic})
+def _topic_table(values: "dict[str, PerTopic]") -> str:
+    from heed.evaluation.summary import ABSENT, aligned
+
     rows = [["topic", *values]]
-    rows += [[qid, *(f"{one[qid]:.4f}" if qid in one else "-" for one in values.values())] for qid in qids]
-    return _aligned(rows)
+    for qid in sorted({qid for per_topic in values.values() for qid in per_topic}):
+        cells = (f"{per_topic[qid]:.4f}" if qid in per_topic else ABSENT for per_topic in values.values())
+        rows.append([qid, *cells])
+    return aligned(rows, left=1)
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
+    from heed.evaluation.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
+
+    if not options.mteb_task:
+        raise UsageError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
+    result = mteb_result(options.mteb_task, options.subset, inputs)
+    if options.mteb.exists():
+        result = merge_results(read_mteb_result(options.mteb), result)
+    write_mteb_result(options.mteb, result)
+
+
+def _compare_systems(options: argparse.Namespace) -> None:
+    from heed.evaluation.comparison import MEASURES, statistics
+    from heed.evaluation.significance import ALPHA
+    from heed.evaluation.systems import compare_systems
+    from heed.io.files import write_json
+
+    qrels, new_qrels = _judgements(options)
+    compared = compare_systems(
+        options.runs,
+        qrels,
+        new_qrels,
+        options.measure or MEASURES,
+        options.corpus_size,
+        options.variant,
+        correct=options.holm,
+    )
+    conditions = " → ".join(compared.conditions)
+    print(f"{options.runs}: {conditions}, values ×100; **best**, _not significantly below it (p > {ALPHA})_")
+    print(_system_table(compared))
+    _log_missing(compared)
+    if options.json:
+        per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
+        by_measure = {
+            measure: {system: statistics(values) for system, values in by_system.items()}
+            for measure, by_system in per_topic.items()
+        }
+        write_json(options.json, {"measures": by_measure, "per_topic": per_topic})
+
+
+def _system_table(compared: "Systems") -> str:
     from heed.evaluation.summary import aligned
 
+    comparisons = compared.measures
+    rows = [["system", *comparisons, "n"]]
+    for system in dict.fromkeys(system for comparison in comparisons.values() for system in comparison.per_topic):
+        values = [_marked(measure, comparison, system) for measure, comparison in comparisons.items()]
+        counts = {len(each.per_topic[system]) for each in comparisons.values() if system in each.per_topic}
+        rows.append([system, *values, "–".join(map(str, sorted({min(counts), max(counts)})))])
     return aligned(rows, left=1)
+
+
+def _marked(measure: str, comparison: "Comparison", system: str) -> str:
+    """Return a system's mean: in ** the best, in _ those not significantly below it."""
+    from heed.evaluation.significance import ALPHA
+    from heed.evaluation.summary import ABSENT, format_value
+
+    if system not in comparison.means:
+        return ABSENT
+    text = format_value(measure, comparison.means[system])
+    if system == comparison.best:
+        return f"**{text}**"
+    return f"_{text}_" if comparison.p_values.get(system, 0) > ALPHA else text
+
+
+def _log_missing(compared: "Systems") -> None:
+    from heed.progress import log
+
+    for measure, comparison in compared.measures.items():
+        counts = {system: len(comparison.per_topic[system]) for system in comparison.missing}
+        missing = [f"{system} ({count} of {count + comparison.missing[system]})" for system, count in counts.items()]
+        if missing:
+            log.info(f"{measure}: not marked, since topics are missing: {', '.join(missing)}")
 
 
 if __name__ == "__main__":

@@ -35,11 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.infosearch import find_dimensions
-    from pipelines.launch import OWN_FILES, begin, finish, launch
+    from pipelines.launch import OWN_FILES, finish, launch
 
-    begin(options)
     refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")
-    collections = find_dimensions(options)
+    collections = find_dimensions(options.dimension or (), data=options.data, collection=options.collection)
     finish(options, collections[0].name, {one.subset: launch(options, one) for one in collections})
 
 

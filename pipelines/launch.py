@@ -5,100 +5,114 @@ from collections.abc import Sequence
 
 from heed.collection import Collection
 from heed.evaluation.summary import Row, average, table
-from heed.experiment import Settings, run
+from heed.experiment import Experiment, Machine, Search
+from heed.io.external_runs import read_external_runs
 from heed.io.files import write_json
-from heed.models.model_files import allow_remote_code
-from heed.models.registry import add_models, set_unknown
-from heed.models.vllm import set_inference
+from heed.models.registry import Registry
 from heed.progress import Timing, log
-from heed.reranking.passages import parse_cut
-from heed.retrieval.bm25 import Weights
-from heed.retrieval.lucene.jvm import set_heap
-from heed.workers.engine import Engine
+from heed.reranking.maxp import parse_cut
+from heed.results import SystemRuns
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.systems import refuse_twins
+from heed.types import Run
+from heed.workers import Workers
 from pipelines.options import refuse
 from pipelines.resources import log_resources
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
 
 
-def begin(options: argparse.Namespace) -> None:
-    """Set what holds for the whole process: how much is told, Java's heap, further models."""
-    set_heap(options.heap)
-    if options.models:
-        add_models(options.models)
-    if options.trust_remote_code:
-        allow_remote_code()
-    set_inference(options.inference)
+def registry_of(options: argparse.Namespace) -> Registry:
+    """Return the models that the options describe: --models, --family, templates, --trust-remote-code."""
     templates = {part: getattr(options, f"{part}_template") for part in ("query", "document", "prompt")}
-    set_unknown({"family": options.family, **templates})
+    files = [options.models] if options.models else []
+    return Registry(files, {"family": options.family, **templates}, options.trust_remote_code)
+
+
+def machine_of(options: argparse.Namespace) -> Machine:
+    """Return what runs the experiment."""
+    workers = Workers(options.engine, options.workers, options.ray_address)
+    return Machine(options.device, options.threads, options.heap, options.inference, workers)
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
-    """Run one collection and print its table; gives back the summary's rows."""
+    """Run all systems over one collection, print its table, and return the summary's rows."""
     topics = f"{len(collection.topics)} topics"
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
-    timings: list[Timing] = []
-    rows = run(collection, _settings(options, collection), timings)
-    print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
-    said = relative_times(timings, list(dict.fromkeys(row["system"] for row in rows)))
-    log_resources(timings)
-    if said:
-        log.info(said)  # not among the results: it differs from run to run
-    log.info(
-        f"{options.out / collection.name / collection.subset}/: runs, summary.json, report.html, manifest.yml and more"
+    experiment = Experiment(
+        collection,
+        indexes=options.indexes,
+        out=options.out,
+        conditions=options.condition or [],
+        depth=options.depth,
+        search=Search(Bm25Settings(options.k1, options.b, *options.field_weights), options.shards, options.faiss),
+        machine=machine_of(options),
+        registry=registry_of(options),
     )
+    with experiment:
+        rows = experiment.evaluate(_run(options, experiment)).rows
+    print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
+    log_resources(experiment.timings)
+    if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in rows))):
+        log.info(times)  # not among the results: it differs from run to run
+    log.info(f"{experiment.folder}/: runs, summary.json, report.html, manifest.yml and more")
     return rows
 
 
-def finish(options: argparse.Namespace, name: str, found: dict[str, list[Row]]) -> None:
+def _run(options: argparse.Namespace, experiment: Experiment) -> list[SystemRuns]:
+    """Return the runs of all systems; errors in any of their names or files come before the first search."""
+    published = _published(options, experiment.collection)
+    maxp = parse_cut(options.maxp) if options.maxp else None
+    retrievers = [experiment.retriever(name) for name in options.retriever or ["bm25", "lsa"]]
+    names = [name for name in options.reranker or ["polarity"] if name != "none"]
+    rerankers = [experiment.reranker(name) for name in names]
+    refuse_twins([*(retriever.name for retriever in retrievers), *(reranker.name for reranker in rerankers)])
+    systems = [experiment.retrieve(retriever) for retriever in retrievers]
+    depth = options.rerank_depth or options.depth
+    pool = experiment.published_pool() if published else experiment.pool(systems, depth)
+    experiment.write_pool(pool)
+    systems += [experiment.rerank(reranker, pool, maxp=maxp) for reranker in rerankers]
+    external = read_external_runs(options.run or [], experiment.collection.topics, experiment.conditions)
+    by_system: dict[str, dict[str, Run]] = {}
+    for (name, condition), run in external.items():
+        by_system.setdefault(name, {})[condition] = run
+    refuse_twins([*(system.name for system in systems), *by_system])
+    return systems + [experiment.add(name, runs) for name, runs in by_system.items()]
+
+
+def _published(options: argparse.Namespace, collection: Collection) -> bool:
+    """Whether rerankers get the published candidates."""
+    by_default = options.pool is None and collection.reranked and bool(collection.candidates)
+    published: bool = options.pool == "published" or by_default
+    if published:
+        refuse(options, ["rerank_depth"], "published candidates are rescored whole; --pool retrieved cuts")
+    return published
+
+
+def finish(options: argparse.Namespace, name: str, rows_by_subset: dict[str, list[Row]]) -> None:
     """Write --json, and with several subsets their average, printed and in ``<name>/average/summary.json``."""
-    subset, rows = next(iter(found.items()))
-    if len(found) > 1:
-        subset, rows = "average", average(list(found.values()))
+    subset, rows = next(iter(rows_by_subset.items()))
+    if len(rows_by_subset) > 1:
+        subset, rows = "average", average(list(rows_by_subset.values()))
         write_json(options.out / name / subset / "summary.json", {"collection": name, "subset": subset, "rows": rows})
-        print(table(rows, f"{name}: average of {', '.join(found)}, values ×100"))
+        print(table(rows, f"{name}: average of {', '.join(rows_by_subset)}, values ×100"))
     if options.json:
         write_json(options.json, {"collection": name, "subset": subset, "rows": rows})
 
 
-def _settings(options: argparse.Namespace, collection: Collection) -> Settings:
-    by_default = collection.reranked and bool(collection.candidates)
-    published = options.pool == "published" or (options.pool is None and by_default)
-    if published:
-        refuse(options, ["rerank_depth"], "published candidates are rescored whole; --pool retrieved cuts")
-    return Settings(
-        retrievers=options.retriever or ["bm25", "lsa"],
-        rerankers=[name for name in options.reranker or ["polarity"] if name != "none"],
-        conditions=options.condition or [],
-        depth=options.depth,
-        rerank_depth=options.rerank_depth or options.depth,
-        maxp=parse_cut(options.maxp) if options.maxp else None,
-        weights=Weights(options.k1, options.b, *options.field_weights),
-        shards=options.shards,
-        faiss=options.faiss,
-        device=options.device,
-        threads=options.threads,
-        published_pool=published,
-        brought=options.run or [],
-        indexes=options.indexes,
-        out=options.out,
-        engine=Engine(options.engine, options.workers, options.ray_address),
-    )
+def relative_times(timings: Sequence[Timing], systems: Sequence[str]) -> str:
+    """Return a line with each system's wall time for all its conditions, the first system being 1.0×.
 
-
-def relative_times(measured: Sequence[Timing], systems: Sequence[str]) -> str:
-    """A line with each system's wall time for all its conditions, the first system being 1.0×.
-
-    FollowTable's tables call it so. Indexes and models are built and opened before. Systems whose
-    runs were used again have no time; empty where the first has none.
+    FollowTable's tables report it so. Indexes and models are built and opened before. Systems whose
+    runs were reused have no time; empty where the first has none.
     """
     seconds: dict[str, float] = {}
-    for one in measured:
-        system = one["system"].rpartition(".")[0]
-        if one["stage"] == "run":
-            seconds[system] = seconds.get(system, 0.0) + one["seconds"]
+    for timing in timings:
+        system = timing["system"].rpartition(".")[0]
+        if timing["stage"] == "run":
+            seconds[system] = seconds.get(system, 0.0) + timing["seconds"]
     first = seconds.get(systems[0], 0.0) if systems else 0.0
     if not first:
         return ""
-    told = (f"{name} {seconds[name] / first:.1f}× ({seconds[name]:.1f} s)" for name in systems if name in seconds)
-    return f"wall time: {', '.join(told)}"
+    times = (f"{name} {seconds[name] / first:.1f}× ({seconds[name]:.1f} s)" for name in systems if name in seconds)
+    return f"wall time: {', '.join(times)}"

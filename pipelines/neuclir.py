@@ -4,9 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from heed.errors import HeedError
 from heed.io.topics import FIELDS
-from pipelines.options import collection_options, run_command
+from pipelines.options import collection_options, own_files, run_command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,20 +57,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.neuclir import find_collection
-    from pipelines.launch import begin, finish, launch
+    from heed.datasets.neuclir import NewsSettings, find_news
+    from pipelines.launch import finish, launch
 
-    begin(options)
-    if options.lang not in ("zho", "fas", "rus"):
-        raise HeedError(f"--lang: found {options.lang!r}, expected zho, fas or rus{_hint(options.lang)}")
-    collection = find_collection(options)
+    settings = NewsSettings(
+        lang=options.lang,
+        collection=options.collection,
+        years=tuple(options.year or ()),
+        query_lang=options.query_lang,
+        translation=options.translation,
+        docs_lang=options.docs_lang,
+        fields=options.fields,
+    )
+    collection = find_news(settings, own_files(options))
     finish(options, collection.name, {collection.subset: launch(options, collection)})
-
-
-def _hint(found: str) -> str:
-    from heed.languages import LANGUAGES
-
-    return next((f"; did you mean {one.code}?" for one in LANGUAGES.values() if one.short == found), "")
 
 
 if __name__ == "__main__":

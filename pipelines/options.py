@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from heed import __version__
 from heed.errors import HeedError, fail
+from heed.io.topic_files import OwnFiles
 from heed.progress import Timing, escaped, log, recording
-from heed.retrieval.bm25 import K1, B
+from heed.retrieval.bm25_index import K1, B
 from heed.retrieval.dense import KINDS
 from heed.types import CONDITIONS
 from heed.workers import ENGINES
+from pipelines import missing_package, started_as_heed
 from pipelines.resources import log_resources
 from pipelines.stopping import Terminated, stoppable
 
@@ -109,7 +112,7 @@ def model_options(systems: argparse._ActionsContainer) -> None:
         choices=("transformers", "vllm"),
         default="transformers",
         help="what runs causal, reasoning and local list-wise rerankers; all other models run as ever "
-        "(default transformers; vllm needs heed[vllm])",
+        "(default transformers; vllm needs pip install vllm==0.32.0)",
     )
 
 
@@ -167,6 +170,7 @@ def talk_options(parser: argparse._ActionsContainer) -> None:
     """Add how much a command tells, the same for every command."""
     parser.add_argument("--quiet", action="store_true", help="tell nothing on the way")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("--version", action="version", version=f"heed {__version__}", help="print Heed's version")
 
 
 def positive(text: str) -> int:
@@ -183,6 +187,12 @@ def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> N
     fail([f"{', '.join(given)}: not used here; {instead}"] if given else [])
 
 
+def own_files(options: argparse.Namespace) -> OwnFiles:
+    """Return the documents, topics and judgements that the options name."""
+    paths = (options.qrels, options.changed_qrels, options.reversed_qrels)
+    return OwnFiles(tuple(options.docs or ()), options.topics, options.topics_format, *paths)
+
+
 def run_command(
     parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
 ) -> int:
@@ -191,6 +201,8 @@ def run_command(
     0 done, 1 a problem told on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
     Without ``argv`` the command is all that the process is for.
     """
+    if started_as_heed():
+        parser.prog = parser.prog.replace("python -m pipelines.", "heed ")
     options = parser.parse_args(argv)
     timings: list[Timing] = []
     try:
@@ -234,6 +246,8 @@ def logging_to_stderr(quiet: bool) -> Iterator[None]:
 def _tell(error: Exception) -> int:
     if isinstance(error, HeedError):
         message = str(error)
+    elif isinstance(error, ModuleNotFoundError) and (advice := missing_package(error)):
+        message = advice
     elif isinstance(error, OSError):
         where, what = error.filename or "file", error.strerror or error
         message = f"{where}: {what}; nothing half-written is left; mend it, then run again"

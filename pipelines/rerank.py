@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.io.topics import FIELDS
-from heed.retrieval.dense import KINDS
+from heed.progress import brief, log
+from heed.reranking.rescore import PoolDocuments
 from heed.types import CONDITIONS
 from pipelines.options import engine_options, machine_options, model_options, positive, run_command, talk_options
 
 if TYPE_CHECKING:
     from heed.io.document_store import DocumentStore
     from heed.io.pools import Pool
-    from heed.reranking.rescoring import Reranker
-    from heed.retrieval.retrievers import Shelf
-    from heed.types import Topic
+    from heed.retrieval.corpus import Corpus
+    from heed.types import Config, Query, Reranker, Topic
+    from heed.workers.pool import WorkerPool
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line of ``python -m pipelines.rerank``."""
     made = argparse.ArgumentParser(prog="python -m pipelines.rerank", description=__doc__)
     made.add_argument("run", type=Path, metavar="RUN", help="TREC run, or a pool (.jsonl): what is rescored")
-    made.set_defaults(dataset=None)
     data = made.add_argument_group("data")
     data.add_argument("--topics", required=True, metavar="PATH", help="topics; the format is recognised")
     data.add_argument("--topics-format", choices=("heed", "neuclir", "tsv", "trec"), help="read the topics as this")
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         "--reranker",
         required=True,
         metavar="NAME",
-        help="polarity, a model by name, path or hub id, decompose:ENCODER, or polarity+NAME",
+        help="polarity, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, or package.module:Class",
     )
     systems.add_argument(
         "--condition",
@@ -69,104 +69,109 @@ def _run(options: argparse.Namespace) -> None:
     from heed.io.document_store import open_store
     from heed.io.files import locked
     from heed.languages import language
-    from heed.models.api_cache import set_cache
     from heed.progress import timed
-    from heed.retrieval.bm25 import Weights
-    from heed.retrieval.retrievers import Shelf
-    from heed.types import JOIN, under
-    from heed.workers.engine import Engine, crew_of
-    from pipelines.launch import begin
+    from heed.retrieval.corpus import Corpus
+    from heed.workers.pool import open_pool
+    from pipelines.launch import machine_of
 
-    begin(options)
-    name, code, source, read = given_files(options)
+    name, code, source, read = given_files(
+        options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
+    )
     condition = options.condition or _condition(read)
-    topics = under(read, condition)
-    fail([] if topics else [f"{options.topics}: no topic can be asked under condition {condition}"])
-    indexes = options.indexes / name / code
-    engine = Engine(options.engine, options.workers, options.ray_address)
-    with locked(options.out.parent), locked(indexes), crew_of(engine, options.device) as crew:
+    topics = [topic for topic in read if topic.has(condition)]
+    fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
+    indexes, machine = options.indexes / name / code, machine_of(options)
+    machine.check()
+    with locked(options.out.parent), locked(indexes), open_pool(machine.workers, machine.device) as workers:
         with timed("documents") as work:
             store = open_store(indexes / "documents", source)
             work.did(store.count, "documents")
         pooled = _pool(options, topics, store)
-        set_cache(options.indexes / "api")
-        machine = (options.device, options.threads, crew)
-        shelf = Shelf(indexes, store, language(code), JOIN, Weights(), KINDS[0], *machine)
-        _write(options, _system(options, shelf, pooled), topics, condition, pooled)
+        queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
+        reranker = _reranker(options, Corpus(indexes, store, language(code)), workers, pooled)
+        _write(options, reranker, queries, PoolDocuments(pooled, store), store.digest)
 
 
 def _condition(topics: "Sequence[Topic]") -> str:
     return "original" if any("original" in topic.instructions for topic in topics) else "query"
 
 
-def _system(options: argparse.Namespace, shelf: "Shelf", pooled: "Pool") -> "Reranker":
-    from heed.reranking.passages import parse_cut
-    from heed.reranking.rerankers import over_passages, reranker
+def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPool", pooled: "Pool") -> "Reranker":
+    from heed.experiment import Search, systems_of
+    from heed.reranking.maxp import parse_cut
+    from pipelines.launch import machine_of, registry_of
 
+    systems = systems_of(corpus, Search(), machine_of(options), registry_of(options), workers, options.indexes / "api")
+    reranker = systems.reranker(options.reranker)
     if not options.maxp:
-        return reranker(options.reranker, shelf)
-    docids = {docid for found in pooled.values() for docid in found}
-    return over_passages([options.reranker], shelf, docids, parse_cut(options.maxp))[0]
+        return reranker
+    docids = {docid for listed in pooled.values() for docid in listed}
+    return systems.maxp(reranker, docids, parse_cut(options.maxp))
 
 
 def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "DocumentStore") -> "Pool":
-    """What is rescored by qid: each topic's best documents, all of them among the documents."""
+    """Return the docids to be rescored by qid: each topic's best, all of them among the documents."""
     from heed.io.pools import read_pool
     from heed.io.run_formats import read_any_run
-    from heed.progress import brief, log
     from heed.ranking import ranked
 
     is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
     if is_pool:
-        fail(["--subset: names a part of MTEB predictions, RUN is a pool"] if options.subset else [])
+        fail(["--subset: names a part of MTEB predictions, RUN is a pool"] if options.subset else [], UsageError)
         lists = read_pool(options.run)
     else:
-        lists = {qid: ranked(found) for qid, found in read_any_run(options.run, options.subset).items()}
+        lists = {qid: ranked(scores) for qid, scores in read_any_run(options.run, options.subset).items()}
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {
         topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]
         for topic in topics
         if topic.qid in lists or topic.base in lists
     }
-    unasked = sorted(lists.keys() - {one for topic in topics for one in (topic.qid, topic.base)})
+    unused = sorted(lists.keys() - {qid for topic in topics for qid in (topic.qid, topic.base)})
     if not pooled:
-        raise HeedError(f"{options.run}: none of its topics ({brief(unasked)}) is asked in {options.topics}")
-    if unasked:
-        log.info(f"{options.run}: {len(unasked)} topics are not asked here and left out: {brief(unasked)}")
+        raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}")
+    if unused:
+        log.info(f"{options.run}: {len(unused)} topics are not asked here and left out: {brief(unused)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
     fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
     return pooled
 
 
 def _write(
-    options: argparse.Namespace, system: "Reranker", topics: "Sequence[Topic]", condition: str, pooled: "Pool"
+    options: argparse.Namespace,
+    reranker: "Reranker",
+    queries: "Sequence[Query]",
+    documents: "PoolDocuments",
+    digest: str,
 ) -> None:
-    """Make the run, or find it made, or go on where it was killed."""
-    from heed.io.artifacts import Recipe, file_as_made
+    """Make the run, reuse it, or continue where it was killed."""
+    from heed.io.artifacts import file_as_made
     from heed.io.files import digest_json
     from heed.io.trec_files import as_tag, write_run
-    from heed.progress import log, timed
-    from heed.reranking.rescoring import rerank
+    from heed.progress import timed
+    from heed.reranking.rescore import rescore
+    from heed.types import config_of, load
 
-    asked = [topic for topic in topics if topic.qid in pooled]
-    tag = options.tag or as_tag(f"{system.name}.{condition}")
-    recipe: Recipe = {
-        "system": system.recipe,
+    condition, config = queries[0].condition, config_of(reranker)
+    tag = options.tag or as_tag(f"{reranker.name}.{condition}")
+    recipe: Config = {
+        "system": config,
+        "documents": digest,
         "condition": condition,
-        "topics": digest_json(asked),
-        "pool": digest_json(pooled),
+        "topics": digest_json(queries),
+        "pool": digest_json(documents.pool),
         "tag": tag,
     }
     journal = options.out.parent / ".made" / f"{options.out.name}.partial"
 
     def build() -> None:
-        with timed("prepare", system.name):
-            system.prepare()
-        write_run(options.out, rerank(system, asked, condition, pooled, journal), tag)
+        with timed("prepare", reranker.name):
+            load(reranker)
+        write_run(options.out, rescore(reranker, queries, documents, journal, digest), tag)
 
-    used_again = file_as_made(options.out, recipe, build)
+    reused = file_as_made(options.out, recipe, build, reuse=config is not None)
     journal.unlink(missing_ok=True)
-    log.info(f"{options.out}: {'used again' if used_again else 'written'}; {len(asked)} topics under {condition}")
+    log.info(f"{options.out}: {'used again' if reused else 'written'}; {len(queries)} topics under {condition}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.tables.text import FORMS
-from pipelines.options import collection_options, refuse, run_command
+from pipelines.options import collection_options, own_files, refuse, run_command
 
 if TYPE_CHECKING:
     from heed.evaluation.summary import Row
@@ -58,21 +58,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.tables import find_tables
-    from pipelines.launch import begin, finish, launch
+    from pipelines.launch import finish, launch
 
-    begin(options)
     if options.docs:
         refuse(options, ["data", "subset"], "--docs names other tables")
     else:
         refuse(options, ["lang"], "it is the language of --docs; FollowTable and the sample are English")
-    collection = find_tables(options)
+    collection = find_tables(
+        own_files(options),
+        data=options.data,
+        subset=options.subset,
+        lang=options.lang or "eng",
+        form=options.serialise,
+        traps=options.traps,
+    )
     rows = launch(options, collection)
     if collection.name == "followtable":
-        _beside_the_paper(collection.subset, rows)
+        _print_paper(collection.subset, rows)
     finish(options, collection.name, {collection.subset: rows})
 
 
-def _beside_the_paper(subset: str, rows: "list[Row]") -> None:
+def _print_paper(subset: str, rows: "list[Row]") -> None:
     """Print the paper's BM25 row beside ours, and what was seen to explain the difference."""
     found = {(row["condition"], row["measure"]): row["value"] for row in rows if row["system"] == "bm25"}
     if subset not in PAPER or not all(key in found for key in BESIDE):

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.io.topics import FIELDS
-from pipelines.options import collection_options, refuse, run_command
+from heed.types import ABLATIONS
+from pipelines.options import collection_options, own_files, refuse, run_command
 
 if TYPE_CHECKING:
+    from heed.collection import Collection
     from heed.evaluation.summary import Row
 
 
@@ -37,21 +39,35 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.trec import find_trec
-    from pipelines.launch import OWN_FILES, begin, finish, launch
+    from pipelines.launch import OWN_FILES, finish, launch
 
-    begin(options)
     if options.benchmark:
         refuse(options, [*OWN_FILES[1:], "lang", "fields"], "--benchmark has its own")
     else:
         refuse(options, ["data"], "it is a copy of a --benchmark")
     if not (options.benchmark or options.dataset or options.docs):
         refuse(options, [*OWN_FILES, "lang"], "name documents with --docs, --dataset or --benchmark too")
-    collections = find_trec(options)
-    found = {one.subset: launch(options, one) for one in collections}
-    if len(found) > 1:
-        found = {subset: _with_score(subset, rows) for subset, rows in found.items()}
-    finish(options, collections[0].name, found)
+    collections = _collections(options)
+    rows = {collection.subset: launch(options, collection) for collection in collections}
+    if len(rows) > 1:
+        rows = {subset: _with_score(subset, of_subset) for subset, of_subset in rows.items()}
+    finish(options, collections[0].name, rows)
+
+
+def _collections(options: argparse.Namespace) -> "list[Collection]":
+    from heed.datasets.trec import english_sample, followir, ir_dataset, own_collection
+    from heed.progress import log
+
+    if options.benchmark:
+        older = any(condition in ABLATIONS for condition in options.condition or ())
+        return followir(options.benchmark, docs=options.docs or (), data=options.data, older=older)
+    fields = options.fields or "title"
+    if options.dataset:
+        return [ir_dataset(options.dataset, own_files(options), lang=options.lang, fields=fields)]
+    if options.docs:
+        return [own_collection(own_files(options), lang=options.lang, fields=fields)]
+    log.info("no collection named: this is the embedded sample, invented news in English for a first try")
+    return [english_sample(fields)]
 
 
 def _with_score(subset: str, rows: "list[Row]") -> "list[Row]":

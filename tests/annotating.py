@@ -109,5 +109,5 @@ def running(pool: Path, *arguments: object) -> Iterator[Running]:
         process.stderr.close()
 
 
-def grade(qid: str, docid: str, value: int | None, condition: str = "original") -> dict:
+def grade(qid: object, docid: object, value: object, condition: object = "original") -> dict:
     return {"kind": "grade", "qid": qid, "docid": docid, "condition": condition, "grade": value}

@@ -5,7 +5,7 @@ from typing import Any
 
 from conftest import write_jsonl
 
-from heed.exchange.exports import Material
+from heed.exchange.exports import ExportedPool
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.types import Topic
@@ -31,5 +31,5 @@ def store(folder: Path, documents: list[dict[str, Any]] = DOCUMENTS) -> Document
     return open_store(folder / "store", Files([write_jsonl(folder / "documents.jsonl", documents)]))
 
 
-def material(folder: Path, condition: str = "changed") -> Material:
-    return Material(POOL, TOPICS, condition, store(folder))
+def material(folder: Path, condition: str = "changed") -> ExportedPool:
+    return ExportedPool(POOL, TOPICS, condition, store(folder))

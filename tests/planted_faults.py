@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.validation.collection_ids import Members
-from heed.validation.run_rules import Checked, Rules
-from heed.validation.track_rules import TRACKS
+from heed.validation.collection_ids import CollectionIds
+from heed.validation.run_report import CheckedRun
+from heed.validation.track_rules import TRACKS, Rules
 
 TAG = "zho-TEAM3-AEND_x"
 QIDS = ("200", "201", "202")
@@ -83,9 +83,9 @@ def abstracts(lines: list[str], prefix: str) -> list[str]:
     return lines
 
 
-def members(*languages: str, foreign: str = "") -> Members:
+def collection(*languages: str, foreign: str = "") -> CollectionIds:
     """The clean run's documents, those of each topic in one language, but ``foreign`` in Russian."""
-    found = Members()
+    found = CollectionIds()
     for place, language in enumerate(languages):
         docids = {uuid(99 - 10 * place - rank) for rank in range(1, 5)}
         found.add(docids - {foreign}, language)
@@ -124,9 +124,9 @@ DEPTH_3 = replace(OF_TREC, depth=3, topics=None)
 NO_TOPICS = replace(RULES, topics=None)
 NAMED, ANY_NAME = replace(RULES, file_name="error"), replace(RULES, file_name="")
 OTHER_TAG = replace(RULES, tag="zho-TEAM3-b")
-COLLECTION = replace(RULES, members=members("", "", ""))
-ONE_RUSSIAN = replace(RULES, members=members("zho", "zho", "zho", foreign=uuid(78)))
-ALL_RUSSIAN = replace(RULES, members=members("rus", "rus", "rus"))
+COLLECTION = replace(RULES, collection=collection("", "", ""))
+ONE_RUSSIAN = replace(RULES, collection=collection("zho", "zho", "zho", foreign=uuid(78)))
+ALL_RUSSIAN = replace(RULES, collection=collection("rus", "rus", "rus"))
 RERANK = replace(RULES, candidates=RERANKED)
 RERANK_TWO = replace(RULES, candidates={qid: RERANKED[qid] for qid in QIDS[:2]})
 
@@ -296,5 +296,5 @@ FAULTS = [
 ]
 
 
-def problems(checked: Checked) -> list[tuple[int, str, str]]:
+def problems(checked: CheckedRun) -> list[tuple[int, str, str]]:
     return [(one.line, one.kind, one.severity) for one in checked.report.problems()]

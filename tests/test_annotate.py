@@ -11,12 +11,12 @@ from annotating import SAMPLE, grade, running, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from test_mfollowir import hub_copy
 
-from heed.annotation.documents import drawn, read_shown
-from heed.annotation.opening import beside, opened
+from heed.annotation.documents import as_table, read_pooled
+from heed.annotation.opening import path_beside
 from heed.annotation.task import parse_scale
 from heed.errors import HeedError
 from heed.io.trec_files import read_qrels
-from pipelines.annotate import main, parser
+from pipelines.annotate import main, open_given, parser
 
 COMMAND = "pipelines.annotate"
 QRELS = ROOT / "qrels" / SAMPLE / "original.qrels"
@@ -33,8 +33,8 @@ def given(folder: Path, **topic: object) -> tuple[str, ...]:
 
 
 def prepared(*arguments: object) -> Path:
-    """Open, or make, the database that the arguments name, and close it; gives back its path."""
-    _, store = opened(parser().parse_args([*map(str, arguments)]))
+    """Open, or create, the database that the arguments name, close it, and return its path."""
+    _, store = open_given(parser().parse_args([*map(str, arguments)]))
     store.close()
     return store.path
 
@@ -42,11 +42,11 @@ def prepared(*arguments: object) -> Path:
 def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(tmp_path: Path) -> None:
     for lang in ("zho", "fas"):
         pooled = sample_pool(tmp_path / lang / "pool.jsonl")
-        task, store = opened(parser().parse_args([str(tmp_path / lang / "pool.jsonl")]))
+        task, store = open_given(parser().parse_args([str(tmp_path / lang / "pool.jsonl")]))
         store.close()
         assert (task.lang, [*task.topics], task.pool) == (lang, [*pooled], pooled)
     sample_pool(tmp_path / "pool.jsonl")
-    task, store = opened(parser().parse_args([str(tmp_path / "pool.jsonl")]))
+    task, store = open_given(parser().parse_args([str(tmp_path / "pool.jsonl")]))
     store.close()
     assert task.lang == "eng"
 
@@ -80,7 +80,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("hub/absent", "--topics", "no/such-id", "--docs", "docs.jsonl"), "hub/absent: cannot be read"),
         (
             ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--assessor", "Adjudicated"),
-            "this name stands for decisions where assessors differ",
+            "this name is reserved for decisions where assessors differ",
         ),
     ],
 )
@@ -152,11 +152,11 @@ def test_only_relevant_documents_are_shown_and_gaps_are_told(
     qrels = read_qrels(QRELS)
     lines = [f"{qid} 0 {docid} {value}\n" for qid in ("01", "02") for docid, value in qrels[qid].items()]
     (tmp_path / "q").write_text("".join([*lines, "01 0 n144 1\n", "02 0 n144 0\n"]))
-    task, store = opened(parser().parse_args([str(pool), "--only-relevant", "--qrels", str(tmp_path / "q")]))
+    task, store = open_given(parser().parse_args([str(pool), "--only-relevant", "--qrels", str(tmp_path / "q")]))
     store.close()
-    assert task.shown("01") == [docid for docid in pooled["01"] if qrels["01"][docid] > 0]
-    assert task.shown("03") == []
-    assert task.judged_under() == ("changed",)
+    assert task.to_judge("01") == [docid for docid in pooled["01"] if qrels["01"][docid] > 0]
+    assert task.to_judge("03") == []
+    assert task.conditions() == ("changed",)
     told = capsys.readouterr().err
     assert "no judgement for 1 of the pool's 3 topics: 03" in told
     assert "1 of 3 topics have no relevant document in the pool: 03" in told
@@ -179,7 +179,7 @@ def test_topics_of_neuclir_and_trec_are_read(tmp_path: Path) -> None:
     for at, ((name, *more), expected) in enumerate(asked.items()):
         arguments = [tmp_path / "pool.jsonl", "--topics", tmp_path / name, "--docs", tmp_path / "docs.jsonl", *more]
         options = parser().parse_args([*map(str, arguments), "--database", str(tmp_path / f"{at}.db")])
-        task, store = opened(options)
+        task, store = open_given(options)
         store.close()
         assert (task.topics["7"].lang, task.topics["7"].query, task.original("7")) == expected
 
@@ -196,7 +196,7 @@ def test_documents_come_from_files_of_every_kind(tmp_path: Path) -> None:
         pyarrow.table({"_id": ["p"], "title": [""], "text": ["parquet"]}), tmp_path / "c.parquet"
     )
     docs = [str(tmp_path / name) for name in ("tables", "docs.jsonl.gz", "c.parquet")]
-    found = {one.docid: one for one in read_shown(docs, ["t1", "t2", "z", "p"])}
+    found = {one.docid: one for one in read_pooled(docs, ["t1", "t2", "z", "p"])}
     assert {docid: one.tabular for docid, one in found.items()} == {"t1": True, "t2": True, "z": False, "p": False}
     assert (found["z"].title, found["z"].text, found["p"].text) == ("T", "text", "parquet")
 
@@ -206,21 +206,21 @@ def test_documents_of_ir_datasets_are_found_where_it_keeps_them(
 ) -> None:
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     with pytest.raises(HeedError, match=r"zho/docs.jsonl.gz: no documents of neuclir/1/zh; python -m pipelines.fetch"):
-        list(read_shown(["neuclir/1/zh"], ["a"]))
+        list(read_pooled(["neuclir/1/zh"], ["a"]))
     (tmp_path / "neuclir/1/zho").mkdir(parents=True)
     record = {"id": "a", "title": "T", "text": "文", "time": "2021-02-03T00:00:00", "url": "u", "cc_file": "c"}
     (tmp_path / "neuclir/1/zho/docs.jsonl.gz").write_bytes(gzip.compress(json.dumps(record).encode()))
-    [shown] = read_shown(["neuclir/1/zh"], ["a"])
+    [shown] = read_pooled(["neuclir/1/zh"], ["a"])
     assert shown == ("a", "T", "2021-02-03", "文", False)
     with pytest.raises(HeedError, match="not an id that ir_datasets knows"):
-        list(read_shown(["no/such-id"], ["a"]))
+        list(read_pooled(["no/such-id"], ["a"]))
 
 
 def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
     folder = hub_copy(tmp_path / "hub", "parquet")
     write_jsonl(tmp_path / "pool.jsonl", [{"qid": "12", "docids": ["u1", "u0"]}])
     options = parser().parse_args([str(tmp_path / "pool.jsonl"), "--lang", "zho", "--topics", str(folder)])
-    task, store = opened(options)
+    task, store = open_given(options)
     assert (task.original("12"), task.first_changed("12")) == ("要文本", "要文本，不要标题")
     assert store.document("u1") == ("u1", "标题", "", "文本 内容 1", False)
     store.close()
@@ -229,9 +229,9 @@ def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
 def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b"}\nnot JSON\n')
     docs = [str(tmp_path / "docs.jsonl")]
-    assert [one.docid for one in read_shown(docs, ["a"])] == ["a"], "what is not pooled need not be read"
+    assert [one.docid for one in read_pooled(docs, ["a"])] == ["a"], "what is not pooled need not be read"
     with pytest.raises(HeedError) as caught:
-        list(read_shown(docs, ["a", "b"]))
+        list(read_pooled(docs, ["a", "b"]))
     told = str(caught.value).splitlines()
     assert told[0].startswith("document b of the pool: not in")
     assert "line 2: no text in text or contents or body" in told[1]
@@ -251,7 +251,7 @@ def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path
 )
 def test_dates_are_found_in_every_schema(tmp_path: Path, record: dict, date: str) -> None:
     write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "t", **record}])
-    [shown] = read_shown([str(tmp_path / "docs.jsonl")], ["a"])
+    [shown] = read_pooled([str(tmp_path / "docs.jsonl")], ["a"])
     assert shown.date == date
 
 
@@ -274,14 +274,14 @@ NEWS = "The ferry sank on Monday.\nNobody was hurt | said the port.\nMore follow
     ],
 )
 def test_tables_are_told_from_text_and_no_words_are_lost(text: str, is_table: bool) -> None:
-    assert (drawn(text) is not None) is is_table
+    assert (as_table(text) is not None) is is_table
 
 
 def test_the_sample_of_tables_is_drawn_whole() -> None:
     records = map(json.loads, (ROOT / "documents" / "tables-sample" / "tables.jsonl").read_text().splitlines())
-    assert all(drawn(one["text"]) for one in records)
+    assert all(as_table(one["text"]) for one in records)
     for path in (ROOT / "documents" / SAMPLE).glob("*.jsonl"):
-        assert not any(drawn(json.loads(line)["text"]) for line in path.read_text().splitlines())
+        assert not any(as_table(json.loads(line)["text"]) for line in path.read_text().splitlines())
 
 
 def test_grades_have_their_usual_names_unless_told() -> None:
@@ -291,9 +291,9 @@ def test_grades_have_their_usual_names_unless_told() -> None:
 
 
 def test_the_database_lies_beside_the_pool() -> None:
-    assert beside(Path("runs/zho/pool.jsonl")) == Path("runs/zho/pool.db")
-    assert beside(Path("pool.jsonl.gz")) == Path("pool.db")
-    assert beside(Path("pool")) == Path("pool.db")
+    assert path_beside(Path("runs/zho/pool.jsonl")) == Path("runs/zho/pool.db")
+    assert path_beside(Path("pool.jsonl.gz")) == Path("pool.db")
+    assert path_beside(Path("pool")) == Path("pool.db")
 
 
 def test_help_imports_no_server() -> None:

@@ -11,14 +11,14 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.annotation.agreement import agreement, disagreements, pairs, settled
+from heed.annotation.agreement import agreement, consensus, disagreements, pair_agreements
 from heed.annotation.export import export
-from heed.annotation.opening import opened
 from heed.annotation.store import ADJUDICATED, Change, Judgement, Store, wording_of
 from heed.annotation.task import Task
 from heed.errors import HeedError
 from heed.io.trec_files import read_qrels
 from heed.measures.pairwise import no_longer_relevant
+from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
 
 # κ
@@ -80,7 +80,7 @@ def test_pairs_are_of_documents_that_both_graded_under_the_same_wording() -> Non
     given_ = [said("ann", "a", 1), said("bela", "a", 1), said("ann", "b", 0), said("carl", "c", 0)]
     given_ += [said("ann", "a", 1, "changed", "w1"), said("bela", "a", 1, "changed", "w2")]
     given_ += [said(ADJUDICATED, "a", 0), said("bela", "b", None)]
-    found = pairs(given_, [0, 1])
+    found = pair_agreements(given_, [0, 1])
     assert [(one["first"], one["second"], one["condition"], one["reworded"]) for one in found] == [
         ("ann", "bela", "original", 0),
         ("ann", "bela", "changed", 1),
@@ -103,11 +103,11 @@ def test_disagreements_tell_all_grades_and_the_decision() -> None:
 
 
 def test_the_grade_that_stands_for_several() -> None:
-    assert settled({"ann": 1}) == 1
-    assert settled({"ann": 1, "bela": 1, "carl": 0}) == 1
-    assert settled({"ann": 1, "bela": 0}) is None
-    assert settled({"ann": 1, "bela": 0, "carl": 3}) is None
-    assert settled({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
+    assert consensus({"ann": 1}) == 1
+    assert consensus({"ann": 1, "bela": 1, "carl": 0}) == 1
+    assert consensus({"ann": 1, "bela": 0}) is None
+    assert consensus({"ann": 1, "bela": 0, "carl": 3}) is None
+    assert consensus({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
 
 
 # Export
@@ -119,7 +119,7 @@ class Annotation:
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.pool = sample_pool(folder / "pool.jsonl")
         self.options = annotate_parser().parse_args([str(folder / "pool.jsonl"), "--lang", "zho", *arguments])
-        self.task, self.store = opened(self.options)
+        self.task, self.store = open_given(self.options)
         self.out = folder / "out"
 
     def grade(self, who: str, qid: str, docid: str, value: int | None, condition: str = "original") -> None:
@@ -128,7 +128,7 @@ class Annotation:
         self.store.record(client, who, client, [Change("grade", qid, condition, docid, value, wording)])
 
     def grade_topic(self, who: str, qid: str, condition: str, values: list[int]) -> dict[str, int]:
-        found = dict(zip(self.task.shown(qid), values, strict=False))
+        found = dict(zip(self.task.to_judge(qid), values, strict=False))
         for docid, value in found.items():
             self.grade(who, qid, docid, value, condition)
         return found
@@ -238,7 +238,7 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
     annotation = Annotation(tmp_path, "--only-relevant")  # the sample's own judgements
     before = read_qrels(qrels)
     relevant = [docid for docid in annotation.pool["01"] if before["01"][docid] > 0]
-    assert annotation.task.shown("01") == relevant
+    assert annotation.task.to_judge("01") == relevant
     changed = annotation.grade_topic("ann", "01", "changed", [0, 1] * 4)
     annotation.grade_topic("ann", "02", "changed", [0, 1])  # not all
     annotation.export()
@@ -283,7 +283,7 @@ def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> 
     from heed.io.topic_files import read_topics
 
     (tmp_path / "pool.jsonl").write_text('{"qid": "1_0", "docids": ["t006"]}\n')
-    task, store = opened(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))
+    task, store = open_given(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))
     store.record("client-1", "ann", "client-1", [Change("grade", "1_0", "original", "t006", 1)])
     export(task, store, tmp_path / "out", None)
     store.close()
@@ -305,7 +305,7 @@ def test_the_export_tells_what_it_wrote(annotation: Annotation) -> None:
 
 
 def test_a_task_that_is_read_back_is_the_same(annotation: Annotation) -> None:
-    again, store = opened(annotation.options)
+    again, store = open_given(annotation.options)
     assert isinstance(store, Store) and isinstance(again, Task)
     assert again == annotation.task
     store.close()

@@ -5,6 +5,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -97,7 +98,7 @@ def test_a_request_without_a_host_is_refused(server: Running) -> None:
 def test_a_foreign_origin_is_refused(server: Running, origin: str, method: str, path: str) -> None:
     body = {"id": "from-elsewhere", "assessor": "a", "changes": []} if method == "POST" else None
     status, _, text = server.request(method, path, body, Origin=origin.replace("PORT", str(server.port)))
-    assert (status, text) == (403, "this page may not ask here\n")
+    assert (status, text) == (403, "requests from other pages are refused\n")
 
 
 def test_pages_of_other_ports_may_not_ask_even_where_browsers_call_them_the_same_site(server: Running) -> None:
@@ -162,6 +163,14 @@ def test_the_page_names_nothing_outside_and_holds_nothing_inline() -> None:
     assert not re.findall(r"<style|\sstyle=|\son\w+=|<script(?! type=\"module\" src)", page)
 
 
+def test_the_pages_modules_import_one_another_without_a_circle() -> None:
+    sources = {path.name: path.read_text(encoding="utf-8") for path in PAGE.glob("*.js")}
+    imports = {name: set(re.findall(r'from "\./(\w+\.js)";', source)) for name, source in sources.items()}
+    assert set().union(*imports.values()) == sources.keys() - {"annotate.js"}
+    order = [*TopologicalSorter(imports).static_order()]  # CycleError names a circle
+    assert order[-1] == "annotate.js"
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -184,58 +193,82 @@ def test_bodies_are_small_and_json(server: Running, headers: dict[str, str], sta
 DOCID = "n005"
 
 
+def sent(*changes: object, **fields: object) -> dict:
+    return {"id": "12345678", "assessor": "a", "changes": list(changes), **fields}
+
+
+def note(text: object) -> dict:
+    return {"qid": "01", "kind": "note", "condition": "original", "docid": DOCID, "note": text}
+
+
+def narrative(text: object, base: object) -> dict:
+    return {"qid": "01", "kind": "narrative", "text": text, "base": base}
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ([], "expected an object with id, assessor, batch and changes"),
-        ({"id": "x"}, "id or batch is 'x'"),
-        ({"id": "../../../../etc"}, "id or batch is"),
-        ({"id": "12345678"}, "assessor is None"),
-        ({"id": "12345678", "assessor": " "}, "assessor is ' '"),
-        ({"id": "12345678", "assessor": "a" * 41}, "at most 40 characters"),
-        ({"id": "12345678", "assessor": "a\u202eb"}, "assessor is"),
-        ({"id": "12345678", "assessor": "a", "changes": {}}, "expected an object"),
-        ({"id": "12345678", "assessor": "a", "changes": [None]}, "topic is None"),
-        ({"id": "12345678", "assessor": "a", "changes": [{"qid": ["01"]}]}, "topic is ['01']"),
-        ({"id": "12345678", "assessor": "a", "changes": [{"qid": "99"}]}, "topic is '99', expected one of the pool"),
-        ({"id": "12345678", "assessor": "a", "changes": [{"qid": "01", "kind": "drop"}]}, "kind is 'drop'"),
-        (
-            {"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, 2)]},
-            "grade is 2, expected one of 0, 1, 3",
-        ),
-        ({"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, True)]}, "grade is True"),
-        (
-            {"id": "12345678", "assessor": "a", "changes": [grade("01", "gone", 1)]},
-            "document 'gone' is not to be judged",
-        ),
-        ({"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, 1, "query")]}, "condition is 'query'"),
-        (
-            {"id": "12345678", "assessor": "a", "changes": [{"qid": "01", "kind": "narrative", "text": "x" * 20_001}]},
-            "text: expected text of at most 20000 characters",
-        ),
-        (
-            {
-                "id": "12345678",
-                "assessor": "a",
-                "changes": [{"qid": "01", "kind": "narrative", "text": "x", "base": "0"}],
-            },
-            "base is '0'",
-        ),
-        (
-            {
-                "id": "12345678",
-                "assessor": "a",
-                "changes": [{"qid": "01", "kind": "narrative", "text": "\ud800", "base": 0}],
-            },
-            "half of a surrogate pair",
-        ),
-        ({"id": "12345678", "assessor": "a", "changes": [grade("01", DOCID, 1)] * 2001}, "2001 changes at once"),
+        ([], "Expected `object`, got `array`"),
+        ("text", "Expected `object`, got `str`"),
+        ({"id": "12345678"}, "missing required field `assessor`"),
+        ({"assessor": "a"}, "missing required field `id`"),
+        (sent(id="x"), "Expected `str` matching regex"),
+        (sent(id="../../../../etc"), "at `$.id`"),
+        (sent(id="12345678\n"), "at `$.id`"),
+        (sent(id=12345678), "Expected `str`, got `int` - at `$.id`"),
+        (sent(batch=""), "at `$.batch`"),
+        (sent(batch=None), "at `$.batch`"),
+        (sent(assessor=" "), "assessor is ' '"),
+        (sent(assessor=None), "Expected `str`, got `null` - at `$.assessor`"),
+        (sent(assessor="a" * 41), "at most 40 characters"),
+        (sent(assessor="a\u202eb"), "assessor is"),
+        (sent(wording="x" * 20_001), "length <= 20000 - at `$.wording`"),
+        (sent(wording="\udfff"), "wording: holds half of a surrogate pair"),
+        (sent(wording=None), "at `$.wording`"),
+        ({**sent(), "changes": {}}, "Expected `array`, got `object` - at `$.changes`"),
+        ({**sent(), "changes": None}, "at `$.changes`"),
+        (sent(None), "Expected `object`, got `null` - at `$.changes[0]`"),
+        (sent({"qid": "01"}), "missing required field `kind`"),
+        (sent(grade(["01"], DOCID, 1)), "Expected `str`, got `array` - at `$.changes[0].qid`"),
+        (sent(grade("99", DOCID, 1)), "topic is '99', expected one of the pool"),
+        (sent({"qid": "01", "kind": "drop"}), "Invalid value 'drop' - at `$.changes[0].kind`"),
+        (sent({"qid": "01", "kind": "\ud800"}), "surrogates not allowed"),
+        (sent(grade("01", DOCID, 2)), "grade is 2, expected one of 0, 1, 3"),
+        (sent(grade("01", DOCID, True)), "got `bool` - at `$.changes[0].grade`"),
+        (sent(grade("01", DOCID, 1.0)), "got `float` - at `$.changes[0].grade`"),
+        (sent(grade("01", DOCID, "1")), "got `str` - at `$.changes[0].grade`"),
+        (sent(grade("01", "gone", 1)), "document 'gone' is not to be judged"),
+        (sent(grade("01", None, 1)), "at `$.changes[0].docid`"),
+        (sent(grade("01", DOCID, 1, "query")), "condition is 'query'"),
+        (sent(grade("01", DOCID, 1, ["original"])), "at `$.changes[0].condition`"),
+        (sent(note("x" * 4_001)), "length <= 4000 - at `$.changes[0].note`"),
+        (sent(note(1)), "at `$.changes[0].note`"),
+        (sent(note("\ud800")), "note: holds half of a surrogate pair"),
+        (sent(narrative("x" * 20_001, 0)), "length <= 20000 - at `$.changes[0].text`"),
+        (sent(narrative("x", "0")), "Expected `int`, got `str` - at `$.changes[0].base`"),
+        (sent(narrative("x", True)), "Expected `int`, got `bool` - at `$.changes[0].base`"),
+        (sent(narrative("\ud800", 0)), "half of a surrogate pair"),
+        (sent(*[grade("01", DOCID, 1)] * 2001), "length <= 2000 - at `$.changes`"),
     ],
 )
-def test_what_does_not_fit_the_task_is_told_and_not_kept(server: Running, body: object, said: str) -> None:
+def test_what_does_not_fit_the_task_is_an_error_and_not_stored(server: Running, body: object, said: str) -> None:
     status, _, text = server.request("POST", "/api/changes", body)
     assert status == 400
     assert said in json.loads(text)["error"]
+
+
+def test_all_changes_that_do_not_fit_are_reported_together(server: Running) -> None:
+    body = sent(grade("01", DOCID, 2), grade("99", DOCID, 1), grade("01", "gone", 2, "query"), note("\ud800"))
+    status, _, text = server.request("POST", "/api/changes", body)
+    assert status == 400
+    assert json.loads(text)["error"].splitlines() == [
+        "grade is 2, expected one of 0, 1, 3",
+        "topic is '99', expected one of the pool",
+        "condition is 'query', expected original or changed",
+        "document 'gone' is not to be judged for topic 01",
+        "grade is 2, expected one of 0, 1, 3",
+        "note: holds half of a surrogate pair; delete that character",
+    ]
 
 
 def test_unknown_topics_and_documents_are_not_found(server: Running) -> None:
@@ -318,7 +351,7 @@ def test_a_restart_keeps_port_and_token_and_ends_well_on_interrupt(pool: Path) -
             assert second.port != server.port
             assert second.request("GET", "/")[0] == 200
         assert server.stop() == 0
-        assert any("stopped; go on with the same command" in line for line in server.told)
+        assert any("stopped; the same command goes on" in line for line in server.told)
 
 
 def test_a_taken_port_is_told(pool: Path, server: Running, heed: object) -> None:

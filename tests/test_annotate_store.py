@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.annotation.database import connect, create, is_made
-from heed.annotation.documents import Shown
+from heed.annotation.database import connect, create, is_annotation
+from heed.annotation.documents import PooledDocument
 from heed.annotation.store import Change, ConflictError, Store, wording_of
 from heed.annotation.task import Task, parse_scale
 from heed.errors import HeedError
@@ -20,7 +20,7 @@ from heed.types import Topic
 POOL = {"1": ["a", "b"], "2": ["a"]}
 TOPICS = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative {qid}"}) for qid in POOL}
 TASK = Task(POOL, TOPICS, "eng", parse_scale("0,1,3"))
-DOCUMENTS = [Shown("a", "A", "", "text a", False), Shown("b", "", "2020-01-01", "text b", False)]
+DOCUMENTS = [PooledDocument("a", "A", "", "text a", False), PooledDocument("b", "", "2020-01-01", "text b", False)]
 
 
 def new_id() -> str:
@@ -142,13 +142,13 @@ def test_many_threads_write_at_once_and_each_change_is_kept(store: Store) -> Non
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("this is no database, but long enough to be read as the head of one\n" * 3)
     with pytest.raises(HeedError, match=r"text\.db: file is not a database; name another file"):
-        is_made(tmp_path / "text.db")
+        is_annotation(tmp_path / "text.db")
     db = sqlite3.connect(tmp_path / "other.db")
     db.execute("CREATE TABLE t (a)")
     db.close()
-    with pytest.raises(HeedError, match="a database of something else"):
-        is_made(tmp_path / "other.db")
-    assert not is_made(tmp_path / "absent.db")
+    with pytest.raises(HeedError, match="a database of another application"):
+        is_annotation(tmp_path / "other.db")
+    assert not is_annotation(tmp_path / "absent.db")
 
 
 def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:
@@ -160,20 +160,20 @@ def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:
         one.start()
     for one in threads:
         one.join()
-    assert sorted(made) == [False, False, False, True] and is_made(tmp_path / "pool.db")
+    assert sorted(made) == [False, False, False, True] and is_annotation(tmp_path / "pool.db")
 
 
 def test_a_making_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
-    def broken() -> Iterator[Shown]:
+    def broken() -> Iterator[PooledDocument]:
         yield DOCUMENTS[0]
         raise HeedError("the second document cannot be read")
 
     path = tmp_path / "pool.db"
     with pytest.raises(HeedError, match="second document"):
         create(path, TASK, broken())
-    assert not is_made(path)
+    assert not is_annotation(path)
     create(path, TASK, DOCUMENTS)
-    assert is_made(path)
+    assert is_annotation(path)
     assert path.stat().st_mode & 0o077 == 0, "it holds the token: nobody else may read it"
 
 

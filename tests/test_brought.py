@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT, Heed
 
 from heed.errors import HeedError
-from heed.io.external_runs import read_brought
+from heed.io.external_runs import read_external_runs
 from heed.io.trec_files import write_run
 from heed.types import Topic
 
@@ -17,7 +17,7 @@ def test_runs_are_brought_by_condition_by_pattern_and_by_endings(tmp_path: Path)
     write_run(tmp_path / "a.run", {"12": {"d": 1.0}, "99": {"d": 1.0}}, "a")
     write_run(tmp_path / "a.query.run", {"12": {"e": 1.0}}, "a")
     write_run(tmp_path / "mteb.run", {"12-og": {"f": 1.0}, "12-changed": {"g": 1.0}}, "a")
-    found = read_brought(
+    found = read_external_runs(
         [f"x.original={tmp_path}/a.run", f"y={tmp_path}/a.{{condition}}.run", f"z={tmp_path}/mteb.run"],
         TOPICS,
         CONDITIONS,
@@ -45,13 +45,13 @@ def test_what_cannot_be_brought_is_told(tmp_path: Path, given: str, told: str) -
     write_run(tmp_path / "a.run", {"12": {"d": 1.0}}, "a")
     write_run(tmp_path / "b.run", {"13": {"d": 1.0}}, "a")
     with pytest.raises(HeedError, match=told):
-        read_brought([given.format(tmp_path)], TOPICS, CONDITIONS)
+        read_external_runs([given.format(tmp_path)], TOPICS, CONDITIONS)
 
 
 def test_a_system_is_brought_once_for_a_condition(tmp_path: Path) -> None:
     write_run(tmp_path / "a.run", {"12": {"d": 1.0}}, "a")
     with pytest.raises(HeedError, match="x has a run of original already"):
-        read_brought([f"x.original={tmp_path}/a.run"] * 2, TOPICS, CONDITIONS)
+        read_external_runs([f"x.original={tmp_path}/a.run"] * 2, TOPICS, CONDITIONS)
 
 
 def test_a_brought_run_is_measured_beside_the_others(tmp_path: Path, heed: Heed) -> None:

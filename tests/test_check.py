@@ -21,13 +21,13 @@ def write(path: Path, lines: list[str]) -> Path:
     return path
 
 
-def test_a_clean_run_gives_0_and_says_what_was_not_tested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_clean_run_gives_0_and_says_what_was_not_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = write(tmp_path / TAG, clean())
     assert main([str(run), "--track", "neuclir-2023", "--quiet"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines() == [
         f"{run}: tag {TAG}, 3 topics, 12 documents: no problem",
-        "not tested: topics that are missing (--topics); membership of documents (--docs or --docids); "
+        "not checked: topics that are missing (--topics); membership of documents (--docs or --docids); "
         "the team's name (--team)",
     ]
     assert told.err == ""
@@ -49,7 +49,7 @@ def test_errors_give_1_and_warnings_do_not(tmp_path: Path, capsys: pytest.Captur
     assert main([str(run), "--track", "neuclir-2023", "--named-as-tag"]) == 1
 
 
-def test_every_run_is_told_of_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_run_is_reported_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = write(tmp_path / "one", put(4, 2, "q0")(clean())), write(tmp_path / "other", clean(tag="b"))
     (tmp_path / "ids").write_text("200\n201\n202\n203\n")
     arguments = ["--topics", str(tmp_path / "ids"), "--json", str(tmp_path / "found.json")]
@@ -67,7 +67,7 @@ def test_every_run_is_told_of_in_json(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (found["runs"][1]["tag"], found["runs"][1]["lines"], found["runs"][1]["topics"]) == ("b", 12, 3)
 
 
-def test_the_languages_of_a_multilingual_run_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_languages_of_a_multilingual_run_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tag = "mlir-TEAM3-AEND_x"
     run = write(tmp_path / tag, clean(tag=tag))
     places = []
@@ -89,7 +89,7 @@ def test_the_reranking_task_takes_a_run_or_a_pool(tmp_path: Path, capsys: pytest
         assert f"line 4: found document {uuid(7)}, which is not among the 4" in capsys.readouterr().err
 
 
-def test_fix_writes_copies_under_the_tag_and_tells_what_it_did(
+def test_fix_writes_copies_under_the_tag_and_lists_the_changes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "a.run.gz"
@@ -100,7 +100,7 @@ def test_fix_writes_copies_under_the_tag_and_tells_what_it_did(
     other = write(tmp_path / "b.run", put(3, 5, "nan")(clean(tag="b")))
     assert main([str(run), str(other), "--fix", str(tmp_path / "both")]) == 1
     assert [path.name for path in (tmp_path / "both").iterdir()] == ["a.run.gz"]
-    assert f"{other}: not mended" in capsys.readouterr().err
+    assert f"{other}: not fixed" in capsys.readouterr().err
     assert main([str(other), "--tag", "c", "--fix", str(tmp_path / "c.run")]) == 1
     (tmp_path / "x").mkdir()
     twin = write(tmp_path / "x" / "b.run", clean())
@@ -131,7 +131,7 @@ def test_fix_writes_copies_under_the_tag_and_tells_what_it_did(
         (("a", "--reranking", "absent"), "absent: cannot be read"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(
+def test_mistakes_are_reported_without_a_traceback(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -180,6 +180,6 @@ def test_the_runs_of_every_command_pass(
         against = ["--topics", str(topics), "--condition", condition, "--docids", str(documents.parent)]
         assert main([str(run), *against, "--quiet"]) == 0
         told = capsys.readouterr()
-        assert "no problem\nall was tested" in told.out
+        assert "no problem\nchecked everything" in told.out
         assert told.err == ""
     assert len(runs) == {"neuclir": 3, "trec": 3, "tables": 2, "infosearch": 3}[command]

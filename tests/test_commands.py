@@ -15,8 +15,7 @@ COMMAND = "pipelines.neuclir"
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
 # made of torch or numpy alone; themselves imported only where they are used
 ALONE = {
-    "heed.models.answers",
-    "heed.models.int8",
+    "heed.models.logits",
     "heed.models.unpadded",
     "heed.retrieval.field_scores",
     "heed.retrieval.postings_search",

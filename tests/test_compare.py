@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from heed.errors import HeedError
 from heed.evaluation import significance
 from heed.evaluation.significance import fisher, holm, interval, wilcoxon
-from heed.evaluation.systems import similar_to_best
-from heed.io.external_runs import read_brought
+from heed.evaluation.systems import compare_by
+from heed.io.external_runs import read_external_runs
 from heed.io.pairs import pair, qrels_for, select, stem
 from heed.io.run_formats import read_any_run
 from heed.io.trec_files import write_run
@@ -62,7 +62,7 @@ def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
     with pytest.raises(HeedError, match="--subset fas: 0 sets"):
         read_any_run(path, "fas")
     topics = [Topic("1", "zho", "q", {"original": "o", "changed": "c"})]
-    brought = read_brought([f"m={path}#zho"], topics, ["original", "changed"])
+    brought = read_external_runs([f"m={path}#zho"], topics, ["original", "changed"])
     assert brought == {("m", "original"): {"1": RUN["1-og"]}, ("m", "changed"): {"1": RUN["1-changed"]}}
 
 
@@ -208,10 +208,11 @@ def test_the_best_system_and_those_like_it() -> None:
         "like": {str(n): 0.9 + (0.01 if n % 2 else -0.011) for n in range(20)},
         "worse": {str(n): 0.5 for n in range(20)},
     }
-    for pairwise in (True, False):
-        best, p_values = similar_to_best(values, pairwise, correct=True)
-        assert best == "best"
-        assert p_values["like"] > 0.05 > p_values["worse"]
+    for measure in ("p-MRR", "AP"):
+        comparison = compare_by(measure, values, correct=True)
+        assert comparison.best == "best" and comparison.missing == {}
+        assert comparison.p_values.keys() == {"like", "worse"}
+        assert comparison.p_values["like"] > 0.05 > comparison.p_values["worse"]
 
 
 @pytest.fixture
@@ -386,10 +387,10 @@ def test_a_topic_that_nothing_else_knows_is_told_with_its_line(files: Path, heed
             ("base.run", "new.run", "--qrels", "q", "--new-qrels", "n", "--corpus-size", "1"),
             "fit into a corpus of 1",
         ),
-        (("base.run", "new.run", "--qrels", "q", "--measure", "nDGC@5"), "measure 'nDGC@5': not known"),
+        (("base.run", "new.run", "--qrels", "q", "--measure", "nDGC@5"), "measure 'nDGC@5': unknown"),
         (("base.run", "new.run", "--qrel-diff", "q"), "q, line 1: not JSON"),
         *(
-            (("base.run", "new.run", "--qrels", "q", "--measure", name), f"measure {name!r}: not known")
+            (("base.run", "new.run", "--qrels", "q", "--measure", name), f"measure {name!r}: unknown")
             for name in ("P@0", "nDCG@0", "R@0", "AP@0", "AP@", "nDCG@010", "nDCG@²", "P@-1")  # 0 ends trec_eval
         ),
         (("base.run", "new.run", "--qrels", "q", "--measure", "P"), "measure P: needs a cutoff"),
@@ -410,7 +411,7 @@ def test_problems_are_told_in_one_line(files: Path, heed: Heed, arguments: tuple
 
 @given(st.permutations(["1 Q0 x 1 3.0 t", "1 Q0 y 2 2.0 t", "1 Q0 z 3 1.0 t", "2 Q0 y 1 2.0 t", "2 Q0 x 2 2.0 t"]))
 def test_the_order_of_lines_changes_nothing(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    from heed.measures.pairwise import p_mrr
+    from heed.measures import p_mrr
 
     path = tmp_path_factory.mktemp("p") / "a.run"
     path.write_text("\n".join(lines) + "\n")

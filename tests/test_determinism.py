@@ -14,8 +14,8 @@ import pytest
 from conftest import ROOT, Heed
 
 from hardening.tiny import tiny_models
-from heed.evaluation.comparison import figure
-from heed.measures.pairwise import mean
+from heed.evaluation.comparison import statistics
+from heed.measures import mean
 
 SAMPLE = "neuclir-sample"
 OTHER = os.environ.get("HEED_OTHER_PYTHON", "")
@@ -137,7 +137,7 @@ def test_means_and_intervals_do_not_depend_on_the_order_of_topics() -> None:
     other = dict(sorted(values.items(), key=lambda item: item[1]))
     assert sum(values.values()) != sum(other.values())
     assert mean(values) == mean(other)
-    assert figure(values) == figure(other)
+    assert statistics(values) == statistics(other)
 
 
 @pytest.mark.skipif(not OTHER, reason="HEED_OTHER_PYTHON names no other Python")

@@ -20,8 +20,8 @@ from heed.errors import HeedError
 from heed.exchange import export_tables
 from heed.exchange.export_relevation import NAME
 from heed.exchange.export_tables import GUARDED, guarded, unguarded
-from heed.exchange.export_tasks import AT_ONCE
-from heed.exchange.exports import FORMATS, Material, export
+from heed.exchange.exported_pool import AT_ONCE
+from heed.exchange.exports import FORMATS, ExportedPool, export
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.run_formats import read_any_run
 from heed.io.trec_files import read_qrels
@@ -95,14 +95,14 @@ def test_a_workbook_does_not_tell_when_it_was_made(tmp_path: Path, monkeypatch: 
 
 
 def test_trec_pool_lines_keep_the_order_of_the_pool_and_need_no_texts(tmp_path: Path) -> None:
-    export("trec-pool", tmp_path / "p.txt.gz", Material(POOL, {}, "query", None))
+    export("trec-pool", tmp_path / "p.txt.gz", ExportedPool(POOL, {}, "query", None))
     assert gzip.decompress((tmp_path / "p.txt.gz").read_bytes()).decode() == (
         "12 zho-1\n12 fas-1\n12 =1+1\n12 007\n0x a/b:c\n0x zho-1\n0x 2020-01-01\n"
     )
 
 
 def test_the_template_marks_every_document_as_pooled_and_not_judged(tmp_path: Path) -> None:
-    export("qrels-template", tmp_path / "t", Material(POOL, {}, "query", None))
+    export("qrels-template", tmp_path / "t", ExportedPool(POOL, {}, "query", None))
     assert read_qrels(tmp_path / "t") == {qid: dict.fromkeys(docids, -1) for qid, docids in POOL.items()}
     import pytrec_eval  # trec_eval 9's own code: a run of nothing else has judged nothing and found nothing
 
@@ -124,7 +124,7 @@ def test_a_table_is_exported_as_systems_see_it(tmp_path: Path) -> None:
     (tmp_path / "t1.csv").write_text("city,people\nBern,=134\n")
     tables = open_store(tmp_path / "tables", Tables([tmp_path / "t1.csv"], "markdown"))
     topic = Topic("1", "eng", "q", {})
-    export("jsonl", tmp_path / "pool.jsonl", Material({"1": ["t1"]}, {"1": topic}, "query", tables))
+    export("jsonl", tmp_path / "pool.jsonl", ExportedPool({"1": ["t1"]}, {"1": topic}, "query", tables))
     text = json_lines(tmp_path / "pool.jsonl")[0]["text"]
     assert text == tables.get(["t1"])[0].text
     assert "| Bern | =134 |" in text
@@ -171,7 +171,7 @@ def test_a_long_text_goes_on_in_the_next_column(tmp_path: Path) -> None:
     texts = {"bmp": "中" * 32_767 + "文", "astral": "𝄞" * 16_384, "short": "a"}
     documents = store(tmp_path, [{"id": docid, "text": text} for docid, text in texts.items()])
     topic = Topic("1", "eng", "q", {})
-    export("xlsx", tmp_path / "p.xlsx", Material({"1": list(texts)}, {"1": topic}, "query", documents))
+    export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": list(texts)}, {"1": topic}, "query", documents))
     rows = list(load_workbook(tmp_path / "p.xlsx").active.iter_rows(values_only=True))
     assert rows[0][7:] == ("text", "text 2")
     for row in rows[1:]:
@@ -187,17 +187,17 @@ def test_control_characters_are_shown_in_texts_and_refused_in_ids(
 
     documents = store(tmp_path, [{"id": "d", "text": "a\x0bb\x00c\ufffe"}])
     topics = {qid: Topic(qid, "eng", "q", {}) for qid in ("1", "x\x01")}
-    export("xlsx", tmp_path / "p.xlsx", Material({"1": ["d"]}, topics, "query", documents))
+    export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": ["d"]}, topics, "query", documents))
     assert load_workbook(tmp_path / "p.xlsx").active["H2"].value == "a␋b␀c\ufffd"
     assert "1 documents hold control characters" in capsys.readouterr().err
     with pytest.raises(HeedError, match=r"'x\\x01', 'd': an id with a control character"):
-        export("xlsx", tmp_path / "q.xlsx", Material({"x\x01": ["d"]}, topics, "query", documents))
+        export("xlsx", tmp_path / "q.xlsx", ExportedPool({"x\x01": ["d"]}, topics, "query", documents))
 
 
 def test_a_workbook_that_excel_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = {"1": Topic("1", "eng", "q", {"original": "x" * 32_768})}
-    with pytest.raises(HeedError, match="query, instruction or title fills over a cell; write csv"):
-        export("xlsx", tmp_path / "p.xlsx", Material({"1": ["007"]}, long, "original", store(tmp_path)))
+    with pytest.raises(HeedError, match="query, instruction or title is longer than a cell; write csv"):
+        export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": ["007"]}, long, "original", store(tmp_path)))
     monkeypatch.setattr(export_tables, "ROWS", 7)
     with pytest.raises(HeedError, match="7 documents, and an Excel sheet holds 6; write csv"):
         exported(tmp_path, "xlsx")
@@ -309,7 +309,7 @@ def test_a_relevation_folder_is_read_as_relevation_reads_it(tmp_path: Path) -> N
 def test_no_two_documents_share_a_file_and_no_id_leaves_the_folder(tmp_path: Path) -> None:
     odd = ["../../x", ".hidden", "-rf", "A", "a", "document-1", "x" * 300, "文", "/etc/passwd", "..", "ok_1.txt"]
     documents = store(tmp_path, [{"id": docid, "text": docid} for docid in odd])
-    whole = Material(
+    whole = ExportedPool(
         {"7": odd, "30": ["a"]}, {qid: Topic(qid, "eng", "q", {}) for qid in ("7", "30")}, "query", documents
     )
     export("relevation", tmp_path / "out" / "r", whole)
@@ -335,7 +335,7 @@ def test_a_name_that_is_kept_is_a_plain_file_name(name: str) -> None:
 def test_a_query_that_relevation_cannot_hold_is_refused(tmp_path: Path, query: str) -> None:
     topics = {"1": Topic("1", "eng", query, {})}
     with pytest.raises(HeedError, match="topic 1: its query has .* Relevation takes one line of 250 characters"):
-        export("relevation", tmp_path / "r", Material({"1": ["007"]}, topics, "query", store(tmp_path)))
+        export("relevation", tmp_path / "r", ExportedPool({"1": ["007"]}, topics, "query", store(tmp_path)))
     assert not (tmp_path / "r").exists()
 
 
@@ -404,11 +404,11 @@ def test_an_mteb_folder_is_read_by_mteb(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_topic_without_an_original_instruction_has_the_changed_one_alone(tmp_path: Path) -> None:
     topics = TOPICS | {"0x": TOPICS["0x"]._replace(instructions={"changed": "c"})}
-    export("mteb", tmp_path / "m", Material(POOL, topics, "changed", store(tmp_path)))
+    export("mteb", tmp_path / "m", ExportedPool(POOL, topics, "changed", store(tmp_path)))
     assert [topic.instructions for topic in read_followir(tmp_path / "m").topics][1] == {"changed": "c"}
 
 
-def refused(form: str, path: Path, given: Material) -> list[str]:
+def refused(form: str, path: Path, given: ExportedPool) -> list[str]:
     with pytest.raises(HeedError) as caught:
         export(form, path, given)
     return str(caught.value).splitlines()
@@ -458,7 +458,7 @@ def test_half_a_surrogate_pair_is_refused(tmp_path: Path, part: str) -> None:
     ("form", "name", "said"),
     [
         ("excel", "p.xlsx", "export as 'excel': expected one of trec-pool, qrels-template"),
-        ("xlsx", "p.xls", "xlsx is known by its suffix; name a file that ends in .xlsx"),
+        ("xlsx", "p.xls", "xlsx is recognised by its suffix; name a file that ends in .xlsx"),
         ("label-studio", "p.jsonl", "ends in .json"),
         ("doccano", "p.jsonl.gz", "ends in .jsonl"),
         ("rank_llm", "p.txt", "ends in .json or .jsonl"),
@@ -498,7 +498,7 @@ def test_an_export_takes_the_place_of_one_that_is_as_it_was_left(tmp_path: Path,
 
 
 def test_topics_without_a_document_are_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    export("trec-pool", tmp_path / "p", Material({"1": [], "2": ["a"]}, {}, "query", None))
+    export("trec-pool", tmp_path / "p", ExportedPool({"1": [], "2": ["a"]}, {}, "query", None))
     assert (tmp_path / "p").read_text() == "2 a\n"
     assert "1 topics of the pool have no document and are left out: 1" in capsys.readouterr().err
 
@@ -515,5 +515,7 @@ def test_few_documents_are_in_memory_at_once(tmp_path: Path, form: str, monkeypa
     monkeypatch.setattr(DocumentStore, "get", counting)
     docids = [f"d{number}" for number in range(2 * AT_ONCE + 1)]
     documents = store(tmp_path, [{"id": docid, "text": "t"} for docid in docids])
-    export(form, tmp_path / FILES[form], Material({"1": docids}, {"1": Topic("1", "eng", "q", {})}, "query", documents))
+    export(
+        form, tmp_path / FILES[form], ExportedPool({"1": docids}, {"1": Topic("1", "eng", "q", {})}, "query", documents)
+    )
     assert set(asked) == {AT_ONCE, 1}

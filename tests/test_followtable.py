@@ -148,10 +148,10 @@ def test_the_corpus_may_be_gzipped_and_is_then_preferred(tmp_path: Path) -> None
 
 def test_what_is_asked_under_a_condition_is_the_published_text(tmp_path: Path) -> None:
     topics = read_followtable(beir(tmp_path)).topics
-    assert {topic.qid: topic.text("original", JOIN) for topic in under(topics, "original")} == {
+    assert {topic.qid: topic.under("original", JOIN).text for topic in under(topics, "original")} == {
         query["_id"]: query["text"] for query in QUERIES
     }
-    assert {topic.qid: topic.text("query", JOIN) for topic in under(topics, "query")} == {
+    assert {topic.qid: topic.under("query", JOIN).text for topic in under(topics, "query")} == {
         "0": "running shoes",
         "2": "moon phases",
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from heed.retrieval.retrievers import ENCODERS
 from openai_server import Reply
 from openai_server import Server as OpenAi
 from tiny_language_models import llama_tokenizer
@@ -23,6 +24,7 @@ from heed.datasets.neuclir_files import _member
 from heed.errors import HeedError
 from heed.evaluation.mteb_results import read_mteb_result
 from heed.exchange import judgement_files
+from heed.exchange.judgements import read_judgements
 from heed.io import files
 from heed.io.documents import Files
 from heed.io.files import parse_json, read_bytes, read_lines
@@ -41,10 +43,8 @@ from heed.models.listwise_local import LocalChat
 from heed.models.model_files import local_copy
 from heed.models.registry import Model, add_models, entries
 from heed.progress import log
-from heed.retrieval.retrievers import ENCODERS
 from heed.tables.markup import parse_table
 from heed.validation.submission_form import read_form
-from pipelines.judgements import gather
 
 HALF = "half of a surrogate pair"
 
@@ -108,7 +108,7 @@ def test_readers_of_json_lines_refuse_text_that_no_file_can_hold(tmp_path: Path)
     with pytest.raises(HeedError, match=HALF):
         read_any_run(line('{"query": {"qid": "\\ud800"}, "candidates": [{"docid": "d", "score": 1}]}'))
     with pytest.raises(HeedError, match=HALF):
-        gather([line('{"qid": "1", "docid": "d", "grade": "\\ud800"}')], "auto", None)
+        read_judgements([line('{"qid": "1", "docid": "d", "grade": "\\ud800"}')], "auto", None)
     raw = line('[{"query": "\\ud800", "query_positive": [], "outs": []}]')
     with pytest.raises(HeedError, match=HALF):
         read_followtable(raw.replace(tmp_path / RAW).parent)
@@ -221,7 +221,7 @@ def test_an_item_is_not_read_again_for_every_piece_of_it(tmp_path: Path, monkeyp
     item = {"qid": "1", "docid": "d", "grade": 1, "text": "x" * 2_000_000}
     (tmp_path / "a.json").write_text(json.dumps([item]))
     begun = time.process_time()
-    assert len(gather([tmp_path / "a.json"], "auto", None)) == 1
+    assert len(read_judgements([tmp_path / "a.json"], "auto", None)) == 1
     assert time.process_time() - begun < 2  # 20,000 times half of it took 20 seconds and more
 
 
@@ -231,7 +231,7 @@ def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
         result = {"type": "choices", "from_name": "grade", "value": value}
         path.write_text(json.dumps([{"data": {"qid": "1", "docid": "d"}, "annotations": [{"result": [result]}]}]))
         with pytest.raises(HeedError, match="a.json, item 1: "):
-            gather([path], "auto", None)
+            read_judgements([path], "auto", None)
 
 
 def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,10 +239,10 @@ def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "a.csv"
     path.write_text("qid,docid,grade\n1,d,2\n1,e," + "x" * 100 + "\n")
     with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 characters"):
-        gather([path], "auto", None)
+        read_judgements([path], "auto", None)
     path.write_text("x" * 101)
     with pytest.raises(HeedError, match="a.csv, line 1: longer than 100 characters"):
-        gather([path], "auto", None)
+        read_judgements([path], "auto", None)
 
 
 def _workbook(path: Path, name: str, content: bytes) -> Path:
@@ -261,14 +261,14 @@ def _workbook(path: Path, name: str, content: bytes) -> Path:
 def test_a_damaged_workbook_is_told(tmp_path: Path, name: str) -> None:
     path = _workbook(tmp_path / "a.xlsx", name, b"<a><b></a>")
     with pytest.raises(HeedError, match="a.xlsx: not an Excel workbook"):
-        gather([path], "auto", None)
+        read_judgements([path], "auto", None)
 
 
 def test_a_workbook_that_unpacks_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judgement_files, "LARGEST", 1 << 20)
     path = _workbook(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", bytes(2 << 20))
     with pytest.raises(HeedError, match="a.xlsx: unpacks to .* split the workbook"):
-        gather([path], "auto", None)
+        read_judgements([path], "auto", None)
 
 
 @pytest.mark.parametrize("kind", ODD)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from test_followir import Files, published
 
-from heed.datasets.infosearch_data import DIMENSIONS, read_infosearch
+from heed.datasets.infosearch import DIMENSIONS, read_infosearch
 from heed.errors import HeedError
 from heed.types import Topic
 
@@ -70,7 +70,7 @@ def test_instructions_of_the_query_and_blank_ones_are_told(tmp_path: Path, capsy
         {"_id": "q2", **ROW, "instruction_reversed": None},
     ]
     topics = read_infosearch(published(tmp_path, "jsonl", FILES | {"queries": queries}), "source").topics
-    assert [topic.text("query") for topic in topics] == ["What is inertia?"] * 2
+    assert [topic.under("query").text for topic in topics] == ["What is inertia?"] * 2
     assert capsys.readouterr().err.splitlines() == [
         f"{tmp_path}: 1 of 2 topics have no reversed instruction: q2",
         f"{tmp_path}: 1 of 2 rows have an instruction_og, left out: the query is put alone",

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.exchange import judgement_files
-from heed.exchange.exports import Material, export
-from heed.exchange.judgement_votes import graded, parse_grades, resolved
+from heed.exchange.exports import ExportedPool, export
+from heed.exchange.judgement_votes import count_votes, parse_grades, resolve
+from heed.exchange.judgements import read_judgements
 from heed.io.pools import write_pool
 from heed.io.trec_files import read_qrels, write_qrels
 from heed.types import Qrels, Topic
-from pipelines.judgements import gather, main
+from pipelines.judgements import main
 
 COMMAND = "pipelines.judgements"
 
@@ -33,11 +34,11 @@ GRADES = {"12": {"zho-1": 3, "fas-1": 0, "007": 2}, "0x": {"a/b:c": 1, "2020-01-
 
 
 def qrels_of(*files: Path, form: str = "auto", rule: str = "error", **grades: int) -> Qrels:
-    return resolved(graded(gather(files, form, None), grades, None), rule)
+    return resolve(count_votes(read_judgements(files, form, None), grades, None), rule)
 
 
 @pytest.mark.parametrize("name", ["label_studio.json", "label_studio.min.json", "label_studio.csv"])
-def test_what_label_studio_gave_back_is_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_of_label_studio_are_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(HeedError, match="topic 12, document fas-1: 0 by 1 .*; 2 by 2 .*choose a rule with --resolve"):
         qrels_of(RESULTS / name)
     highest = {qid: dict(grades) for qid, grades in LABEL_STUDIO.items()}
@@ -57,7 +58,7 @@ def test_what_label_studio_gave_back_is_read(name: str, capsys: pytest.CaptureFi
         (["doccano.ben.jsonl", "doccano.jsonl"], {"0x": {"zho-1": 2}, "12": ANN["12"] | {"fas-1": 2}}),
     ],
 )
-def test_what_doccano_gave_back_is_read(names: list[str], expected: Qrels) -> None:
+def test_results_of_doccano_are_read(names: list[str], expected: Qrels) -> None:
     assert qrels_of(*(RESULTS / name for name in names), rule="highest") == expected
 
 
@@ -136,7 +137,7 @@ def test_exported_filled_in_and_read_back(tmp_path: Path, form: str, capsys: pyt
     assert read_qrels(tmp_path / "q") == GRADES
     told = capsys.readouterr().err
     assert "5 judgements of 2 topics" in told
-    assert "2 documents are not judged and not in it (topic, document): 0x zho-1, 12 =1+1" in told
+    assert "2 documents are not judged and left out (topic, document): 0x zho-1, 12 =1+1" in told
 
 
 def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,10 +151,10 @@ def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pyte
     out, ids = tmp_path / "q", str(tmp_path / "r" / "ids.json")
     given = [str(tmp_path / "qrels.txt"), "--out", str(out)]
     assert main(given) == 1
-    assert "column 2 is Q0, as Relevation writes; name --format relevation, or qrels" in capsys.readouterr().err
+    assert "column 2 is Q0, as Relevation writes; give --format relevation, or qrels" in capsys.readouterr().err
     given += ["--format", "relevation"]
     assert main(given) == 1
-    assert "name ids.json of the export with --map" in capsys.readouterr().err
+    assert "give ids.json of the export with --map" in capsys.readouterr().err
     assert main([*given, "--map", ids]) == 1
     assert "topic 12, document zho-1: 1 by ben" in capsys.readouterr().err
     assert main([*given, "--map", ids, "--resolve", "majority"]) == 0
@@ -166,13 +167,13 @@ def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"topics": {}}', '{"topics": 1, "documents": {}}'])
-def test_a_map_that_is_none_is_told(tmp_path: Path, content: str) -> None:
+def test_a_map_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "ids.json").write_text(content)
     (tmp_path / "q").write_text("1 Q0 a 1\n")
-    with pytest.raises(HeedError, match=r"ids\.json: not a map of ids .*; name ids\.json of the export for Relevation"):
-        gather([tmp_path / "q"], "relevation", tmp_path / "ids.json")
+    with pytest.raises(HeedError, match=r"ids\.json: not a map of ids .*; give ids\.json of the export for Relevation"):
+        read_judgements([tmp_path / "q"], "relevation", tmp_path / "ids.json")
     with pytest.raises(HeedError, match="renames the ids of Relevation's files, and none is given"):
-        gather([tmp_path / "q"], "qrels", tmp_path / "ids.json")
+        read_judgements([tmp_path / "q"], "qrels", tmp_path / "ids.json")
 
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc"])  # documents with such ids are refused
@@ -187,7 +188,7 @@ def test_any_id_comes_back(
     folder = tmp_path_factory.mktemp("ids")
     monkeypatch.setitem(globals(), "GRADES", {qid: grades})
     documents = store(folder, [{"id": docid, "text": docid} for docid in grades])
-    whole = Material({qid: [*grades]}, {qid: Topic(qid, "eng", "q", {})}, "query", documents)
+    whole = ExportedPool({qid: [*grades]}, {qid: Topic(qid, "eng", "q", {})}, "query", documents)
     for form in ("jsonl", "doccano", "label-studio", "qrels-template"):
         name, fill = ROUND_TRIPS[form]
         export(form, folder / name, whole)
@@ -206,9 +207,9 @@ def test_any_id_comes_back(
 
 @pytest.mark.parametrize("chunk", [1, 7, 100])
 def test_a_json_list_is_read_piece_by_piece(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = gather([RESULTS / "label_studio.json"], "auto", None)
+    whole = read_judgements([RESULTS / "label_studio.json"], "auto", None)
     monkeypatch.setattr(judgement_files, "CHUNK", chunk)
-    assert gather([RESULTS / "label_studio.json"], "auto", None) == whole
+    assert read_judgements([RESULTS / "label_studio.json"], "auto", None) == whole
     assert len(whole) == 9  # 7 tasks, two with two annotations
 
 
@@ -224,8 +225,8 @@ def test_users_of_several_label_studios_are_several_assessors(tmp_path: Path) ->
         task = {"data": {"qid": "1", "docid": "a"}, "annotations": [{"result": result, "completed_by": 1}]}
         paths.append(tmp_path / f"{name}.json")
         paths[-1].write_text(json.dumps([task]))
-    votes = graded(gather(paths, "auto", None), {}, None)
-    assert resolved(votes, "majority") == {"1": {"a": 0}}
+    votes = count_votes(read_judgements(paths, "auto", None), {}, None)
+    assert resolve(votes, "majority") == {"1": {"a": 0}}
 
 
 def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,7 +234,7 @@ def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     path = write_jsonl(tmp_path / "j.jsonl", rows(*votes, ("a", 3, "cem"), ("c", 1, "ben")))  # cem says it twice
     assert qrels_of(path, rule="majority") == {"1": {"a": 2, "b": 1, "c": 1}}
     assert capsys.readouterr().err.splitlines() == [
-        "2 documents are judged differently; taken is the grade by majority",
+        "2 documents are judged differently; the grade by majority is taken",
         f"  topic 1, document a: 2 by ann ({path}, line 1), ben ({path}, line 2); 3 by cem ({path}, line 3)",
         f"  tie, the highest is taken: topic 1, document b: 0 by ann ({path}, line 4); 1 by ben ({path}, line 5)",
     ]
@@ -269,7 +270,7 @@ def test_labels_are_whole_numbers_and_negative_ones_are_open(tmp_path: Path) -> 
     with pytest.raises(HeedError) as caught:
         qrels_of(path)
     assert str(caught.value).splitlines() == [
-        f"{path}, line {line}: label {label!r}, expected a whole number; name the grades of words with "
+        f"{path}, line {line}: label {label!r}, expected a whole number; give the grades of words with "
         "--grades LABEL=GRADE"
         for line, label in enumerate(("rel", "1.5", "1_0"), 1)
     ]
@@ -299,7 +300,7 @@ def test_words_are_labels_by_their_grades(tmp_path: Path) -> None:
         (["rel=1,"], "'': expected LABEL=GRADE"),
     ],
 )
-def test_grades_that_are_none_are_told(given_grades: list[str], said: str) -> None:
+def test_wrong_grades_are_refused(given_grades: list[str], said: str) -> None:
     with pytest.raises(HeedError) as caught:
         parse_grades(given_grades)
     assert said in str(caught.value)
@@ -346,26 +347,26 @@ def choice(*choices: str, name: str = "grade") -> dict[str, Any]:
         ("p.qrels", "1 0 a\n", "line 1: 3 columns, expected 4"),
     ],
 )
-def test_malformed_files_are_told(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_malformed_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(HeedError, match=said):
-        gather([tmp_path / name], "auto", None)
+        read_judgements([tmp_path / name], "auto", None)
 
 
-def test_all_bad_records_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     bad = [{"qid": "1", "docid": None}, {"qid": "1", "docid": "a"}, {"qid": [], "docid": "b"}]
     paths = [write_jsonl(tmp_path / name, bad) for name in ("a.jsonl", "b.jsonl")]
     with pytest.raises(HeedError) as caught:
-        gather(paths, "auto", None)
+        read_judgements(paths, "auto", None)
     assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [
         f"{path}, line {line}" for path in paths for line in (1, 3)
     ]
 
 
-def test_a_csv_file_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+def test_a_csv_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
     with pytest.raises(HeedError, match="not UTF-8 .* save it as UTF-8"):
-        gather([tmp_path / "p.csv"], "auto", None)
+        read_judgements([tmp_path / "p.csv"], "auto", None)
 
 
 def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:
@@ -394,11 +395,13 @@ def test_a_workbook_whose_cells_became_numbers(tmp_path: Path) -> None:
 def test_judgements_of_two_conditions_are_kept_apart(tmp_path: Path) -> None:
     for condition in ("original", "changed"):
         export("jsonl", tmp_path / f"{condition}.jsonl", material(tmp_path, condition))
-    with pytest.raises(HeedError, match=r"under several conditions: changed \(.*\), original \(.*\); make .* apart"):
-        gather([tmp_path / "original.jsonl", tmp_path / "changed.jsonl"], "auto", None)
+    with pytest.raises(
+        HeedError, match=r"under several conditions: changed \(.*\), original \(.*\); make .* separately"
+    ):
+        read_judgements([tmp_path / "original.jsonl", tmp_path / "changed.jsonl"], "auto", None)
 
 
-def test_a_pool_tells_strange_documents_and_counts_the_open_ones(
+def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_pool(tmp_path / "pool.jsonl", POOL)
@@ -406,7 +409,7 @@ def test_a_pool_tells_strange_documents_and_counts_the_open_ones(
     given_files = [str(write_jsonl(tmp_path / "j.jsonl", lines)), "--out", str(tmp_path / "q")]
     given_files += ["--pool", str(tmp_path / "pool.jsonl")]
     assert main(given_files) == 0
-    assert "6 documents are not judged and not in it" in capsys.readouterr().err
+    assert "6 documents are not judged and left out" in capsys.readouterr().err
     write_jsonl(tmp_path / "j.jsonl", [*lines, {"qid": "12", "docid": "7", "grade": 1}, {"qid": "0", "docid": "007"}])
     assert main(given_files) == 1
     told = capsys.readouterr().err.splitlines()
@@ -425,7 +428,7 @@ def test_the_command_as_a_user_runs_it(heed: Heed, tmp_path: Path) -> None:
     (tmp_path / "open.jsonl").write_text('{"qid": "1", "docid": "a", "relevance": 1}\n')
     failed = heed(COMMAND, "open.jsonl", "--out", "q")
     assert failed.returncode == 1
-    assert failed.stderr == ("error: none of 1 documents is judged; a grade stands in the field grade or label\n")
+    assert failed.stderr == ("error: none of 1 documents is judged; expected a grade in the field grade or label\n")
     assert not (tmp_path / "q").exists()
     assert heed(COMMAND, "open.jsonl").returncode == 2
     assert heed(COMMAND, "missing.jsonl", "--out", "q").stderr.startswith("error: missing.jsonl: cannot be read")

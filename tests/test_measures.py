@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.measures.pairwise import no_longer_relevant, p_mrr, standard
+from heed.measures import no_longer_relevant, p_mrr, standard
 
 DOCIDS = [f"d{number}" for number in range(8)]
 RANKING = st.dictionaries(st.sampled_from(DOCIDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)

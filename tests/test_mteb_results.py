@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from heed.errors import HeedError
-from heed.evaluation.comparison import Inputs
+from heed.evaluation.comparison import Inputs, paired
 from heed.evaluation.mteb_results import (
     MTEB_VERSION,
     TASKS,
@@ -19,7 +19,7 @@ from heed.evaluation.mteb_results import (
     result_path,
     write_mteb_result,
 )
-from heed.io.pairs import pair, qrels_for, renamed, select
+from heed.io.pairs import pair, select
 from heed.io.run_formats import read_any_run
 from heed.types import Qrels, Run
 
@@ -53,18 +53,8 @@ def inputs(results: Run, qrels: Qrels, changed: dict[str, list[str]] | None = No
     """What ``pipelines.compare`` makes of a run and of qrels that hold both conditions."""
     base, new = select(results, "base"), select(results, "new")
     pairs = pair(base.keys(), new.keys())
-    own = {qid: qid for qid in pairs}
-    return Inputs(
-        base=renamed(base, pairs),
-        new=renamed(new, own),
-        reverse={},
-        qrels=qrels_for(qrels, pairs),
-        new_qrels=qrels_for(qrels, own),
-        changed={f"{qid}-changed": set(docids) for qid, docids in (changed or {}).items()},
-        traps={},
-        corpus_size=0,
-        query_of=pairs,
-    )
+    documents = {f"{qid}-changed": set(docids) for qid, docids in (changed or {}).items()}
+    return paired(base, new, pairs, qrels, qrels)._replace(changed=documents)
 
 
 def written_by_mteb(path: Path, task: str, subset: str, case: Case) -> Result:
@@ -190,7 +180,7 @@ def test_a_subset_is_replaced_as_mteb_merges(tmp_path: Path) -> None:
 
 def test_unknown_names_are_told_with_the_known_ones() -> None:
     given = inputs(*random_case(3))
-    with pytest.raises(HeedError, match="'InstructIR': not known here; .*Core17InstructionRetrieval, .*mFollowIR, "):
+    with pytest.raises(HeedError, match="'InstructIR': unknown; .*Core17InstructionRetrieval, .*mFollowIR, "):
         mteb_result("InstructIR", None, given)
     with pytest.raises(HeedError, match="subset 'eng'; expected one of fas, rus, zho"):
         mteb_result("mFollowIR", "eng", given)

@@ -7,9 +7,9 @@ from conftest import ROOT, write_jsonl
 
 from heed.io.document_store import open_store
 from heed.io.documents import Files
-from heed.languages import LANGUAGES, language
+from heed.languages import LANGUAGES, language, script_language
 from heed.reranking.clauses import split
-from heed.reranking.cues import cues, script_language
+from heed.reranking.cues import cues
 from heed.reranking.polarity import ALPHA, BETA, Polarity, parts
 from heed.retrieval.bm25 import Weights
 from heed.retrieval.retrievers import Bm25, Shelf

@@ -50,7 +50,7 @@ def test_what_is_judged_so_far_guides_the_order_and_is_not_asked_again() -> None
     assert found == {"1": ["z", "w"], "2": ["p", "q", "r", "s"]}
 
 
-def test_depth_is_100_unless_told() -> None:
+def test_depth_is_100_by_default() -> None:
     write_lists(Path(), {"long": {"1": [f"d{number:03}" for number in range(120)]}})
     assert pooled("long.run", "--order", "fused") == {"1": [f"d{number:03}" for number in range(100)]}
 
@@ -154,16 +154,16 @@ def test_another_process_writes_the_same_bytes(files: Path, heed: Heed) -> None:
         (["--only-relevant", "q", "--qrels", "q"], "--qrels without RUN"),
         (["a.run", "--judged", "q"], "--judged with --order hidden: it guides mtf and hedge"),
         (["a.run", "--order", "fused", "--seed", "1"], "--seed with --order fused"),
-        (["a.run", "--budget", "zho=3"], "--budget zho=…: tell the languages"),
+        (["a.run", "--budget", "zho=3"], "--budget zho=…: give the languages"),
         (["a.run", "--budget", "zho=3", "--language", "fas=q"], "--budget zho=…: every language with a budget needs"),
-        (["a.run", "--docs", "q"], "--docs: of use with --export only"),
-        (["a.run", "--topics", "q"], "--topics: of use with --export, or with a budget for a language"),
+        (["a.run", "--docs", "q"], "--docs: only used with --export"),
+        (["a.run", "--topics", "q"], "--topics: only used with --export, or with a budget for a language"),
         (["a.run", "--size", "3", "--size", "4"], "--size: given twice; keep one"),
         (["a.run", "--size", "9=4"], "--size 9=…: not pooled"),
         (["a.run", "--exclude-judged", "other"], "--exclude-judged: none of its topics (8) is pooled (1, 2 are)"),
         (["a.run", "--exclude-judged", "none"], "every grade is negative, so nothing is judged"),
-        (["a.run", "--only-relevant", "zeros"], "zeros: no document is relevant, so there is none to read again"),
-        (["a.run", "--exclude-judged", "all"], "the pool is empty: all that the runs hold is judged already"),
+        (["a.run", "--only-relevant", "zeros"], "zeros: no document is relevant, so there is none to judge again"),
+        (["a.run", "--exclude-judged", "all"], "the pool is empty: all documents of the runs are judged already"),
         (["a.run", "--exclude-judged", "absent"], "absent: cannot be read"),
         (["a.run", "--exclude-judged", "pool.jsonl"], "--out pool.jsonl: is read too and would be overwritten"),
     ],
@@ -221,4 +221,4 @@ def test_settings_and_figures_are_written_as_json(capsys: pytest.CaptureFixture[
     assert found["runs"][0] == {"run": "a", "system": "a", "documents": 4, "unique": 2, "system_unique": 2}
     told = capsys.readouterr().out
     assert told.startswith("pool.jsonl: 6 documents of 2 topics\na topic: 3 to 3 documents, median 3\n")
-    assert "expected judging: 0.1 hours at 60 s a document (as told)" in told
+    assert "expected judging: 0.1 hours at 60 s a document (as given)" in told

@@ -15,15 +15,15 @@ from pool_inputs import write_lists
 from heed.errors import HeedError
 from heed.io.pools import read_pool
 from heed.pooling.budgets import cut, spend
-from heed.pooling.fusion import pool, standings
+from heed.pooling.fusion import fuse, pool
 from heed.pooling.languages import document_languages, topic_languages
-from heed.pooling.samples import Stratum, draw, in_strata, layers_of, strata
+from heed.pooling.samples import Stratum, count_strata, draw_sample, parse_strata, split_by_stratum
 from pipelines.pool import main
 
 # depth 1 holds x1 | p1 q1; depth 2 adds x2 y2 | p2; depth 3 adds x3 y3 | p3 q3
 FOUND = {
-    "1": standings([["x1", "x2", "x3"], ["x1", "y2", "y3"]]),
-    "2": standings([["p1", "p2", "p3"], ["q1", "p2", "q3"]]),
+    "1": fuse([["x1", "x2", "x3"], ["x1", "y2", "y3"]]),
+    "2": fuse([["p1", "p2", "p3"], ["q1", "p2", "q3"]]),
 }
 
 
@@ -50,7 +50,7 @@ LISTS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8),
 def test_a_budget_is_spent_and_no_topic_is_read_deeper_than_another_by_two(
     topics: dict[str, list[list[str]]], budget: int
 ) -> None:
-    found = {topic: standings(lists) for topic, lists in topics.items()}
+    found = {topic: fuse(lists) for topic, lists in topics.items()}
     chosen = spend(found, budget)
     assert sum(map(len, chosen.values())) == min(budget, sum(map(len, found.values())))
     deepest = max((one.rank for mine in chosen.values() for one in mine.values()), default=0)
@@ -63,7 +63,7 @@ def test_the_command_cuts_as_the_step_between_retrievers_and_rerankers_does(
     lists: list[list[str]], depth: int, size: int
 ) -> None:
     runs = [{"q": {docid: float(-at) for at, docid in enumerate(docids)}} for docids in lists]
-    found = cut({"q": standings(docids[:depth] for docids in lists)}, {"": size})
+    found = cut({"q": fuse(docids[:depth] for docids in lists)}, {"": size})
     assert list(found["q"]) == pool(runs, depth, size)["q"]
 
 
@@ -108,7 +108,7 @@ def test_a_topic_can_tell_the_language(multilingual: Path) -> None:
 def test_a_fused_score_is_the_exact_sum_rounded_once(ranks: list[int]) -> None:
     lists = [[f"{at}-{other}" for other in range(1, rank)] + ["d"] for at, rank in enumerate(ranks)]
     exact = sum((Fraction(1 / (60 + rank)) for rank in ranks), Fraction())
-    assert standings(lists)["d"] == (min(ranks), float(exact))
+    assert fuse(lists)["d"] == (min(ranks), float(exact))
 
 
 def test_a_budget_for_a_language_of_no_document_is_an_error(
@@ -116,7 +116,7 @@ def test_a_budget_for_a_language_of_no_document_is_an_error(
 ) -> None:
     write_jsonl(Path("topics.jsonl"), [{"qid": "1", "lang": "zho"}, {"qid": "2", "lang": "fas"}])
     assert main(["mlir.run", "--topics", "topics.jsonl", "--budget", "rus=2", "--out", "p.jsonl"]) == 1
-    assert "--budget rus: no pooled document is in it; expected one of fas, zho" in capsys.readouterr().err
+    assert "--budget rus: no pooled document is in this language; expected one of fas, zho" in capsys.readouterr().err
 
 
 def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> None:
@@ -136,13 +136,13 @@ def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> 
         document_languages([("zho", tmp_path / "absent")], ["a"])
 
 
-def test_a_topic_of_no_or_several_languages_is_told(tmp_path: Path) -> None:
+def test_a_topic_of_no_or_several_languages_is_an_error(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": one} for one in ("zho", "fas")] + [{"qid": "2"}])
     with pytest.raises(HeedError) as caught:
         topic_languages(path, ["1", "2"])
     assert [line.split(": ")[1] for line in str(caught.value).splitlines()] == [
-        "topic 1 has fas and zho lang, expected one; tell the documents' languages with --language LANG=PATH",
-        "topic 2 has no lang, expected one; tell the documents' languages with --language LANG=PATH",
+        "topic 1 has fas and zho lang, expected one; give the documents' languages with --language LANG=PATH",
+        "topic 2 has no lang, expected one; give the documents' languages with --language LANG=PATH",
     ]
 
 
@@ -162,9 +162,9 @@ def test_a_topic_of_no_or_several_languages_is_told(tmp_path: Path) -> None:
         ("1-10:nan", "expected FIRST-LAST:SHARE"),
     ],
 )
-def test_wrong_strata_are_told(text: str, said: str) -> None:
+def test_wrong_strata_are_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        strata(text)
+        parse_strata(text)
 
 
 def test_a_sample_its_probabilities_and_what_is_estimated(
@@ -197,21 +197,21 @@ def test_a_sample_its_probabilities_and_what_is_estimated(
 
 def test_a_documents_stratum_is_its_best_rank() -> None:
     # c is third of one list and second of the other: fused 1/63 + 1/62, before b's 1/62
-    found = standings([["a", "b", "c"], ["a", "c", "d"]])
-    assert in_strata({"7": found}, strata("1-1:1,2-2:1,3-3:1")) == {"7": [["a"], ["c", "b"], ["d"]]}
+    found = fuse([["a", "b", "c"], ["a", "c", "d"]])
+    assert split_by_stratum({"7": found}, parse_strata("1-1:1,2-2:1,3-3:1")) == {"7": [["a"], ["c", "b"], ["d"]]}
 
 
-LAYERS = strata("1-9:1,10-1000:0.1")
-RANKED = standings([[f"d{number:04}" for number in range(1000)]])
+LAYERS = parse_strata("1-9:1,10-1000:0.1")
+RANKED = fuse([[f"d{number:04}" for number in range(1000)]])
 
 
 def test_a_sample_is_the_same_for_a_seed_and_grows_with_the_share() -> None:
-    divided = in_strata({"1": RANKED, "2": RANKED}, LAYERS)
-    one = draw(divided, LAYERS, 3)
-    assert draw(divided, LAYERS, 3) == one != draw(divided, LAYERS, 4)
+    divided = split_by_stratum({"1": RANKED, "2": RANKED}, LAYERS)
+    one = draw_sample(divided, LAYERS, 3)
+    assert draw_sample(divided, LAYERS, 3) == one != draw_sample(divided, LAYERS, 4)
     assert [len(one["1"]), len(one["2"])] == [9 + 100] * 2  # ceil(.1 · 991)
     assert one["1"].keys() != one["2"].keys()
-    more = draw(divided, [LAYERS[0], LAYERS[1]._replace(share=Stratum(1, 1, 2 * LAYERS[1].share).share)], 3)
+    more = draw_sample(divided, [LAYERS[0], LAYERS[1]._replace(share=Stratum(1, 1, 2 * LAYERS[1].share).share)], 3)
     assert one["1"].keys() < more["1"].keys()
 
 
@@ -229,9 +229,11 @@ def test_a_samples_hidden_order_does_not_show_the_stratum(tmp_path: Path) -> Non
 def test_the_estimate_is_unbiased() -> None:
     # 10 documents, 4 relevant, ceil(.3 · 10) = 3 drawn: standard deviation of one estimate
     # 10 · sqrt(.4 · .6 / 3 · 7 / 9) = 2.5, of the mean of 2000 seeds .056
-    found = standings([[f"d{number}" for number in range(10)]])
-    layers = strata("1-10:0.3")
-    divided = in_strata({"1": found}, layers)
+    found = fuse([[f"d{number}" for number in range(10)]])
+    layers = parse_strata("1-10:0.3")
+    divided = split_by_stratum({"1": found}, layers)
     grades = {"1": {f"d{number}": int(number < 4) for number in range(10)}}
-    estimates = [layers_of(divided, layers, draw(divided, layers, seed), grades)[0].estimated for seed in range(2000)]
+    estimates = [
+        count_strata(divided, layers, draw_sample(divided, layers, seed), grades)[0].estimated for seed in range(2000)
+    ]
     assert statistics.mean(one for one in estimates if one is not None) == pytest.approx(4, abs=0.22)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.pooling.fusion import standings
-from heed.pooling.orders import ORDERS, Part, hedge, hedge_weights, move_to_front, ordered
+from heed.pooling.fusion import fuse
+from heed.pooling.orders import ORDERS, TopicPool, hedge, hedge_weights, move_to_front, order_documents
 
 THREE = [["a", "b", "c", "d"], ["e", "b", "f"], ["g", "h"]]
 TWO = [["x", "y", "z"], ["y", "w"]]
@@ -16,10 +16,10 @@ TWO = [["x", "y", "z"], ["y", "w"]]
 
 def part(
     lists: Sequence[Sequence[str]], grades: Mapping[str, int] | None = None, topic: str = "1", cut: str = ""
-) -> Part:
+) -> TopicPool:
     """A pool of all that ``lists`` hold, but what is judged and what ``cut`` names."""
-    found, known = standings(lists), grades or {}
-    return Part(topic, [docid for docid in found if docid not in {*known, *cut}], found, lists, known)
+    found, known = fuse(lists), grades or {}
+    return TopicPool(topic, [docid for docid in found if docid not in {*known, *cut}], found, lists, known)
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def part(
 )
 def test_move_to_front_by_hand(grades: dict[str, int], order: str) -> None:
     assert "".join(move_to_front(part(THREE, grades))) == order
-    assert "".join(ordered("mtf", part(THREE, grades), 0)) == order
+    assert "".join(order_documents("mtf", part(THREE, grades), 0)) == order
 
 
-def test_move_to_front_asks_nobody_about_documents_that_were_cut() -> None:
+def test_move_to_front_leaves_out_documents_that_were_cut() -> None:
     # without a the first run gives b at its first turn, and the second f
-    assert "".join(ordered("mtf", part(THREE, cut="a"), 0)) == "begcfhd"
+    assert "".join(order_documents("mtf", part(THREE, cut="a"), 0)) == "begcfhd"
 
 
 def test_hedge_by_hand() -> None:
@@ -81,32 +81,32 @@ LISTS = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True, min_size=1
 def test_every_order_holds_every_document_once(lists: list[list[str]], grades: dict[str, int]) -> None:
     one = part(lists, grades)
     for order in ORDERS:
-        assert sorted(ordered(order, one, 3)) == sorted(one.docids)
+        assert sorted(order_documents(order, one, 3)) == sorted(one.docids)
 
 
 def test_documents_of_no_list_come_last() -> None:
     one = part(TWO)._replace(docids=["u", "x", "v"])
     for order in ("fused", "mtf", "hedge"):
-        assert ordered(order, one, 0) == ["x", "v", "u"]
+        assert order_documents(order, one, 0) == ["x", "v", "u"]
 
 
 LONG = [[f"{run}{number}" for number in range(1000)] for run in ("long-", "s")]
 
 
 def test_the_hidden_order_is_the_same_whatever_ranks_and_runs_are() -> None:
-    one = ordered("hidden", part(LONG), 7)
-    assert ordered("hidden", part([docids[::-1] for docids in reversed(LONG)]), 7) == one
-    assert ordered("hidden", part([[*LONG[1], *LONG[0]]], {"elsewhere": 1}), 7) == one
+    one = order_documents("hidden", part(LONG), 7)
+    assert order_documents("hidden", part([docids[::-1] for docids in reversed(LONG)]), 7) == one
+    assert order_documents("hidden", part([[*LONG[1], *LONG[0]]], {"elsewhere": 1}), 7) == one
 
 
 def test_the_hidden_order_changes_with_seed_and_topic() -> None:
-    one = ordered("hidden", part(LONG), 7)
-    assert ordered("hidden", part(LONG), 8) != one
-    assert ordered("hidden", part(LONG, topic="2"), 7) != one
+    one = order_documents("hidden", part(LONG), 7)
+    assert order_documents("hidden", part(LONG), 8) != one
+    assert order_documents("hidden", part(LONG, topic="2"), 7) != one
 
 
 def test_the_hidden_order_shows_neither_rank_nor_run() -> None:
-    place = {docid: at for at, docid in enumerate(ordered("hidden", part(LONG), 0))}
+    place = {docid: at for at, docid in enumerate(order_documents("hidden", part(LONG), 0))}
     for docids in LONG:
         # 1000 documents: the correlation of two independent orders has a standard deviation of .032
         assert abs(statistics.correlation(range(1000), [place[docid] for docid in docids])) < 0.1

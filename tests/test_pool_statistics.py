@@ -10,16 +10,16 @@ from pool_inputs import write_lists
 from scipy.stats import kendalltau
 
 from heed.errors import HeedError
-from heed.pooling.reuse import Judging, kendall, leave_out, owners
-from heed.pooling.runs import Listing, base_topics, listings, named, system_of
-from heed.pooling.statistics import Sizes, holdings, hours, overlaps, shares, sizes
+from heed.pooling.reusability import PooledJudgements, contributing_systems, kendall, leave_out
+from heed.pooling.runs import RankedList, base_topics, ranked_lists, run_names, system_of
+from heed.pooling.statistics import Sizes, hours, overlaps, retrieved_documents, shares, sizes
 from pipelines.pool import main
 
-LISTS = [Listing("a", "1", "", ["d1", "d2", "d3"]), Listing("b", "1", "", ["d2", "d3", "d4", "d5"])]
+LISTS = [RankedList("a", "1", "", ["d1", "d2", "d3"]), RankedList("b", "1", "", ["d2", "d3", "d4", "d5"])]
 
 
 def test_shares_and_overlaps_by_hand() -> None:
-    held = holdings({"1": ["d5", "d4", "d3", "d2", "d1"]}, {"1": LISTS}, ["a", "b", "c"])
+    held = retrieved_documents({"1": ["d5", "d4", "d3", "d2", "d1"]}, {"1": LISTS}, ["a", "b", "c"])
     assert [(one.run, one.documents, one.unique) for one in shares(held)] == [("a", 3, 1), ("b", 4, 2), ("c", 0, 0)]
     found = {(one.run, one.other): (one.share, one.jaccard) for one in overlaps(held)}
     # both hold d2 and d3, of 3 and of 4; together they hold 5
@@ -30,14 +30,16 @@ def test_shares_and_overlaps_by_hand() -> None:
 
 
 def test_only_pooled_documents_count() -> None:
-    held = holdings({"1": ["d1", "d2"], "2": ["d3"]}, {"1": LISTS}, ["a", "b"])
+    held = retrieved_documents({"1": ["d1", "d2"], "2": ["d3"]}, {"1": LISTS}, ["a", "b"])
     assert [(one.documents, one.unique) for one in shares(held)] == [(2, 1), (1, 0)]
 
 
 def test_the_conditions_of_a_system_are_one_system() -> None:
     lists = [one._replace(run=f"s.{name}") for one, name in zip(LISTS, ("original", "changed"), strict=True)]
-    other = Listing("t", "1", "", ["d5"])
-    held = holdings({"1": ["d1", "d2", "d3", "d4", "d5"]}, {"1": [*lists, other]}, ["s.changed", "s.original", "t"])
+    other = RankedList("t", "1", "", ["d5"])
+    held = retrieved_documents(
+        {"1": ["d1", "d2", "d3", "d4", "d5"]}, {"1": [*lists, other]}, ["s.changed", "s.original", "t"]
+    )
     # of s.changed's d2 d3 d4 d5 d4 alone is of no other run; no other system has d2, d3 and d4
     assert [(one.unique, one.system_unique) for one in shares(held)] == [(1, 3), (1, 3), (0, 0)]
     names = ["bm25.query", "bm25+rm3.short", "x.other", "query", ".query"]
@@ -51,11 +53,11 @@ def test_sizes_and_hours() -> None:
 
 def test_names_are_as_long_as_they_must_be(tmp_path: Path) -> None:
     paths = [tmp_path / one for one in ("zho/bm25.query.run", "fas/bm25.query.run.gz", "lsa.txt", "old/fas/e5.run")]
-    assert list(named(paths)) == ["zho/bm25.query", "fas/bm25.query", "lsa.txt", "e5"]
-    assert named(paths) == named(paths[::-1])
+    assert list(run_names(paths)) == ["zho/bm25.query", "fas/bm25.query", "lsa.txt", "e5"]
+    assert run_names(paths) == run_names(paths[::-1])
     assert system_of("zho/bm25.query") == "zho/bm25"
     with pytest.raises(HeedError, match=r"a.run and .*a.run.gz: both runs would be called a; rename one"):
-        named([tmp_path / "a.run", tmp_path / "a.run.gz"])
+        run_names([tmp_path / "a.run", tmp_path / "a.run.gz"])
 
 
 @pytest.mark.parametrize(
@@ -76,8 +78,12 @@ def test_base_topics(qids: str, bases: str) -> None:
 def test_lists_are_cut_and_split_by_language() -> None:
     runs = {"b": {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}, "a": {"1": {"y": 1.0}, "2": {"y": 1.0}}}
     languages = {"x": "rus", "y": "rus", "z": "fas"}
-    assert listings(runs, 1, {"1": "1"}, languages) == {
-        "1": [Listing("a", "1", "rus", ["y"]), Listing("b", "1", "fas", ["z"]), Listing("b", "1", "rus", ["x"])]
+    assert ranked_lists(runs, 1, {"1": "1"}, languages) == {
+        "1": [
+            RankedList("a", "1", "rus", ["y"]),
+            RankedList("b", "1", "fas", ["z"]),
+            RankedList("b", "1", "rus", ["x"]),
+        ]
     }
 
 
@@ -91,8 +97,10 @@ QRELS = {"1": {"a": 1, "c": 1, "m": 0, "n": 0, "p": 0}}
 
 def test_leaving_a_system_out_by_hand() -> None:
     runs = {name: {"1": {docid: float(-at) for at, docid in enumerate(docids)}} for name, docids in SYSTEMS.items()}
-    lists = {"1": [Listing(name, "1", "", docids) for name, docids in SYSTEMS.items()]}
-    found = {one.system: one for one in leave_out(runs, Judging(QRELS, {"1": "1"}, owners(lists)))}
+    lists = {"1": [RankedList(name, "1", "", docids) for name, docids in SYSTEMS.items()]}
+    found = {
+        one.system: one for one in leave_out(runs, PooledJudgements(QRELS, {"1": "1"}, contributing_systems(lists)))
+    }
     assert [(one.judgements, one.relevant) for one in found.values()] == [(1, 1), (1, 0), (1, 0)]
     ndcg, ap = found["A"].effects
     assert (ap.measure, ap.tau, ap.drop, ap.loss) == ("AP", 0, 1, pytest.approx(0.5))
@@ -128,7 +136,7 @@ def test_only_chosen_topics_are_ranked(tmp_path: Path) -> None:
     assert found["effects"]["AP"]["loss"] == pytest.approx(0.5)
 
 
-def test_judgements_that_cannot_score_the_runs_are_told(
+def test_judgements_that_cannot_score_the_runs_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -13,7 +13,7 @@ from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.models import reasoning
-from heed.models.answers import padded
+from heed.models.logits import padded
 from heed.models.reasoning import ReasoningReranker, ended
 from heed.models.registry import Model
 from heed.types import Topic

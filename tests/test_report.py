@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, Heed
 
 from heed.errors import HeedError
-from heed.evaluation.summary import layout, shown, table
+from heed.evaluation.summary import format_value, layout, table
 from heed.reporting.folders import read_tree
 from heed.reporting.page import page
 from heed.reporting.plots import plots, render
@@ -150,7 +150,7 @@ def test_markdown_and_latex_hold_the_values_of_the_summary(sample: Path, heed: H
     found = {(line[0], line[1], name): text for line in body for name, text in zip(header[2:], line[2:], strict=True)}
     rows = json.loads((sample / "fas/summary.json").read_text())["rows"]
     for one in rows:
-        assert found[one["system"], one["condition"], one["measure"]] == shown(one["measure"], one["value"])
+        assert found[one["system"], one["condition"], one["measure"]] == format_value(one["measure"], one["value"])
         assert found[one["system"], one["condition"], "n"] == str(one["n"])
     assert sum(text != "-" for (_, _, name), text in found.items() if name != "n") == len(rows)
 
@@ -159,7 +159,7 @@ def test_rows_over_other_topics_stay_apart_and_other_measures_follow(tmp_path: P
     rows = [row("a", "x", "IRS", 0.1, 3), row("a", "x", "AP", 0.2, 3), row("a", "x", "nDCG@20", -0.0001, 2)]
     grid = layout(rows)  # type: ignore[arg-type]
     assert grid.measures == ["nDCG@20", "AP", "IRS"]
-    assert [(line.cells, line.n) for line in grid.lines] == [([None, 1, 0], 3), ([2, None, None], 2)]
+    assert [(line.rows, line.n) for line in grid.lines] == [({"IRS": 0, "AP": 1}, 3), ({"nDCG@20": 2}, 2)]
     assert "-0.0" not in tables(read_tree(write_results(tmp_path, rows)), "text")
 
 
@@ -188,7 +188,7 @@ def test_every_number_of_the_page_leads_to_its_row(sample: Path, sample_page: st
         place = re.fullmatch(r"(fas)/summary\.json#rows\[(\d+)\](\.n)?", source)
         assert place and title.startswith(source)
         one = rows[int(place[2])]
-        assert text == (str(one["n"]) if place[3] else shown(one["measure"], one["value"]))
+        assert text == (str(one["n"]) if place[3] else format_value(one["measure"], one["value"]))
         if not place[3]:
             assert float(title.rsplit(": ", 1)[1]) == one["value"]
             seen.add(int(place[2]))
@@ -214,7 +214,7 @@ def test_the_bars_tell_the_mean_of_the_summary_and_its_interval(sample: Path, sa
     for one in json.loads((sample / "fas/per_topic.json").read_text())["rows"]:
         if one["measure"] == "p-MRR":
             low, high = interval(list(one["per_topic"].values()))
-            said = f"mean {shown('p-MRR', one['value'])}, 95% interval [{shown('p-MRR', low)}, {shown('p-MRR', high)}]"
+            said = f"mean {format_value('p-MRR', one['value'])}, 95% interval [{format_value('p-MRR', low)}, {format_value('p-MRR', high)}]"
             assert f">{said}</text>" in sample_page
 
 

@@ -21,8 +21,8 @@ from planted_faults import (
     TAG,
     Fault,
     clean,
+    collection,
     everywhere,
-    members,
     problems,
     put,
     uuid,
@@ -30,19 +30,18 @@ from planted_faults import (
 
 from heed.errors import HeedError
 from heed.validation import run_lines
-from heed.validation.collection_ids import Members, read_members
+from heed.validation.collection_ids import CollectionIds, read_collection_ids
 from heed.validation.expected_topics import expected_topics
 from heed.validation.run_checks import check_run
-from heed.validation.run_rules import Rules
 from heed.validation.run_tag import parse_name, tag_problems
-from heed.validation.track_rules import TRACKS
+from heed.validation.track_rules import TRACKS, Rules
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_one_planted_fault_is_one_problem_at_its_line(tmp_path: Path, fault: Fault) -> None:
     checked = check_run(fault.write(tmp_path), fault.rules)
     assert problems(checked) == [(fault.line, fault.kind, fault.severity)]
-    (told,) = checked.report.told(fault.severity)
+    (told,) = checked.report.messages(fault.severity)
     place = f", line {fault.line}: " if fault.line else ": "
     assert told.startswith(f"{checked.path}{place}")
     assert fault.said in told
@@ -66,7 +65,7 @@ def test_there_are_more_than_thirty_faults_and_each_kind_is_among_them() -> None
         (OF_MLIR, "mlir-TEAM3-x"),
         (OF_2022, "TEAM3_bm25.zh"),
         (replace(RULES, track=TRACKS["trec"], topics=None), "bm25-original"),
-        (replace(RULES, members=members("zho", "zho", "zho")), TAG),
+        (replace(RULES, collection=collection("zho", "zho", "zho")), TAG),
         (RERANK, "zho-TEAM3-2A_x"),
     ],
 )
@@ -134,7 +133,7 @@ def test_problems_beyond_the_limit_are_counted(tmp_path: Path) -> None:
     (tmp_path / TAG).write_text("".join(lines))
     report = check_run(tmp_path / TAG, replace(RULES, limit=3)).report
     assert report.kinds("error") == {"docid": 1, "q0": 12}
-    told = report.told("error")
+    told = report.messages("error")
     assert [line.split(":")[0].removeprefix(f"{tmp_path / TAG}, ") for line in told[:4]] == [
         "line 1",
         "line 2",
@@ -146,7 +145,7 @@ def test_problems_beyond_the_limit_are_counted(tmp_path: Path) -> None:
 
 def test_a_message_stays_short(tmp_path: Path) -> None:
     (tmp_path / TAG).write_text("".join(put(4, 3, "x" * 100_000)(clean())))
-    (told,) = check_run(tmp_path / TAG, RULES).report.told("error")
+    (told,) = check_run(tmp_path / TAG, RULES).report.messages("error")
     assert len(told) < 800
     assert told.endswith("write the collection's own ids")
 
@@ -157,7 +156,7 @@ def test_a_run_sorted_by_rank_is_read_to_its_end(tmp_path: Path) -> None:
     (tmp_path / TAG).write_text("".join(lines))
     checked = check_run(tmp_path / TAG, RULES)
     assert checked.report.kinds("error") == {"contiguity": 9, "duplicate": 1}
-    assert "again in topic 202, first at line 3" in "".join(checked.report.told("error"))
+    assert "again in topic 202, first at line 3" in "".join(checked.report.messages("error"))
 
 
 def test_topics_come_in_every_form(tmp_path: Path) -> None:
@@ -199,21 +198,21 @@ def test_hc4_topics_are_read_with_their_languages(shared: Path) -> None:
 def test_a_collection_is_known_by_language(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "zho.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     (tmp_path / "rus.txt").write_text("c\nd\n\nc\n")
-    found = read_members([f"zho={tmp_path / 'zho.jsonl'}"], [f"rus={tmp_path / 'rus.txt'}"])
+    found = read_collection_ids([f"zho={tmp_path / 'zho.jsonl'}"], [f"rus={tmp_path / 'rus.txt'}"])
     assert len(found) == 4
     assert [found.language(docid) for docid in "abcde"] == ["zho", "zho", "rus", "rus", None]
-    assert read_members([str(tmp_path / "zho.jsonl")], []).language("a") == ""
+    assert read_collection_ids([str(tmp_path / "zho.jsonl")], []).language("a") == ""
     (tmp_path / "bad.txt").write_text("a b\n")
     with pytest.raises(HeedError, match="line 1: found 'a b', expected one docid a line"):
-        read_members([], [str(tmp_path / "bad.txt")])
+        read_collection_ids([], [str(tmp_path / "bad.txt")])
     (tmp_path / "none.txt").write_text("\n")
     with pytest.raises(HeedError, match="no document in it"):
-        read_members([], [str(tmp_path / "none.txt")])
+        read_collection_ids([], [str(tmp_path / "none.txt")])
 
 
 @given(st.sets(st.text(min_size=1, max_size=6)), st.sets(st.text(min_size=1, max_size=6)))
 def test_members_are_those_and_no_others(inside: set[str], outside: set[str]) -> None:
-    found = Members()
+    found = CollectionIds()
     found.add(inside, "zho")
     assert all(found.language(docid) == "zho" for docid in inside)
     assert all(found.language(docid) is None for docid in outside - inside)

@@ -1,4 +1,4 @@
-"""Corrected copies: what can be mended becomes the clean run, the rest is refused; anything at all is told."""
+"""Corrected copies: what can be fixed becomes the clean run, the rest is refused; any damage is reported."""
 
 import gzip
 import re
@@ -14,8 +14,7 @@ from heed.errors import HeedError
 from heed.io.trec_files import write_run
 from heed.validation.run_checks import check_run
 from heed.validation.run_fixes import fix_run
-from heed.validation.run_rules import Rules
-from heed.validation.track_rules import TRACKS
+from heed.validation.track_rules import TRACKS, Rules
 
 
 def from_0(lines: list[str]) -> list[str]:
@@ -43,10 +42,10 @@ def distances(lines: list[str]) -> list[str]:
     return [re.sub(r" \S+( \S+\n)$", rf" {number // 2}.5\1", line) for number, line in enumerate(lines)]
 
 
-MENDED = [
+FIXED = [
     Fault("q0 everywhere", everywhere(2, "0"), 0, "", "12 lines with Q0 in column 2"),
-    Fault("no ranks", everywhere(4, "1"), 0, "", "9 ranks written anew"),
-    Fault("ranks from 0", from_0, 0, "", "12 ranks written anew"),
+    Fault("no ranks", everywhere(4, "1"), 0, "", "9 ranks rewritten"),
+    Fault("ranks from 0", from_0, 0, "", "12 ranks rewritten"),
     Fault("blank lines", insert(3, "\n"), 0, "", "1 blank lines removed"),
     Fault("comments", insert(1, "# ir_metadata.start\n"), 0, "", "1 comments removed"),
     Fault("a byte-order mark", raw(lambda run: b"\xef\xbb\xbf" + run), 0, "", "byte-order mark removed"),
@@ -62,9 +61,9 @@ MENDED = [
 ]
 
 
-@pytest.mark.parametrize("fault", MENDED, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", FIXED, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_what_can_be_mended_becomes_the_clean_run(tmp_path: Path, fault: Fault, suffix: str) -> None:
+def test_what_can_be_fixed_becomes_the_clean_run(tmp_path: Path, fault: Fault, suffix: str) -> None:
     target = tmp_path / "out" / f"{TAG}{suffix}"
     checked, done = fix_run(fault.write(tmp_path), target, RULES)
     written = gzip.decompress(target.read_bytes()) if suffix else target.read_bytes()
@@ -91,7 +90,7 @@ def test_constant_scores_are_no_distances(tmp_path: Path) -> None:
     assert (tmp_path / TAG).read_text() == "".join(everywhere(5, "1")(clean()))
 
 
-def test_the_tag_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_the_tag_is_written_where_it_is_given(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("".join(put(3, 6, "c")(clean(tag="a+b"))))
     _, done = fix_run(tmp_path / "x", tmp_path / TAG, replace(RULES, tag=TAG))
     assert done == [f"12 lines with the tag {TAG}"]
@@ -105,8 +104,8 @@ REFUSED = [
     Fault("two tags", put(7, 6, "other"), 7, "tag", "choose with --tag"),
     Fault("damage", put(5, 3, f"{uuid(7)}\0"), 5, "character", "(U+0000)"),
     Fault("distances", distances, 0, "", "if they are distances, negate them"),
-    Fault("an id of no collection", put(2, 3, "doc2"), 2, "docid", "this is left after mending"),
-    Fault("a topic left out", lambda run: run[:8], 0, "missing", "this is left after mending"),
+    Fault("an id of no collection", put(2, 3, "doc2"), 2, "docid", "these problems remain after fixing"),
+    Fault("a topic left out", lambda run: run[:8], 0, "missing", "these problems remain after fixing"),
     Fault("nothing in it", raw(lambda run: b"\n# x\n"), 0, "empty", "holds no run lines"),
 ]
 
@@ -151,11 +150,11 @@ def test_a_run_that_heed_writes_has_no_problem(
 
 @given(RUNS, st.data())
 @settings(max_examples=150)
-def test_a_corrupted_line_never_does_worse_than_a_told_error(
+def test_a_corrupted_line_never_does_worse_than_a_reported_error(
     tmp_path_factory: pytest.TempPathFactory, run: dict[str, dict[str, float]], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
-    path, mended = folder / "a.run", folder / "b.run"
+    path, fixed = folder / "a.run", folder / "b.run"
     write_run(path, run, "tag")
     lines = path.read_bytes().splitlines(keepends=True)
     place = data.draw(st.integers(0, len(lines) - 1))
@@ -167,8 +166,8 @@ def test_a_corrupted_line_never_does_worse_than_a_told_error(
     checked = check_run(path, rules)
     assert all(0 <= one.line <= len(lines) + 8 and one.message for one in checked.report.problems())
     try:
-        fix_run(path, mended, rules)
+        fix_run(path, fixed, rules)
     except HeedError:
-        assert not mended.exists()
+        assert not fixed.exists()
     else:
-        assert check_run(mended, rules).report.count("error") == 0
+        assert check_run(fixed, rules).report.count("error") == 0

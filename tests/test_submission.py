@@ -116,7 +116,7 @@ def test_a_run_with_an_error_refuses_the_package(folder: Path, capsys: pytest.Ca
     assert package("--metadata", "form.yml") == 1
     told = capsys.readouterr().err
     assert "error: one.run, line 3: found score 'nan'" in told
-    assert "error: out: not written; mend the runs first" in told
+    assert "error: out: not written; fix the runs first" in told
     assert not (folder / "out").exists()
 
 

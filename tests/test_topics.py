@@ -159,4 +159,4 @@ def test_a_condition_that_no_topic_carries_is_an_error() -> None:
 
 def test_query_and_instruction_are_joined_by_a_space() -> None:
     topic = Topic("1", "zho", "q", {"changed": "i"})
-    assert (topic.text("query"), topic.text("changed")) == ("q", "q i")
+    assert (topic.under("query").text, topic.under("changed").text) == ("q", "q i")

@@ -13,7 +13,7 @@ from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.models import yes_no as truefalse
-from heed.models.answers import TwoRows, shares_prefixes
+from heed.models.logits import TwoRows, shares_prefixes
 from heed.models.language_models import precision
 from heed.models.prompts import Prompts
 from heed.models.registry import Model

@@ -1,4 +1,4 @@
-"""How far assessors agree: Cohen's κ, and the documents on which they do not."""
+"""Agreement between assessors: Cohen's κ, and the documents that they graded differently."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ class Agreement(NamedTuple):
     matrix: list[list[int]]
 
 
-class Pair(TypedDict):
-    """Two assessors under one condition; ``reworded`` documents, graded under different narratives, count nowhere."""
+class PairAgreement(TypedDict):
+    """Two assessors under one condition; ``reworded`` documents, graded under different narratives, are not counted."""
 
     first: str
     second: str
@@ -36,7 +36,7 @@ class Pair(TypedDict):
 
 
 class Disagreement(TypedDict):
-    """A document with different grades; ``decision`` is the adjudicated one, if it was made."""
+    """A document with different grades; ``decision`` is the adjudicated grade, None if there is none yet."""
 
     qid: str
     condition: str
@@ -46,19 +46,19 @@ class Disagreement(TypedDict):
 
 
 def agreement(graded: Sequence[tuple[int, int]], scale: Sequence[int]) -> Agreement:
-    """The agreement of two assessors' grades of the same documents.
+    """Return the agreement of two assessors' grades of the same documents.
 
     With O the share of documents in each cell of the matrix and E = row sum × column sum, κ = 1 − Σ w·O / Σ w·E. The
     weight w of a disagreement is 1 for any two different grades in the unweighted κ (J. Cohen, A coefficient of
     agreement for nominal scales, Educational and Psychological Measurement 20, 1960), and the distance of the two
-    grades' places on the scale in the linear one (J. Cohen, Weighted kappa, Psychological Bulletin 70, 1968; linear
-    weights: D. Cicchetti and T. Allison, 1971): 0, 1, 3 lie one place apart each.
+    grades' positions on the scale in the linear one (J. Cohen, Weighted kappa, Psychological Bulletin 70, 1968; linear
+    weights: D. Cicchetti and T. Allison, 1971): 0, 1, 3 are one position apart each.
     """
-    place = {grade: at for at, grade in enumerate(scale)}
+    position = {grade: i for i, grade in enumerate(scale)}
     matrix = [[0] * len(scale) for _ in scale]
     for first, second in graded:
-        matrix[place[first]][place[second]] += 1
-    equal = sum(matrix[at][at] for at in range(len(scale)))
+        matrix[position[first]][position[second]] += 1
+    equal = sum(matrix[i][i] for i in range(len(scale)))
     return Agreement(
         n=len(graded),
         observed=equal / len(graded) if graded else None,
@@ -77,58 +77,58 @@ def _kappa(matrix: list[list[int]], weighted: bool) -> float | None:
     return 1 - observed * sum(rows) / expected if expected else None
 
 
-def pairs(judgements: Sequence[Judgement], scale: Sequence[int]) -> list[Pair]:
-    """Each two assessors' agreement under each condition, by name, where they graded a document in common."""
+def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> list[PairAgreement]:
+    """Return the agreement of every two assessors with a document in common, by condition and name."""
     graded: dict[str, dict[str, Graded]] = {"original": {}, "changed": {}}
-    for one in judgements:
-        if one.grade is not None and one.assessor != ADJUDICATED:
-            graded[one.condition].setdefault(one.assessor, {})[one.qid, one.docid] = one.grade, one.wording
-    found = []
-    for condition, by_name in graded.items():
-        for first, second in combinations(sorted(by_name), 2):
-            both = _both(by_name[first], by_name[second])
-            told = [(one[0], other[0]) for one, other in both if one[1] == other[1]]
-            pair = Pair(
-                first=first,
-                second=second,
-                condition=condition,
-                reworded=len(both) - len(told),
-                agreement=agreement(told, scale),
+    for judgement in judgements:
+        if judgement.grade is not None and judgement.assessor != ADJUDICATED:
+            by_document = graded[judgement.condition].setdefault(judgement.assessor, {})
+            by_document[judgement.qid, judgement.docid] = judgement.grade, judgement.wording
+    agreements = []
+    for condition, by_assessor in graded.items():
+        for first, second in combinations(sorted(by_assessor), 2):
+            common = _common(by_assessor[first], by_assessor[second])
+            if not common:
+                continue
+            same_wording = [(one[0], other[0]) for one, other in common if one[1] == other[1]]
+            agreements.append(
+                PairAgreement(
+                    first=first,
+                    second=second,
+                    condition=condition,
+                    reworded=len(common) - len(same_wording),
+                    agreement=agreement(same_wording, scale),
+                )
             )
-            found += [pair] if both else []
-    return found
+    return agreements
 
 
-def _both(first: Graded, second: Graded) -> list[tuple[tuple[int, str], tuple[int, str]]]:
-    """What both say of the documents that both graded."""
-    return [(first[place], second[place]) for place in sorted(first.keys() & second.keys())]
+def _common(first: Graded, second: Graded) -> list[tuple[tuple[int, str], tuple[int, str]]]:
+    """Return both assessors' grades and wordings of the documents that both graded."""
+    return [(first[key], second[key]) for key in sorted(first.keys() & second.keys())]
 
 
 def disagreements(judgements: Sequence[Judgement]) -> list[Disagreement]:
-    """Documents with different grades, by topic, condition (original first) and docid."""
+    """Return the documents with different grades, by topic, condition (original first) and docid."""
     grades: dict[tuple[str, str, str], dict[str, int]] = {}
-    for one in judgements:
-        if one.grade is not None:
-            grades.setdefault((one.qid, one.condition, one.docid), {})[one.assessor] = one.grade
-    found = []
-    for (qid, condition, docid), told in sorted(grades.items(), key=_original_first):
-        decision = told.pop(ADJUDICATED, None)
-        if len(set(told.values())) > 1:
-            found.append(Disagreement(qid=qid, condition=condition, docid=docid, grades=told, decision=decision))
-    return found
+    for judgement in judgements:
+        if judgement.grade is not None:
+            key = judgement.qid, judgement.condition, judgement.docid
+            grades.setdefault(key, {})[judgement.assessor] = judgement.grade
+    differing = []
+    for qid, condition, docid in sorted(grades, key=lambda key: (key[0], key[1] != "original", key[2])):
+        by_assessor = grades[qid, condition, docid]
+        decision = by_assessor.pop(ADJUDICATED, None)
+        if len(set(by_assessor.values())) > 1:
+            differing.append(
+                Disagreement(qid=qid, condition=condition, docid=docid, grades=by_assessor, decision=decision)
+            )
+    return differing
 
 
-def _original_first(item: tuple[tuple[str, str, str], object]) -> tuple[str, bool, str]:
-    (qid, condition, docid), _ = item
-    return qid, condition != "original", docid
-
-
-def settled(grades: dict[str, int]) -> int | None:
-    """The grade that stands for several assessors: the adjudicated one, else that of more than half of them.
-
-    None where neither is there, as with two assessors who differ.
-    """
+def consensus(grades: dict[str, int]) -> int | None:
+    """Return the adjudicated grade, else the grade of more than half of the assessors, else None."""
     if ADJUDICATED in grades:
         return grades[ADJUDICATED]
-    grade, times = Counter(grades.values()).most_common(1)[0]
-    return grade if 2 * times > len(grades) else None
+    grade, votes = Counter(grades.values()).most_common(1)[0]
+    return grade if 2 * votes > len(grades) else None

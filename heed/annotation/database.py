@@ -1,7 +1,7 @@
-"""The SQLite file of an annotation: made once from a task and its documents, opened again with the same pool only.
+"""The SQLite file of an annotation: its schema, how it is created and opened.
 
 It holds everything that is judged, so that a second start needs nothing but the pool. ``log`` only grows;
-``judgements`` and ``narratives`` are what it amounts to.
+``judgements`` and ``narratives`` are its current state.
 """
 
 import os
@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from heed.annotation.documents import Shown
+from heed.annotation.documents import PooledDocument
 from heed.annotation.task import Task, dump_task
-from heed.errors import HeedError
+from heed.errors import DataError
 
-APPLICATION = 0x48656564  # "Heed", in SQLite's own field for what a file belongs to
-VERSION = 1  # raise when the stored form changes
-BATCH = 1000
-WAIT = 10.0  # seconds for another process' transaction to end
+APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
+VERSION = 1  # raise when the schema changes
+WAIT = 10.0  # seconds for another process's transaction to end
 
 SCHEMA = """
 CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -40,7 +39,7 @@ CREATE TABLE narratives (qid TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEG
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Write in one piece: on disk when the block ends well, undone when it does not."""
+    """Commit what the block writes when it ends, roll it back when it raises."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -50,32 +49,36 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-def create(path: Path, task: Task, documents: Iterable[Shown]) -> bool:
-    """Make the database of ``task``, whole or empty; only its owner can read it, since it holds the page's token.
+def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
+    """Write the database of ``task``, complete or empty; False if another process has written it meanwhile.
 
-    False where another process has made it meanwhile.
+    Only its owner can read it, since it holds the page's token.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     with closing(connect(path)) as db, transaction(db):
-        if db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
-            return False
-        for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
-            db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        db.execute(f"PRAGMA user_version = {VERSION}")
-        kept = {**dump_task(task), "token": secrets.token_urlsafe(32), "name": secrets.token_hex(8)}
-        db.executemany("INSERT INTO kept VALUES (?, ?)", kept.items())
-        db.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", documents)
-        narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
-        db.executemany("INSERT INTO narratives VALUES (?, ?, 0)", narratives)
-    return True
+        if _is_empty(db):
+            for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+            properties = {**dump_task(task), "token": secrets.token_urlsafe(32), "name": secrets.token_hex(8)}
+            db.executemany("INSERT INTO kept VALUES (?, ?)", properties.items())
+            db.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", documents)
+            narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
+            db.executemany("INSERT INTO narratives VALUES (?, ?, 0)", narratives)
+            return True
+    return False
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return not db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection whose transactions are on disk when they end.
+    """Return a connection whose transactions are on disk when they end.
 
-    Raises :class:`HeedError` for a file that is no SQLite database and a place that allows no write-ahead log.
+    Raises :class:`DataError` for a file that is not an SQLite database and a file system without write-ahead logs.
     """
     db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
@@ -83,28 +86,27 @@ def connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = FULL")
     except sqlite3.DatabaseError as error:
         db.close()
-        raise HeedError(f"{path}: {error}; name another file with --database") from error
+        raise DataError(f"{path}: {error}; name another file with --database") from error
     if mode != "wal":
         db.close()
-        raise HeedError(f"{path}: no write-ahead log is possible here; name a file on a local disk with --database")
+        raise DataError(f"{path}: no write-ahead log is possible here; name a file on a local disk with --database")
     return db
 
 
-def is_made(path: Path) -> bool:
-    """Whether ``path`` holds an annotation; False where nothing is there or its making was cut short.
+def is_annotation(path: Path) -> bool:
+    """Whether ``path`` holds an annotation; False if there is no file or its creation was interrupted.
 
-    Raises :class:`HeedError` for a file of anything else, or of another version.
+    Raises :class:`DataError` for a database of another application or another version.
     """
     if not path.exists() or not path.stat().st_size:
         return False
     with closing(connect(path)) as db:
         application = db.execute("PRAGMA application_id").fetchone()[0]
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        empty = not db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
-    if empty:
-        return False
+        if _is_empty(db):
+            return False
     if application != APPLICATION:
-        raise HeedError(f"{path}: a database of something else; name another file with --database")
+        raise DataError(f"{path}: a database of another application; name another file with --database")
     if version != VERSION:
-        raise HeedError(f"{path}: made by another version of Heed (form {version}, expected {VERSION}); use that one")
+        raise DataError(f"{path}: made by another version of Heed (form {version}, expected {VERSION}); use that one")
     return True

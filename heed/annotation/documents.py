@@ -1,4 +1,4 @@
-"""The documents of a pool out of a collection of any kind: with their dates, and tables told from text."""
+"""Read the documents of a pool from any kind of collection, with dates, and recognise tables."""
 
 import html
 import json
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from heed.datasets import neuclir_files as irds
 from heed.datasets.irds import IrDataset
-from heed.errors import HeedError, fail
+from heed.errors import DataError, HeedError, fail
 from heed.io.documents import SUFFIXES, Line, Source, corpus_files, parse_line, read_corpus
 from heed.io.files import read_lines
 from heed.progress import bar
@@ -20,11 +20,12 @@ DATES = ("time", "date", "published", "timestamp")  # NeuCLIR1 and HC4 have time
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_DATE = 40
 TAG = re.compile(r"<[^<>]*>")
-DRAWN_SHARE = 0.9  # of a text's words: a table that would lose more of them is shown as text
+WORD = re.compile(r"\w+")
+KEPT_SHARE = 0.9  # of a text's words: a table that would lose more of them is shown as text
 
 
-class Shown(NamedTuple):
-    """A document as an assessor sees it; ``date`` may be empty, ``tabular`` says that it is drawn as a table."""
+class PooledDocument(NamedTuple):
+    """A document as an assessor sees it; ``date`` may be empty, ``tabular`` says that it is displayed as a table."""
 
     docid: str
     title: str
@@ -33,13 +34,13 @@ class Shown(NamedTuple):
     tabular: bool
 
 
-def read_shown(docs: Sequence[str], wanted: Collection[str]) -> Iterator[Shown]:
-    """The documents ``wanted`` among ``docs`` (files, folders or ir_datasets ids), each once, as they are met.
+def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[PooledDocument]:
+    """Yield the documents ``docids`` of ``docs`` (files, folders or ir_datasets ids), each once, in reading order.
 
-    Reading ends when all are found. Raises :class:`HeedError` naming all that are not there, and what could not be
-    read instead.
+    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
+    could not be read.
     """
-    missing = dict.fromkeys(wanted)
+    missing = dict.fromkeys(docids)
     problems = []
     for line, record in bar(_lines(docs), 0, "documents", "documents"):
         if not missing:
@@ -49,80 +50,73 @@ def read_shown(docs: Sequence[str], wanted: Collection[str]) -> Iterator[Shown]:
         elif line.document.docid in missing:
             docid, title, text = line.document[:3]
             del missing[docid]
-            tabular = line.document.is_table or drawn(text) is not None
-            yield Shown(docid, title, _date(record) if record else "", text, tabular)
-    where = ", ".join(docs)
-    lost = [f"document {docid} of the pool: not in {where}; name its collection with --docs" for docid in missing]
+            tabular = line.document.is_table or as_table(text) is not None
+            yield PooledDocument(docid, title, _date(record) if record else "", text, tabular)
+    collections = ", ".join(docs)
+    lost = [f"document {docid} of the pool: not in {collections}; name its collection with --docs" for docid in missing]
     fail([*lost, *problems] if lost else [])
 
 
-def drawn(text: str) -> Table | None:
-    """The table that ``text`` is, in HTML or Markdown; None for running text, also with a table inside.
+def as_table(text: str) -> Table | None:
+    """Return the table that ``text`` is, in HTML or Markdown; None for running text, even with a table inside.
 
-    A table is drawn only where at most a tenth of the text's words are lost by it: an assessor must see them all.
+    At most a tenth of the text's words may be lost by it, since an assessor must see them all.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not HTML_TABLE.search(text) and 2 * sum("|" in line for line in lines) < len(lines):
         return None
     try:
         table = parse_table(text)
-    except HeedError:  # a grid beyond any memory
+    except HeedError:  # a grid too large for any memory
         return None
     if len(table.header) + len(table.body) < 2:
         return None
-    words = re.findall(r"\w+", html.unescape(TAG.sub(" ", text)))
-    seen = {word for cell in _texts(table) for word in re.findall(r"\w+", cell)}
-    kept = sum(word in seen for word in words)
-    return table if kept >= DRAWN_SHARE * len(words) else None
-
-
-def _texts(table: Table) -> Iterator[str]:
-    yield table.caption
-    for row in (*table.header, *table.body):
-        yield from row
+    cells = (table.caption, *(cell for row in (*table.header, *table.body) for cell in row))
+    kept = {word for cell in cells for word in WORD.findall(cell)}
+    words = WORD.findall(html.unescape(TAG.sub(" ", text)))
+    return table if sum(word in kept for word in words) >= KEPT_SHARE * len(words) else None
 
 
 def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:
-    """Every document with the JSON that it was read from, empty where it was not."""
-    for text in docs:
-        source = _source(text)
+    """Yield every document with the JSON it was read from, empty if it was read from something else."""
+    for name in docs:
+        source = _source(name)
         if isinstance(source, list):
-            yield from _of_files(source)
+            yield from _lines_of_files(source)
         else:
-            for line in source.lines():
-                yield line, ""
+            yield from ((line, "") for line in source.lines())
 
 
-def _source(text: str) -> list[Path] | Source:
-    """Files of records, or what reads anything else: an ir_datasets id, files that are a table each."""
-    path = Path(text)
+def _source(name: str) -> list[Path] | Source:
+    """Return files of records, or the source of an ir_datasets id or of files with one table each."""
+    path = Path(name)
     if not path.exists():
-        known = irds.parse_id(text)
+        known = irds.parse_id(name)
         if known is None:
-            return IrDataset(text)
+            return IrDataset(name)
         path = irds.documents_file(known[0], known[1])
         if not path.exists():
-            raise HeedError(f"{path}: no documents of {text}; python -m pipelines.fetch says how to get them")
+            raise DataError(f"{path}: no documents of {name}; python -m pipelines.fetch says how to get them")
     files = corpus_files([path], TABLE_SUFFIXES)
-    records = [one for one in files if one.name.endswith(SUFFIXES)]
-    single = [one for one in files if one.name.endswith(ONE_TABLE)]
-    return records or (Tables(single, "raw") if single else files)
+    records = [file for file in files if file.name.endswith(SUFFIXES)]
+    tables = [file for file in files if file.name.endswith(ONE_TABLE)]
+    return records or (Tables(tables, "raw") if tables else files)
 
 
-def _of_files(paths: Sequence[Path]) -> Iterator[tuple[Line, str]]:
+def _lines_of_files(paths: Sequence[Path]) -> Iterator[tuple[Line, str]]:
     for path in paths:
         if path.suffix == ".parquet":  # the hub's mirrors have no column for a date
-            for line in read_corpus([path]):
-                yield line, ""
+            yield from ((line, "") for line in read_corpus([path]))
             continue
-        for line_no, text in read_lines(path):
-            if text.strip():
-                yield parse_line(path, line_no, text), text
+        for line_no, record in read_lines(path):
+            if record.strip():
+                yield parse_line(path, line_no, record), record
 
 
 def _date(record: str) -> str:
-    """The day where a record's time is written as ISO has it, else the time as it came."""
+    """Return the day of a record's date if it is in ISO 8601, else the date as it is written."""
     fields = json.loads(record)
-    told = next((fields[name] for name in DATES if isinstance(fields.get(name), str) and fields[name].strip()), "")
-    day = DAY.match(told.strip())
-    return day[0] if day else told.strip()[:LONGEST_DATE]
+    dates = (fields[name].strip() for name in DATES if isinstance(fields.get(name), str))
+    date = next(filter(None, dates), "")
+    day = DAY.match(date)
+    return day[0] if day else date[:LONGEST_DATE]

@@ -1,100 +1,130 @@
-"""What the page sends, checked: nothing reaches the database that the task does not know."""
+"""Validate what the page sends: nothing reaches the database that does not fit the task."""
 
-import re
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import msgspec
 
 from heed.annotation.store import ADJUDICATED, NARRATIVE, Change
 from heed.annotation.task import Task
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError, fail
 
-CLIENT = re.compile(r"[\w-]{8,64}")
 LONGEST_NAME, LONGEST_NOTE, LONGEST_NARRATIVE = 40, 4_000, 20_000  # characters
 JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
 MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
 
+Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
+Narrative = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
 
-class Sent(NamedTuple):
-    """A request to change something; ``client`` is its id, ``batch`` what is undone together."""
 
-    client: str
+class NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE, frozen=True):
+    """An edit of the changed narrative; ``base`` is the version that was edited."""
+
+    qid: str
+    text: Narrative
+    base: int
+
+
+class NoteChange(msgspec.Struct, tag_field="kind", tag="note", frozen=True):
+    """A new text of a note."""
+
+    qid: str
+    condition: str
+    docid: str
+    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
+
+
+class GradeChange(msgspec.Struct, tag_field="kind", tag="grade", frozen=True):
+    """A new grade; None takes it back."""
+
+    qid: str
+    condition: str
+    docid: str
+    grade: int | None = None
+
+
+class Body(msgspec.Struct, frozen=True):
+    """The body of a request: ``batch`` is what one undo takes back, ``wording`` the narrative judged under."""
+
+    id: Id
+    assessor: str
+    batch: Id = ""
+    wording: Narrative = ""
+    changes: Annotated[list[NarrativeChange | NoteChange | GradeChange], msgspec.Meta(max_length=MOST_CHANGES)] = (
+        msgspec.field(default_factory=list)
+    )
+
+
+class ChangeRequest(NamedTuple):
+    """A valid request; one that is sent twice has the same ``request_id``."""
+
+    request_id: str
     assessor: str
     batch: str
     changes: list[Change]
 
 
-def read_sent(body: Any, task: Task) -> Sent:
-    """The request in ``body``; :class:`HeedError` naming what in it does not fit the task."""
-    if not isinstance(body, dict) or not isinstance(body.get("changes", []), list):
-        raise HeedError("expected an object with id, assessor, batch and changes")
-    client = _word(body.get("id"))
-    batch = _word(body.get("batch", client))
-    changes = body.get("changes", [])
-    if len(changes) > MOST_CHANGES:
-        raise HeedError(f"{len(changes)} changes at once, expected at most {MOST_CHANGES}")
-    wording = _text(body, "wording", LONGEST_NARRATIVE) if "wording" in body else ""
-    return Sent(client, check_name(body.get("assessor")), batch, [_change(one, task, wording) for one in changes])
+def read_request(body: object, task: Task) -> ChangeRequest:
+    """Return the request in ``body``, parsed JSON; :class:`DataError` naming what does not fit the task."""
+    try:
+        request = msgspec.convert(body, Body)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise DataError(f"request: {error}") from error
+    assessor = check_name(request.assessor)
+    problems = [*_surrogates("wording", request.wording)]
+    for change in request.changes:
+        problems += _problems(change, task)
+    fail(problems)
+    changes = [_change(change, request.wording) for change in request.changes]
+    return ChangeRequest(request.id, assessor, request.batch or request.id, changes)
 
 
-def _word(value: Any) -> str:
-    if not isinstance(value, str) or not CLIENT.fullmatch(value):
-        raise HeedError(f"id or batch is {value!r}, expected 8 to 64 letters and digits")
-    return value
-
-
-def check_name(name: Any) -> str:
-    """An assessor's name without white space at its ends; :class:`HeedError` for none or one too long."""
-    stripped = " ".join(name.split()) if isinstance(name, str) else ""
+def check_name(name: str | None) -> str:
+    """Return an assessor's name with single spaces; :class:`UsageError` if it is empty, too long or not printable."""
+    stripped = " ".join((name or "").split())
     if not stripped or len(stripped) > LONGEST_NAME or not stripped.translate(JOINERS).isprintable():
-        raise HeedError(f"assessor is {name!r}, expected a name of at most {LONGEST_NAME} characters")
+        raise UsageError(f"assessor is {name!r}, expected a name of at most {LONGEST_NAME} characters")
     return stripped
 
 
 def refuse_reserved(name: str) -> str:
-    """``name`` unless it is the adjudicator's, whose judgements are made on the agreement page."""
+    """Return ``name``; :class:`UsageError` if it is the adjudicator's, who decides on the agreement page."""
     if name.casefold() == ADJUDICATED:
-        raise HeedError(f"--assessor {name}: this name stands for decisions where assessors differ; choose another")
+        raise UsageError(
+            f"--assessor {name}: this name is reserved for decisions where assessors differ; choose another"
+        )
     return name
 
 
-def _change(sent: Any, task: Task, wording: str) -> Change:
-    qid = sent.get("qid") if isinstance(sent, dict) else None
-    if not isinstance(qid, str) or qid not in task.pool:
-        raise HeedError(f"topic is {qid!r}, expected one of the pool")
-    kind = sent.get("kind")
-    if kind == NARRATIVE:
-        text = _text(sent, "text", LONGEST_NARRATIVE)
-        base = sent.get("base")
-        if not isinstance(base, int) or isinstance(base, bool):
-            raise HeedError(f"base is {base!r}, expected the version of the narrative that was edited")
-        return Change(NARRATIVE, qid, value=text, base=base)
-    if kind not in ("grade", "note"):
-        raise HeedError(f"kind is {kind!r}, expected grade, note or narrative")
-    _check_place(sent, task)
-    if kind == "note":
-        return Change("note", qid, sent["condition"], sent["docid"], _text(sent, "note", LONGEST_NOTE))
-    grade = sent.get("grade")
-    grades = [one.grade for one in task.scale]
-    if grade is not None and (type(grade) is not int or grade not in grades):
-        raise HeedError(f"grade is {grade!r}, expected one of {', '.join(map(str, grades))}")
-    under = wording if sent["condition"] == "changed" else ""
-    return Change("grade", qid, sent["condition"], sent["docid"], grade, under)
+def _problems(change: NarrativeChange | NoteChange | GradeChange, task: Task) -> Iterator[str]:
+    if change.qid not in task.pool:
+        yield f"topic is {change.qid!r}, expected one of the pool"
+        return
+    if isinstance(change, NarrativeChange):
+        yield from _surrogates("text", change.text)
+        return
+    if change.condition not in task.conditions():
+        yield f"condition is {change.condition!r}, expected {' or '.join(task.conditions())}"
+    if change.docid not in task.to_judge(change.qid):
+        yield f"document {change.docid!r} is not to be judged for topic {change.qid}"
+    if isinstance(change, NoteChange):
+        yield from _surrogates("note", change.note)
+    elif change.grade not in (None, *task.grades()):
+        yield f"grade is {change.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
 
 
-def _check_place(sent: dict[str, Any], task: Task) -> None:
-    problems = []
-    if sent.get("condition") not in task.judged_under():
-        problems.append(f"condition is {sent.get('condition')!r}, expected {' or '.join(task.judged_under())}")
-    if sent.get("docid") not in task.shown(sent["qid"]):
-        problems.append(f"document {sent.get('docid')!r} is not to be judged for topic {sent['qid']}")
-    fail(problems)
-
-
-def _text(sent: dict[str, Any], name: str, longest: int) -> str:
-    text = sent.get(name)
-    if not isinstance(text, str) or len(text) > longest:
-        raise HeedError(f"{name}: expected text of at most {longest} characters")
+def _surrogates(name: str, text: str) -> Iterator[str]:
+    """Yield a problem if ``text`` cannot be stored as UTF-8."""
     try:
         text.encode()
-    except UnicodeEncodeError as error:
-        raise HeedError(f"{name}: holds half of a surrogate pair; delete that character") from error
-    return text
+    except UnicodeEncodeError:
+        yield f"{name}: holds half of a surrogate pair; delete that character"
+
+
+def _change(change: NarrativeChange | NoteChange | GradeChange, wording: str) -> Change:
+    if isinstance(change, NarrativeChange):
+        return Change(NARRATIVE, change.qid, value=change.text, base=change.base)
+    if isinstance(change, NoteChange):
+        return Change("note", change.qid, change.condition, change.docid, change.note)
+    under = wording if change.condition == "changed" else ""
+    return Change("grade", change.qid, change.condition, change.docid, change.grade, under)

@@ -1,8 +1,8 @@
-"""Who may ask the annotation server, and what browsers may do with its answers.
+"""Access control of the annotation server: who may send requests, and what browsers may do with the answers.
 
 It listens on this machine alone, but any page that a browser has open can send it requests, and so can other users of
-the machine: every request must carry the token, name this host (else a foreign name could be made to point here) and,
-where a browser says which page it comes from, come from our own.
+the machine: every request must carry the token, name this host (else a foreign name could be made to resolve to this
+machine) and, if the browser names the page that it comes from, come from our page.
 """
 
 import hmac
@@ -35,14 +35,14 @@ HEADERS = [
 
 
 class Refusal(NamedTuple):
-    """Why a request is not answered, with its HTTP status."""
+    """Why a request is refused, with its HTTP status."""
 
     status: int
     reason: str
 
 
 class Guard:
-    """Lets through to ``app`` what may come, and writes the headers of every answer."""
+    """ASGI middleware: passes allowed requests to ``app`` and adds security headers to every response."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
         """``token`` comes once in the page's address, and then in a cookie of this ``port`` (cookies know no ports)."""
@@ -52,75 +52,75 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        headers = [(name, value) for name, value in HEADERS]
-        asked = Asked(scope)
-        if self._entering(asked):
-            kept = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            headers.append((b"set-cookie", kept.encode()))
+        headers = [*HEADERS]
+        request = RequestHead(scope)
+        if self._opens_page(request):
+            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+            headers.append((b"set-cookie", cookie.encode()))
 
-        async def guarded(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *headers]
             await send(message)
 
-        refusal = self._refusal(asked)
+        refusal = self._refusal(request)
         if refusal is None:
-            await self._app(scope, receive, guarded)
+            await self._app(scope, receive, send_guarded)
         else:
-            await _refuse(refusal, guarded)
+            await _refuse(refusal, send_guarded)
 
-    def _refusal(self, asked: "Asked") -> Refusal | None:
-        host = asked.header(b"host")
-        origin, site = asked.header(b"origin"), asked.header(b"sec-fetch-site")
+    def _refusal(self, request: "RequestHead") -> Refusal | None:
+        host = request.header(b"host")
+        origin, site = request.header(b"origin"), request.header(b"sec-fetch-site")
         if host not in self._hosts:
             return Refusal(403, "this host is not served here")
         if origin and origin != b"http://" + host:
-            return Refusal(403, "this page may not ask here")
-        if asked.path.startswith(b"/api/") and site not in (b"", b"same-origin"):
-            return Refusal(403, "this page may not ask here")
-        if not self._entering(asked) and not self._has_cookie(asked):
+            return Refusal(403, "requests from other pages are refused")
+        if request.path.startswith(b"/api/") and site not in (b"", b"same-origin"):
+            return Refusal(403, "requests from other pages are refused")
+        if not self._opens_page(request) and not self._has_cookie(request):
             return Refusal(403, "open the link that python -m pipelines.annotate printed; this address lacks its token")
-        if not PATH.fullmatch(asked.path):
+        if not PATH.fullmatch(request.path):
             return Refusal(404, "nothing is here")
-        return self._body_refusal(asked)
+        return self._body_refusal(request)
 
     @staticmethod
-    def _body_refusal(asked: "Asked") -> Refusal | None:
-        if asked.method != "POST":
+    def _body_refusal(request: "RequestHead") -> Refusal | None:
+        if request.method != "POST":
             return None
-        length = asked.header(b"content-length")
+        length = request.header(b"content-length")
         if not length.isdigit():
-            return Refusal(411, "the length of the request must be told")
+            return Refusal(411, "Content-Length is missing")
         if int(length) > LARGEST:
             return Refusal(413, f"the request has {int(length)} bytes, expected at most {LARGEST}")
-        if asked.header(b"content-type").partition(b";")[0] != b"application/json":
+        if request.header(b"content-type").partition(b";")[0] != b"application/json":
             return Refusal(415, "expected application/json")
         return None
 
-    def _entering(self, asked: "Asked") -> bool:
-        return asked.path == b"/" and self._is_token(asked.query.get("token", [""])[0])
+    def _opens_page(self, request: "RequestHead") -> bool:
+        return request.path == b"/" and self._is_token(request.query.get("token", [""])[0])
 
-    def _has_cookie(self, asked: "Asked") -> bool:
-        pairs = (part.strip().partition("=") for part in asked.header(b"cookie").decode("latin-1").split(";"))
+    def _has_cookie(self, request: "RequestHead") -> bool:
+        pairs = (part.strip().partition("=") for part in request.header(b"cookie").decode("latin-1").split(";"))
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._token.encode())
 
 
-class Asked:
-    """The parts of a request that decide."""
+class RequestHead:
+    """The parts of a request that decide whether it is allowed."""
 
     def __init__(self, scope: Scope) -> None:
-        """Take them out of an ASGI ``scope``."""
+        """Read them from an ASGI ``scope``."""
         self.method: str = scope["method"]
         self.path: bytes = scope["raw_path"]
         self.query = parse_qs(scope["query_string"].decode("latin-1"))
         self._headers: list[tuple[bytes, bytes]] = scope["headers"]
 
     def header(self, name: bytes) -> bytes:
-        """All values of a header, joined; empty without it."""
-        return b";".join(value for one, value in self._headers if one == name)
+        """Return all values of a header, joined; empty without it."""
+        return b";".join(value for key, value in self._headers if key == name)
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:

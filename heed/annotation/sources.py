@@ -1,16 +1,16 @@
-"""What ``python -m pipelines.annotate`` is given, read: topics of any form, judgements, or the embedded sample."""
+"""Read what is judged: topics of any form with their judgements, or those of the embedded sample."""
 
-import argparse
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from heed.annotation.task import Task, parse_scale
 from heed.datasets import neuclir_files as irds
 from heed.datasets.irds import read_queries
 from heed.datasets.mfollowir import is_mfollowir, read_mfollowir
 from heed.datasets.sample import sample_root
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.io.files import read_lines
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
 from heed.io.pools import Pool
@@ -24,116 +24,128 @@ USUAL_SCALE = "0,1,2,3"
 SAMPLES = ("neuclir-sample", "tables-sample")
 
 
-class Sources(NamedTuple):
-    """Where topics, documents and judgements are; ``lang`` is the documents' language."""
+@dataclass(frozen=True)
+class Sources:
+    """The files or ids that an annotation is made from; what is empty or None is not given.
 
-    topics: str
-    docs: list[str]
-    qrels: Path | None
-    lang: str
-
-
-def find_sources(options: argparse.Namespace, pooled: Pool) -> Sources:
-    """The paths and ids that are given, or those of the sample whose topics the pool is of.
-
-    Raises :class:`HeedError` saying what to give where neither is there.
+    ``lang`` is the documents' language, ``query_lang`` native (the same) or eng; ``topics_format``, ``translation``
+    and ``fields`` say how topics are read; ``grades`` is a text for :func:`heed.annotation.task.parse_scale`.
     """
-    lang = language(options.lang).code if options.lang else ""
-    if options.topics:
-        lang = lang or _told_language(options.topics) or "eng"
-        if not options.docs and not is_mfollowir(Path(options.topics), lang):
-            raise HeedError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
-        return Sources(options.topics, options.docs or [], options.qrels, lang)
-    if options.docs:
-        raise HeedError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
-    folder = options.pool.resolve().parent.name  # runs/<collection>/<language>/pool.jsonl
-    found = _sample(pooled, lang or (folder if folder in LANGUAGES else "eng"))
-    log.info(f"no --topics and --docs: this is the embedded sample, {found.lang}")
-    return found._replace(qrels=options.qrels or (found.qrels if options.only_relevant else None))
+
+    pool: Path
+    topics: str = ""
+    topics_format: str | None = None
+    docs: Sequence[str] = ()
+    lang: str = ""
+    query_lang: str = "native"
+    translation: str = "any"
+    fields: str = "title"
+    qrels: Path | None = None
+    grades: str = ""
+    only_relevant: bool = False
 
 
-def _sample(pooled: Pool, lang: str) -> Sources:
+def complete(sources: Sources, pool: Pool) -> Sources:
+    """Return ``sources`` with language, topics and documents: those given, or of the sample that has the pool's topics.
+
+    Raises :class:`UsageError` saying what to give if neither is there.
+    """
+    lang = language(sources.lang).code if sources.lang else ""
+    if sources.topics:
+        lang = lang or _declared_language(sources.topics) or "eng"
+        if not sources.docs and not is_mfollowir(Path(sources.topics), lang):
+            raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
+        return replace(sources, lang=lang)
+    if sources.docs:
+        raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
+    folder = sources.pool.resolve().parent.name  # runs/<collection>/<language>/pool.jsonl
+    completed = _from_sample(sources, pool, lang or (folder if folder in LANGUAGES else "eng"))
+    log.info(f"no --topics and --docs: this is the embedded sample, {completed.lang}")
+    return completed
+
+
+def _from_sample(sources: Sources, pool: Pool, lang: str) -> Sources:
     root = sample_root()
     for name in SAMPLES:
         topics = root / "topics" / name / f"{lang}.jsonl"
-        if topics.exists() and pooled.keys() <= {topic.qid for topic in read_topics(topics, lang, "title")}:
-            docs = root / "documents" / name
-            here = docs / f"{lang}.jsonl"
-            qrels = root / "qrels" / name / "original.qrels"
-            return Sources(str(topics), [str(here if here.exists() else docs)], qrels, lang)
-    raise HeedError(
-        f"the pool's topics ({brief([*pooled])}) are not those of an embedded sample in {lang}; name their file with "
+        if topics.exists() and pool.keys() <= {topic.qid for topic in read_topics(topics, lang, "title")}:
+            folder = root / "documents" / name
+            file = folder / f"{lang}.jsonl"
+            qrels = root / "qrels" / name / "original.qrels" if sources.only_relevant else None
+            docs = [str(file if file.exists() else folder)]
+            return replace(sources, topics=str(topics), docs=docs, qrels=sources.qrels or qrels, lang=lang)
+    raise UsageError(
+        f"the pool's topics ({brief([*pool])}) are not those of an embedded sample in {lang}; name their file with "
         "--topics and their documents with --docs"
     )
 
 
-def _told_language(topics: str) -> str:
-    """The language that the first line of a topics file in Heed's form names; empty where none does."""
+def _declared_language(topics: str) -> str:
+    """Return the language in the first line of a topics file in Heed's form; empty if there is none."""
     path = Path(topics)
     if not path.is_file() or recognised(path) != "heed":
         return ""
     record: dict[str, object] = next((json.loads(line) for _, line in read_lines(path) if line.strip()), {})
-    told = record.get("lang")
-    return told if isinstance(told, str) and told in LANGUAGES else ""
+    lang = record.get("lang")
+    return lang if isinstance(lang, str) and lang in LANGUAGES else ""
 
 
-def make_task(options: argparse.Namespace, sources: Sources, pooled: Pool) -> Task:
-    """The pool with its topics and given judgements.
+def make_task(sources: Sources, pool: Pool) -> Task:
+    """Return the pool with its topics and given judgements; ``sources`` are complete.
 
-    Raises :class:`HeedError` naming every topic of the pool that the topics file lacks, and for ``--only-relevant``
-    without judgements.
+    Raises :class:`DataError` naming every topic of the pool that the topics file lacks, and :class:`UsageError` for
+    ``only_relevant`` without judgements.
     """
-    topics = topics_of_pool(options, sources.topics, sources.lang, pooled)
-    if options.only_relevant and not sources.qrels:
-        raise HeedError("--only-relevant: name the judgements that say what is relevant with --qrels")
-    given = read_given(sources.qrels, sources.lang, pooled) if sources.qrels else {}
-    scale = parse_scale(options.grades or USUAL_SCALE)
-    return Task(pooled, topics, sources.lang, scale, given, options.only_relevant)
+    topics = topics_of_pool(sources, pool)
+    if sources.only_relevant and not sources.qrels:
+        raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
+    given = read_given(sources.qrels, sources.lang, pool) if sources.qrels else {}
+    scale = parse_scale(sources.grades or USUAL_SCALE)
+    return Task(pool, topics, sources.lang, scale, given, sources.only_relevant)
 
 
-def read_given(path: Path, lang: str, pooled: Pool) -> Qrels:
-    """The judgements of the pool's topics; :class:`HeedError` if there is none."""
+def read_given(path: Path, lang: str, pool: Pool) -> Qrels:
+    """Return the judgements of the pool's topics; :class:`DataError` if there are none."""
     qrels = read_qrels(path, only_language=lang)
-    given = {qid: qrels[qid] for qid in pooled if qid in qrels}
+    given = {qid: qrels[qid] for qid in pool if qid in qrels}
     if not given:
-        raise HeedError(f"{path}: no judgement of a topic of the pool ({brief([*pooled])})")
-    lacking = [qid for qid in pooled if qid not in given]
-    if lacking:
-        log.info(f"{path}: no judgement for {len(lacking)} of the pool's {len(pooled)} topics: {brief(lacking)}")
+        raise DataError(f"{path}: no judgement of a topic of the pool ({brief([*pool])})")
+    missing = [qid for qid in pool if qid not in given]
+    if missing:
+        log.info(f"{path}: no judgement for {len(missing)} of the pool's {len(pool)} topics: {brief(missing)}")
     return given
 
 
-def topics_of_pool(options: argparse.Namespace, where: str, lang: str, pooled: Pool) -> dict[str, Topic]:
-    """The pool's topics out of ``where``, for documents in ``lang``.
+def topics_of_pool(sources: Sources, pool: Pool) -> dict[str, Topic]:
+    """Return the pool's topics, and the bare queries that FollowTable's topics belong to.
 
-    The bare query that a FollowTable topic belongs to comes along. Raises :class:`HeedError` naming every topic of the
-    pool that is not there.
+    Raises :class:`DataError` naming every topic of the pool that is missing.
     """
-    found = {topic.qid: topic for topic in _read_topics(options, where, lang)}
-    lost = [qid for qid in pooled if qid not in found]
-    fail(f"topic {qid} of the pool: not in {where}; give the topics that were pooled" for qid in lost)
-    kept = {*pooled, *(found[qid].base for qid in pooled)}
-    return {qid: topic for qid, topic in found.items() if qid in kept}
+    topics = {topic.qid: topic for topic in _read_topics(sources)}
+    missing = [qid for qid in pool if qid not in topics]
+    fail(f"topic {qid} of the pool: not in {sources.topics}; give the topics that were pooled" for qid in missing)
+    kept = {*pool, *(topics[qid].base for qid in pool)}
+    return {qid: topic for qid, topic in topics.items() if qid in kept}
 
 
-def _read_topics(options: argparse.Namespace, where: str, lang: str) -> list[Topic]:
-    path, known = Path(where), irds.parse_id(where)
-    asked = "eng" if options.query_lang == "eng" else lang
-    wanted = Wanted(asked, lang, options.translation or "any", options.fields)
+def _read_topics(sources: Sources) -> list[Topic]:
+    path, known = Path(sources.topics), irds.parse_id(sources.topics)
+    lang = "eng" if sources.query_lang == "eng" else sources.lang
+    wanted = Wanted(lang, sources.lang, sources.translation, sources.fields)
     if not path.exists() and known is None:
-        return read_queries(where, asked, options.fields)
+        return read_queries(sources.topics, lang, sources.fields)
     if not path.exists() and known is not None:
         return irds.judged([irds.Part(known[0], known[2])], wanted)[0]
-    if is_mfollowir(path, lang):
-        return read_mfollowir(path, lang, asked).topics
-    form = options.topics_format or recognised(path)
+    if is_mfollowir(path, sources.lang):
+        return read_mfollowir(path, sources.lang, lang).topics
+    form = sources.topics_format or recognised(path)
     if form == "neuclir":
         return read_neuclir_topics(path, wanted)
-    return read_topics(path, asked, options.fields, form)
+    return read_topics(path, lang, sources.fields, form)
 
 
-def corpus_of(sources: Sources) -> list[str]:
-    """The documents' paths; those that come with mFollowIR's topics where none are named."""
+def corpus_of(sources: Sources) -> Sequence[str]:
+    """Return the documents' paths or ids; without any, the documents that belong to mFollowIR's topics."""
     if sources.docs:
         return sources.docs
     return [str(path) for path in read_mfollowir(Path(sources.topics), sources.lang, sources.lang).corpus]

@@ -1,7 +1,7 @@
 """Judgements and narratives in SQLite: every change is on disk before it is answered, and each can be undone.
 
-All writing is in one place and order: a lock, and one transaction a request. A request carries an id of the page's
-own making; one that comes again, because its answer was lost, is answered again and changes nothing.
+Writing is serialised by a lock, with one transaction a request. A request carries an id that the page has made; when
+it is sent again, because its answer was lost, it is answered again and changes nothing.
 """
 
 import hashlib
@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.annotation.database import connect, transaction
-from heed.annotation.documents import Shown
-from heed.errors import HeedError
+from heed.annotation.documents import PooledDocument
+from heed.errors import DataError
 
-ADJUDICATED = "adjudicated"  # whose judgements decide where assessors differ
+ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
 NARRATIVE = "narrative"
 
-# what the assessor did last and has not undone; a narrative only while its text is the one in force
+# the assessor's last change that is not undone; a narrative only while its text is the current one
 LAST = """
-SELECT id, batch, kind, qid, condition, docid, before, after FROM log AS one
+SELECT id, batch, kind, qid, condition, docid, before, after FROM log AS entry
 WHERE assessor = ? AND undoes IS NULL
-  AND NOT EXISTS (SELECT 1 FROM log WHERE undoes = one.id)
-  AND (kind <> 'narrative' OR EXISTS (SELECT 1 FROM narratives WHERE qid = one.qid AND version = one.id))
+  AND NOT EXISTS (SELECT 1 FROM log WHERE undoes = entry.id)
+  AND (kind <> 'narrative' OR EXISTS (SELECT 1 FROM narratives WHERE qid = entry.qid AND version = entry.id))
 ORDER BY id DESC LIMIT 1"""
 
 
 class Change(NamedTuple):
-    """One change of an assessor's: ``kind`` is grade, note or narrative.
+    """One change by an assessor: ``kind`` is grade, note or narrative.
 
     ``value`` is the grade (None takes it back), the note or the narrative. ``wording`` is the narrative that a grade
     was given under; ``base`` the version of the narrative that was edited.
@@ -45,7 +45,7 @@ class Change(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What one assessor says of one document; ``wording`` is :func:`wording_of` the narrative it was said under."""
+    """One assessor's grade and note of a document; ``wording`` is :func:`wording_of` the narrative they are for."""
 
     assessor: str
     qid: str
@@ -56,7 +56,7 @@ class Judgement(NamedTuple):
     wording: str
 
 
-class ConflictError(HeedError):
+class ConflictError(DataError):
     """A narrative was edited by somebody else meanwhile; ``text`` and ``version`` are theirs."""
 
     def __init__(self, qid: str, text: str, version: int) -> None:
@@ -66,11 +66,11 @@ class ConflictError(HeedError):
         self.text, self.version = text, version
 
 
-Done = list[dict[str, Any]]  # kind, qid, condition and docid of what changed, with what holds now
+Applied = list[dict[str, Any]]  # kind, qid, condition and docid of what changed, with its new values
 
 
 def wording_of(narrative: str) -> str:
-    """A short digest of a narrative's words, the same however it is broken into lines."""
+    """Return a short digest of a narrative's words, the same however it is broken into lines."""
     return hashlib.sha256(" ".join(narrative.split()).encode()).hexdigest()[:16]
 
 
@@ -84,94 +84,94 @@ class Store:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the file; what was answered is in it already."""
+        """Close the file; everything that was answered is in it already."""
         with self._lock:
             self._db.close()
 
-    def kept(self) -> dict[str, str]:
-        """What holds for the whole annotation, by name."""
+    def properties(self) -> dict[str, str]:
+        """Return the properties of the whole annotation: task, token, port."""
         return dict(self._rows("SELECT name, value FROM kept"))
 
-    def keep(self, name: str, value: str) -> None:
-        """Set one of :meth:`kept`."""
+    def set_property(self, name: str, value: str) -> None:
+        """Set one of :meth:`properties`."""
         with self._lock, transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
 
-    def record(self, client: str, assessor: str, batch: str, changes: Sequence[Change]) -> Done:
-        """Apply all ``changes`` or none; what one undo takes back has the same ``batch``.
+    def record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change]) -> Applied:
+        """Apply all ``changes`` or none, and return them; what one undo takes back has the same ``batch``.
 
-        Raises :class:`ConflictError` for an edited narrative that is no longer the one in force.
+        Raises :class:`ConflictError` for an edit of a narrative that is no longer the current one.
         """
         with self._lock, transaction(self._db):
-            if not self._answered(client):
+            if not self._was_answered(request_id):
                 for part, change in enumerate(changes):
-                    self._apply(client, part, assessor, batch, change)
-            return self._answer(client)
+                    self._apply(request_id, part, assessor, batch, change)
+            return self._answer(request_id)
 
-    def undo(self, client: str, assessor: str) -> Done:
-        """Take back the assessor's last batch that still stands; an empty list where nothing is left to undo."""
+    def undo(self, request_id: str, assessor: str) -> Applied:
+        """Undo the assessor's last batch of changes that is not undone, and return it; empty if none is left."""
         with self._lock, transaction(self._db):
-            if not self._answered(client):
-                self._take_back(client, assessor)
-            return self._answer(client)
+            if not self._was_answered(request_id):
+                self._take_back(request_id, assessor)
+            return self._answer(request_id)
 
     def judgements(self, assessor: str = "", qid: str = "") -> list[Judgement]:
-        """Judgements with a grade or a note, of one assessor and one topic where these are named."""
-        named = {name: value for name, value in (("assessor", assessor), ("qid", qid)) if value}
-        where = " AND ".join(["(grade IS NOT NULL OR note <> '')", *(f"{name} = ?" for name in named)])
-        rows = self._rows(f"SELECT * FROM judgements WHERE {where}", tuple(named.values()))  # noqa: S608 (our own names)
+        """Return judgements with a grade or a note, of one assessor and one topic if these are given."""
+        filters = {name: value for name, value in (("assessor", assessor), ("qid", qid)) if value}
+        where = " AND ".join(["(grade IS NOT NULL OR note <> '')", *(f"{name} = ?" for name in filters)])
+        rows = self._rows(f"SELECT * FROM judgements WHERE {where}", tuple(filters.values()))  # noqa: S608 (our names)
         return [Judgement(*row) for row in rows]
 
     def assessors(self) -> list[str]:
-        """Who has judged anything, by name; without the adjudicator."""
+        """Return the names of all who have judged anything, without the adjudicator."""
         rows = self._rows("SELECT DISTINCT assessor FROM judgements WHERE assessor <> ? ORDER BY 1", (ADJUDICATED,))
         return [name for (name,) in rows]
 
     def narratives(self) -> dict[str, tuple[str, int]]:
-        """The changed narrative in force and its version, by topic; version 0 is the text editing started from."""
+        """Return each topic's current changed narrative and its version; 0 is the text that editing started from."""
         return {qid: (text, version) for qid, text, version in self._rows("SELECT qid, text, version FROM narratives")}
 
-    def document(self, docid: str) -> Shown | None:
-        """A document of the pool."""
+    def document(self, docid: str) -> PooledDocument | None:
+        """Return a document of the pool; None for any other."""
         rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
-        return Shown(*rows[0])._replace(tabular=bool(rows[0][4])) if rows else None
+        return PooledDocument(*rows[0])._replace(tabular=bool(rows[0][4])) if rows else None
 
     def titles(self, docids: Sequence[str]) -> dict[str, str]:
-        """Titles by docid."""
-        found = (self._rows("SELECT docid, title FROM documents WHERE docid = ?", (docid,)) for docid in docids)
-        return {docid: title for rows in found for docid, title in rows}
+        """Return titles by docid."""
+        results = (self._rows("SELECT docid, title FROM documents WHERE docid = ?", (docid,)) for docid in docids)
+        return {docid: title for rows in results for docid, title in rows}
 
     def times(self) -> dict[tuple[str, str, str, str], str]:
-        """When each judgement was last changed (UTC, ISO 8601), by assessor, topic, condition and document."""
+        """Return when each judgement was last changed (UTC, ISO 8601), by assessor, topic, condition and document."""
         rows = self._rows(
             "SELECT assessor, qid, condition, docid, MAX(at) FROM log WHERE kind <> 'narrative' GROUP BY 1, 2, 3, 4"
         )
         return {row[:4]: row[4] for row in rows}
 
     def last(self, assessor: str) -> int:
-        """The number of the assessor's latest entry in the log; 0 without one."""
-        found: int = self._rows("SELECT COALESCE(MAX(id), 0) FROM log WHERE assessor = ?", (assessor,))[0][0]
-        return found
+        """Return the number of the assessor's latest entry in the log; 0 if there is none."""
+        number: int = self._rows("SELECT COALESCE(MAX(id), 0) FROM log WHERE assessor = ?", (assessor,))[0][0]
+        return number
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         with self._lock:
             return self._db.execute(query, values).fetchall()
 
-    def _answered(self, client: str) -> bool:
-        return bool(self._db.execute("SELECT 1 FROM log WHERE client = ? LIMIT 1", (client,)).fetchone())
+    def _was_answered(self, request_id: str) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM log WHERE client = ? LIMIT 1", (request_id,)).fetchone())
 
-    def _answer(self, client: str) -> Done:
+    def _answer(self, request_id: str) -> Applied:
         rows = self._db.execute(
-            "SELECT kind, qid, condition, docid, after FROM log WHERE client = ? ORDER BY part", (client,)
+            "SELECT kind, qid, condition, docid, after FROM log WHERE client = ? ORDER BY part", (request_id,)
         )
         return [
             {"kind": kind, "qid": qid, "condition": condition, "docid": docid, **json.loads(after)}
             for kind, qid, condition, docid, after in rows
         ]
 
-    def _apply(self, client: str, part: int, assessor: str, batch: str, change: Change) -> None:
-        place = (assessor, change.qid, change.condition, change.docid)
-        before = self._get(change.kind, place)
+    def _apply(self, request_id: str, part: int, assessor: str, batch: str, change: Change) -> None:
+        key = (assessor, change.qid, change.condition, change.docid)
+        before = self._get(change.kind, key)
         after = _after(change, before)
         if after == before:
             return
@@ -179,20 +179,20 @@ class Store:
             raise ConflictError(change.qid, before["text"], before["version"])
         if change.kind == NARRATIVE:
             after["version"] = self._db.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM log").fetchone()[0]
-        self._set(change.kind, place, after)
-        _, qid, condition, docid = place
+        self._set(change.kind, key, after)
+        _, qid, condition, docid = key
         states = json.dumps(before, ensure_ascii=False), json.dumps(after, ensure_ascii=False)
-        self._log((client, part, assessor, batch, change.kind, qid, condition, docid, *states, None))
+        self._log((request_id, part, assessor, batch, change.kind, qid, condition, docid, *states, None))
 
-    def _take_back(self, client: str, assessor: str) -> None:
-        first, part = "", 0
+    def _take_back(self, request_id: str, assessor: str) -> None:
+        undone_batch, part = "", 0
         while row := self._db.execute(LAST, (assessor,)).fetchone():
-            done, batch, kind, qid, condition, docid, before, after = row
-            if batch != (first or batch):
+            entry, batch, kind, qid, condition, docid, before, after = row
+            if batch != (undone_batch or batch):
                 break
-            first = batch
+            undone_batch = batch
             self._set(kind, (assessor, qid, condition, docid), json.loads(before))
-            self._log((client, part, assessor, batch, kind, qid, condition, docid, after, before, done))
+            self._log((request_id, part, assessor, batch, kind, qid, condition, docid, after, before, entry))
             part += 1
 
     def _log(self, row: tuple[Any, ...]) -> None:
@@ -203,36 +203,34 @@ class Store:
             (*row, now),
         )
 
-    def _get(self, kind: str, place: tuple[str, str, str, str]) -> dict[str, Any]:
+    def _get(self, kind: str, key: tuple[str, str, str, str]) -> dict[str, Any]:
         if kind == NARRATIVE:
-            row = self._db.execute("SELECT text, version FROM narratives WHERE qid = ?", (place[1],)).fetchone()
+            row = self._db.execute("SELECT text, version FROM narratives WHERE qid = ?", (key[1],)).fetchone()
             return {"text": row[0], "version": row[1]}
         row = self._db.execute(
-            "SELECT grade, note, wording FROM judgements WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)", place
+            "SELECT grade, note, wording FROM judgements WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)", key
         ).fetchone()
         grade, note, wording = row or (None, "", "")
         return {"note": note} if kind == "note" else {"grade": grade, "wording": wording}
 
-    def _set(self, kind: str, place: tuple[str, str, str, str], state: dict[str, Any]) -> None:
+    def _set(self, kind: str, key: tuple[str, str, str, str], state: dict[str, Any]) -> None:
         if kind == NARRATIVE:
             self._db.execute(
-                "UPDATE narratives SET text = ?, version = ? WHERE qid = ?", (state["text"], state["version"], place[1])
+                "UPDATE narratives SET text = ?, version = ? WHERE qid = ?", (state["text"], state["version"], key[1])
             )
             return
         names = ("note",) if kind == "note" else ("grade", "wording")
         values = [state[name] for name in names]
+        self._db.execute("INSERT OR IGNORE INTO judgements (assessor, qid, condition, docid) VALUES (?, ?, ?, ?)", key)
         self._db.execute(
-            "INSERT OR IGNORE INTO judgements (assessor, qid, condition, docid) VALUES (?, ?, ?, ?)", place
-        )
-        self._db.execute(
-            f"UPDATE judgements SET ({', '.join(names)}) = ({', '.join('?' * len(names))})"  # noqa: S608 (our own names)
+            f"UPDATE judgements SET ({', '.join(names)}) = ({', '.join('?' * len(names))})"  # noqa: S608 (our names)
             " WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)",
-            (*values, *place),
+            (*values, *key),
         )
 
 
 def _after(change: Change, before: dict[str, Any]) -> dict[str, Any]:
-    """What holds once ``change`` is applied to ``before``."""
+    """Return the state ``before`` with ``change`` applied."""
     if change.kind == NARRATIVE:
         return {**before, "text": change.value}
     if change.kind == "note":

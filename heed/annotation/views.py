@@ -1,10 +1,10 @@
-"""What the page is told: plain data made of the task and the database, nothing of other assessors but on agreement."""
+"""The JSON that the page receives; judgements of other assessors are only in that of the agreement page."""
 
 from collections import Counter
 from typing import Any
 
-from heed.annotation.agreement import disagreements, pairs
-from heed.annotation.documents import Shown, drawn
+from heed.annotation.agreement import disagreements, pair_agreements
+from heed.annotation.documents import PooledDocument, as_table
 from heed.annotation.store import Judgement, Store, wording_of
 from heed.annotation.task import Task
 from heed.languages import language
@@ -16,12 +16,12 @@ Data = dict[str, Any]
 
 
 def task_data(task: Task, store: Store, assessor: str) -> Data:
-    """What holds for the whole page; ``assessor`` is the name given to the command, or empty."""
+    """Return the task for the whole page; ``assessor`` is the name given to the command, or empty."""
     return {
-        "name": store.kept()["name"],
+        "name": store.properties()["name"],
         "pool": f"{store.path.resolve().parent.name}/{store.path.stem}",
-        "scale": [one._asdict() for one in task.scale],
-        "judged": list(task.judged_under()),
+        "scale": [grade._asdict() for grade in task.scale],
+        "judged": list(task.conditions()),
         "onlyRelevant": task.only_relevant,
         "assessor": assessor,
         "assessors": store.assessors(),
@@ -31,7 +31,7 @@ def task_data(task: Task, store: Store, assessor: str) -> Data:
                 "qid": qid,
                 "query": task.topics[qid].query,
                 "language": language_data(task.topics[qid].lang),
-                "documents": len(task.shown(qid)),
+                "documents": len(task.to_judge(qid)),
             }
             for qid in task.pool
         ],
@@ -39,27 +39,27 @@ def task_data(task: Task, store: Store, assessor: str) -> Data:
 
 
 def language_data(code: str) -> Data:
-    """A language as HTML names it, and its direction."""
+    """Return a language's tag in HTML, and its direction."""
     return {"code": code, "tag": language(code).short, "dir": "rtl" if code in RIGHT_TO_LEFT else "ltr"}
 
 
 def progress_data(task: Task, store: Store, assessor: str) -> Data:
-    """How many shown documents are graded, by topic and condition; what tells that something changed elsewhere."""
-    shown = {qid: set(task.shown(qid)) for qid in task.pool}
+    """Return how many documents are graded by topic and condition, and the number of the last change."""
+    to_judge = {qid: set(task.to_judge(qid)) for qid in task.pool}
     narratives = store.narratives()
     wordings = {qid: wording_of(text) for qid, (text, _) in narratives.items()}
-    counted: Counter[tuple[str, str]] = Counter()
-    for one in store.judgements(assessor):
-        if one.grade is not None and one.docid in shown[one.qid]:
-            counted[one.qid, one.condition] += 1
-            counted[one.qid, "stale"] += _is_stale(one, wordings)
+    counts: Counter[tuple[str, str]] = Counter()
+    for judgement in store.judgements(assessor):
+        if judgement.grade is not None and judgement.docid in to_judge[judgement.qid]:
+            counts[judgement.qid, judgement.condition] += 1
+            counts[judgement.qid, "stale"] += _is_stale(judgement, wordings)
     return {
         "last": store.last(assessor),
         "topics": {
             qid: {
-                "original": counted[qid, "original"],
-                "changed": counted[qid, "changed"],
-                "stale": counted[qid, "stale"],
+                "original": counts[qid, "original"],
+                "changed": counts[qid, "changed"],
+                "stale": counts[qid, "stale"],
                 "version": narratives[qid][1],
             }
             for qid in task.pool
@@ -67,56 +67,66 @@ def progress_data(task: Task, store: Store, assessor: str) -> Data:
     }
 
 
-def _is_stale(one: Judgement, wordings: dict[str, str]) -> bool:
-    """Whether a judgement was made under another wording of the changed narrative than the one in force."""
-    return one.condition == "changed" and one.grade is not None and one.wording != wordings[one.qid]
+def _is_stale(judgement: Judgement, wordings: dict[str, str]) -> bool:
+    """Whether a judgement was made under another wording of the changed narrative than the current one."""
+    graded = judgement.condition == "changed" and judgement.grade is not None
+    return graded and judgement.wording != wordings[judgement.qid]
 
 
 def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
-    """A topic's narratives, and its documents in the pool's order with what this assessor said of them."""
+    """Return a topic's narratives, and its documents in the pool's order with this assessor's judgements."""
     text, version = store.narratives()[qid]
     wordings = {qid: wording_of(text)}
-    said: dict[str, Data] = {}
-    for one in store.judgements(assessor, qid):
-        stale = _is_stale(one, wordings)
-        said.setdefault(one.docid, {})[one.condition] = {"grade": one.grade, "note": one.note, "stale": stale}
+    judgements: dict[str, Data] = {}
+    for judgement in store.judgements(assessor, qid):
+        stale = _is_stale(judgement, wordings)
+        by_condition = judgements.setdefault(judgement.docid, {})
+        by_condition[judgement.condition] = {"grade": judgement.grade, "note": judgement.note, "stale": stale}
     given = task.given.get(qid, {})
     return {
         "qid": qid,
         "original": task.original(qid),
         "changed": text,
         "version": version,
-        "documents": [{"docid": one, "given": given.get(one), **said.get(one, {})} for one in task.shown(qid)],
+        "documents": [
+            {"docid": docid, "given": given.get(docid), **judgements.get(docid, {})} for docid in task.to_judge(qid)
+        ],
     }
 
 
-def document_data(shown: Shown) -> Data:
-    """A document; ``table`` is None unless it is to be drawn as one."""
-    table = drawn(shown.text) if shown.tabular else None
-    return {**shown._asdict(), "table": table._asdict() if table else None}
+def document_data(document: PooledDocument) -> Data:
+    """Return a document; ``table`` is None unless it is displayed as one."""
+    table = as_table(document.text) if document.tabular else None
+    return {**document._asdict(), "table": table._asdict() if table else None}
 
 
 def agreement_data(task: Task, store: Store, assessor: str) -> Data:
-    """κ of each two assessors, and where assessors differ: of documents that ``assessor`` graded, all without any."""
+    """Return κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
+
+    An assessor without any grade, such as an organiser, gets all disagreements.
+    """
     judgements = store.judgements()
     own = {
-        (one.qid, one.condition, one.docid) for one in judgements if one.assessor == assessor and one.grade is not None
+        (judgement.qid, judgement.condition, judgement.docid)
+        for judgement in judgements
+        if judgement.assessor == assessor and judgement.grade is not None
     }
     notes: dict[tuple[str, str, str], dict[str, str]] = {}
-    for one in judgements:
-        if one.note:
-            notes.setdefault((one.qid, one.condition, one.docid), {})[one.assessor] = one.note
-    places = ((one, (one["qid"], one["condition"], one["docid"])) for one in disagreements(judgements))
-    differing = [(one, notes.get(place, {})) for one, place in places if not own or place in own]
-    titles = store.titles([one["docid"] for one, _ in differing[:MOST_SHOWN]])
+    for judgement in judgements:
+        if judgement.note:
+            key = judgement.qid, judgement.condition, judgement.docid
+            notes.setdefault(key, {})[judgement.assessor] = judgement.note
+    keyed = {(item["qid"], item["condition"], item["docid"]): item for item in disagreements(judgements)}
+    differing = {key: item for key, item in keyed.items() if not own or key in own}
+    shown = [*differing.items()][:MOST_SHOWN]
+    titles = store.titles([item["docid"] for _, item in shown])
     return {
         "pairs": [
-            {**pair, "agreement": pair["agreement"]._asdict()}
-            for pair in pairs(judgements, [one.grade for one in task.scale])
+            {**pair, "agreement": pair["agreement"]._asdict()} for pair in pair_agreements(judgements, task.grades())
         ],
         "count": len(differing),
-        "open": sum(one["decision"] is None for one, _ in differing),
+        "open": sum(item["decision"] is None for item in differing.values()),
         "disagreements": [
-            {**one, "notes": noted, "title": titles.get(one["docid"], "")} for one, noted in differing[:MOST_SHOWN]
+            {**item, "notes": notes.get(key, {}), "title": titles.get(item["docid"], "")} for key, item in shown
         ],
     }

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from heed.datasets.downloads import File, Store, fetch
 from heed.datasets.followir import BENCHMARKS
 from heed.datasets.hub_store import Repository, hub_store
-from heed.datasets.infosearch_data import DIMENSIONS
+from heed.datasets.infosearch import DIMENSIONS
 from heed.datasets.mfollowir import files_of
 from heed.datasets.neuclir_files import home, known_file
 from heed.errors import HeedError

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.datasets.hub import Row, config_files, judgements, parsed, read_topics, rows, tell_blank
+from heed.datasets.hub import Row, config_files, judgements, log_blank, parsed, read_topics, rows
 from heed.errors import HeedError, fail
 from heed.evaluation.mteb_results import TASKS
 from heed.measures.pairwise import no_longer_relevant
@@ -96,7 +96,7 @@ def read_pairs(folder: Path, named: Naming, lang: str) -> FollowIR:
     """
     older = config_files(folder, named(QRELS["original"]))
     topics, qrels = (_read_older if older else _read_newer)(folder, named, lang)
-    tell_blank(folder, topics, QRELS)
+    log_blank(folder, topics, QRELS)
     corpus = config_files(folder, named("corpus"))
     fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
     return FollowIR(topics, qrels, _candidates(folder, named("top_ranked")), corpus)

@@ -153,7 +153,7 @@ def read_topics(folder: Path, config: str, lang: str, columns: Mapping[str, str]
     """Topics of rows with ``_id``, ``text`` and a column for each condition's instruction.
 
     ``columns`` names them by condition; those of ablations may be missing. An instruction that is
-    blank is not carried, which :func:`tell_blank` tells.
+    blank is not carried, which :func:`log_blank` tells.
     """
     topics: dict[str, Topic] = {}
 
@@ -168,8 +168,8 @@ def read_topics(folder: Path, config: str, lang: str, columns: Mapping[str, str]
     return list(topics.values())
 
 
-def tell_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str]) -> None:
-    """Say how many topics cannot be put to a system under each of ``conditions``."""
+def log_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str]) -> None:
+    """Log how many topics cannot be put to a system under each of ``conditions``."""
     for condition in conditions:
         blank = [topic.qid for topic in topics if condition not in topic.instructions]
         if blank:

@@ -1,58 +1,100 @@
-"""Where InfoSearch and its sample lie on this machine, and what its dimensions are judged by."""
+"""InfoSearch and its sample: where their dimensions are on this machine, how each is read and judged.
 
-import argparse
+Queries come with a wanted variant of the documents, and the same negated. The repositories of the paper's Keyword
+dimension are called Clarity. The released code pins Length to the revision of Language, which the repository of
+Length cannot have: it has no known revision.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from heed.collection import Collection
-from heed.datasets.hub import cached, config_files
-from heed.datasets.infosearch_data import DIMENSIONS, QRELS, InfoSearch, dimensions_in, read_infosearch
+from heed.datasets.hub import Row, cached, config_files, judgements, log_blank, parsed, read_topics, rows
 from heed.datasets.sample import sample_root
-from heed.errors import HeedError
+from heed.errors import DataError, UsageError, fail
 from heed.evaluation.evaluate import Judging, Pair
 from heed.io.documents import Files
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
 from heed.languages import language
 from heed.progress import log
+from heed.types import Qrels, Topic
 
 NAME, SAMPLE = "infosearch", "infosearch-sample"
 PAIR = Pair("query", "original", ("p-MRR", "WISE", "SICR"), reverse="reversed")
+COLUMNS = {"original": "instruction_changed", "reversed": "instruction_reversed"}
+QRELS = {"query": "qrels_og", "original": "qrels_changed", "reversed": "qrels_reversed"}
 
 
-def find_dimensions(options: argparse.Namespace) -> list[Collection]:
-    """The dimensions that the options of ``python -m pipelines.infosearch`` describe, a collection each.
+class Dimension(NamedTuple):
+    """The hub repository of one dimension; ``revision`` is None where none is known."""
 
-    Raises :class:`HeedError` for data that are not here.
+    repository: str
+    revision: str | None
+
+
+# Revisions: EIT-NLP/InfoSearch, mteb_infosearch/mteb/tasks/InstructionRetrieval/eng
+DIMENSIONS = {
+    "audience": Dimension("jianqunZ/Audience-v1", "9bc73db6f3ca419c3fdb4d98e1f0864411756fc8"),
+    "keyword": Dimension("jianqunZ/Clarity-v1", "4c1892c874d09877c00243fac16452f3353039aa"),
+    "format": Dimension("jianqunZ/Format-v1", "63b53c9e117fa16a469026650861db77f25ab823"),
+    "language": Dimension("jianqunZ/Language-v1", "d4915806662132e118e8df242aee059ef5669578"),
+    "length": Dimension("jianqunZ/Length-v1", None),
+    "source": Dimension("jianqunZ/Source-v1", "67dad8949d168785706d82f93e6794e88c8fcd2e"),
+}
+
+
+class InfoSearch(NamedTuple):
+    """One dimension: topics with original and reversed instructions, qrels by condition, the corpus's files."""
+
+    topics: list[Topic]
+    qrels: dict[str, Qrels]
+    corpus: list[Path]
+
+
+def find_dimensions(
+    dimensions: Sequence[str] = (), *, data: Path | None = None, collection: str = "auto"
+) -> list[Collection]:
+    """Return a collection for each of ``dimensions``, by default for all of them.
+
+    They come from the local copy ``data``, else, as ``collection`` says, from what was fetched before
+    (``infosearch``), from the ``sample``, or from whichever of them is here (``auto``). Raises
+    :class:`UsageError` for an unknown dimension and :class:`DataError` for missing data.
     """
-    asked = list(dict.fromkeys(options.dimension or ()))
-    if options.data:
-        wanted = asked if len(asked) == 1 else _listed(options.data, asked)
-        return [_collection(NAME, name, read_infosearch(options.data, name)) for name in wanted]
-    wanted = asked or list(DIMENSIONS)
-    places = {} if options.collection == "sample" else {name: cached(*DIMENSIONS[name]) for name in wanted}
-    here = {name: place for name, place in places.items() if place}
-    if len(here) == len(wanted):
-        return [_collection(NAME, name, read_infosearch(place, name)) for name, place in here.items()]
-    if here:
-        absent = ", ".join(name for name in wanted if name not in here)
-        raise HeedError(
-            f"InfoSearch: {', '.join(here)} on this machine, but not {absent}; run "
+    names = list(dict.fromkeys(dimensions))
+    fail(map(_unknown, (name for name in names if name not in DIMENSIONS)), UsageError)
+    if data:
+        names = names if len(names) == 1 else _several(data, names)
+        return [_collection(NAME, name, read_infosearch(data, name)) for name in names]
+    names = names or list(DIMENSIONS)
+    copies = {} if collection == "sample" else {name: copy for name in names if (copy := cached(*DIMENSIONS[name]))}
+    if len(copies) == len(names):
+        return [_collection(NAME, name, read_infosearch(copy, name)) for name, copy in copies.items()]
+    if copies or collection == NAME:
+        missing = ", ".join(name for name in names if name not in copies)
+        raise DataError(
+            f"InfoSearch: {', '.join(copies) or 'nothing'} on this machine, but not {missing}; run "
             "python -m pipelines.fetch infosearch, or name those to run with --dimension"
         )
     log.info("no InfoSearch on this machine: this is the embedded sample, invented texts for a first try")
-    return [_collection(SAMPLE, name, _sample(name)) for name in wanted]
+    return [_collection(SAMPLE, name, _sample(name)) for name in names]
 
 
-def _listed(folder: Path, asked: list[str]) -> list[str]:
-    """Those of several dimensions that are ``asked`` for, or all that are there."""
+def _unknown(dimension: str) -> str:
+    return f"{dimension}: no dimension of InfoSearch; expected one of {', '.join(DIMENSIONS)}"
+
+
+def _several(folder: Path, names: list[str]) -> list[str]:
+    """Return ``names``, or without any those of all dimensions in ``folder``."""
     if config_files(folder, "queries"):
-        raise HeedError(f"{folder}: the folder of one dimension; name that one with --dimension")
-    if asked:
-        return asked
-    found = dimensions_in(folder)
-    if not found:
-        raise HeedError(f"{folder}: no dimension of InfoSearch in it; expected folders such as audience or Audience-v1")
-    return found
+        raise UsageError(f"{folder}: the folder of one dimension; name that one with --dimension")
+    names = names or [
+        name for name in DIMENSIONS if any(config_files(path, "queries") for path in _below(folder, name))
+    ]
+    if not names:
+        raise DataError(f"{folder}: no dimension of InfoSearch in it; expected folders such as audience or Audience-v1")
+    return names
 
 
 def _sample(dimension: str) -> InfoSearch:
@@ -66,9 +108,54 @@ def _collection(name: str, dimension: str, data: InfoSearch) -> Collection:
     return Collection(
         name=name,
         subset=dimension,
-        index=dimension,
         language=language("eng"),
         source=Files(data.corpus),
         topics=data.topics,
         judging=Judging(qrels=data.qrels, measures=("nDCG@10",), pairs=(PAIR,), robust=True),
     )
+
+
+def read_infosearch(folder: Path, dimension: str) -> InfoSearch:
+    """Read one of ``DIMENSIONS`` from its own folder, or from the sub-folder of ``folder`` that is named after it.
+
+    The sub-folder may have the dimension's name or the hub's (``keyword`` or ``Clarity-v1``). The condition
+    ``query`` is the query alone, as in the paper; rows with an ``instruction_og`` or a blank instruction are
+    counted in the log. Raises :class:`DataError` for a missing config and bad rows.
+    """
+    folder = _folder(folder, dimension)
+    topics = read_topics(folder, "queries", "eng", COLUMNS)
+    log_blank(folder, topics, COLUMNS)
+    # the released evaluation adds instruction_og to the query; the paper's original mode has no instruction
+    dropped = sum(parsed(rows(folder, "queries"), _has_query_instruction))
+    if dropped:
+        log.info(f"{folder}: {dropped} of {len(topics)} rows have an instruction_og, left out: the query is put alone")
+    qrels = {condition: judgements(folder, config) for condition, config in QRELS.items()}
+    corpus = config_files(folder, "corpus")
+    fail([] if corpus else [f"{folder}: no corpus; expected Parquet or JSONL files of that name"])
+    return InfoSearch(topics, qrels, corpus)
+
+
+def _has_query_instruction(row: Row) -> bool:
+    return "instruction_og" in row.fields and bool(row.string("instruction_og"))
+
+
+def _below(folder: Path, dimension: str) -> list[Path]:
+    return [folder / dimension, folder / dimension.capitalize(), folder / _hub_name(dimension)]
+
+
+def _hub_name(dimension: str) -> str:
+    return DIMENSIONS[dimension].repository.rpartition("/")[2]
+
+
+def _folder(folder: Path, dimension: str) -> Path:
+    """Return ``folder`` or its sub-folder that holds the queries of ``dimension``."""
+    if dimension not in DIMENSIONS:
+        raise UsageError(_unknown(dimension))
+    folders = (folder, *_below(folder, dimension))
+    with_queries = next((path for path in folders if config_files(path, "queries")), None)
+    if with_queries is None:
+        raise DataError(
+            f"{folder}: no queries of InfoSearch; give the folder of {_hub_name(dimension)}, or one with it in "
+            f"{dimension}/ or {_hub_name(dimension)}/"
+        )
+    return with_queries

@@ -1,4 +1,4 @@
-"""Any collection of ir_datasets by its id: documents, topics and judgements through its own readers."""
+"""Collections of ir_datasets by id: documents, topics and judgements through its own readers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import DataError, HeedError, UsageError
 from heed.io.documents import Line
 from heed.io.topics import query_text
 from heed.types import Document, Qrels, Topic
@@ -18,13 +18,13 @@ class IrDataset:
     """The documents of an ir_datasets id as a :class:`heed.io.documents.Source`."""
 
     def __init__(self, dataset_id: str) -> None:
-        """Look the id up; :class:`HeedError` if ir_datasets does not know it or it has no documents."""
+        """Look the id up; raises :class:`DataError` if ir_datasets does not know it or it has no documents."""
         self._id = dataset_id
         if not getattr(load(dataset_id), "has_docs", bool)():
-            raise HeedError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
+            raise DataError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
 
     def __str__(self) -> str:
-        """The id, to be told to the user."""
+        """Return the id as shown to the user."""
         return f"{self._id} (ir_datasets)"
 
     @property
@@ -33,63 +33,70 @@ class IrDataset:
         return {"ir_datasets": self._id, "version": version("ir_datasets")}
 
     def lines(self) -> Iterator[Line]:
-        """Every document with ir_datasets' own choice of text: its ``default_text``, title included."""
-        with _told(self._id):
+        """Yield every document with ir_datasets' own choice of text: its ``default_text``, title included."""
+        with _data_errors(self._id):
             for number, record in enumerate(load(self._id).docs_iter(), 1):
                 yield Line(Path(self._id), number, Document(record.doc_id, "", record.default_text()))
 
 
 def load(dataset_id: str) -> Any:
-    """The ir_datasets object for an id; :class:`HeedError` for an unknown one."""
+    """Return the ir_datasets object for an id; raises :class:`DataError` for an unknown one."""
     import ir_datasets
 
     try:
         return ir_datasets.load(dataset_id)
     except KeyError as error:
-        raise HeedError(f"{dataset_id}: no such file, and not an id that ir_datasets knows") from error
+        raise DataError(f"{dataset_id}: no such file, and not an id that ir_datasets knows") from error
+
+
+def all_ids() -> list[str]:
+    """Return the ids that ir_datasets lists; it knows further ones by pattern."""
+    import ir_datasets
+
+    return list(ir_datasets.registry)
 
 
 def language_of(dataset_id: str) -> str:
-    """The two-letter language of the documents, ``en`` where ir_datasets does not say."""
-    with _told(dataset_id):
+    """Return the two-letter language of the documents, ``en`` where ir_datasets does not say."""
+    with _data_errors(dataset_id):
         return load(dataset_id).docs_lang() or "en"
 
 
 def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
-    """Topics with their narratives as original instructions.
+    """Return the topics, with their narratives as original instructions.
 
     ``fields`` chooses title, description or both where the topics have them; others are taken as
-    they are. Raises :class:`HeedError` for an id without topics, or with topics in another language
-    than the documents, and for a file that cannot be had.
+    they are. Raises :class:`DataError` for an id without topics, or with topics in another language
+    than the documents, and for files that are missing or damaged.
     """
     if dataset_id.startswith(CROSS):
-        raise HeedError(f"{dataset_id}: its topics come in several languages; use python -m pipelines.neuclir")
+        raise UsageError(f"{dataset_id}: its topics come in several languages; use python -m pipelines.neuclir")
     dataset = load(dataset_id)
     if not dataset.has_queries():
-        raise HeedError(f"{dataset_id}: has no topics; name them with --topics")
-    with _told(dataset_id):
-        _refuse_other_language(dataset, dataset_id)
+        raise DataError(f"{dataset_id}: has no topics; name them with --topics")
+    with _data_errors(dataset_id):
+        _check_language(dataset, dataset_id)
         return [_topic(query, lang, fields) for query in dataset.queries_iter()]
 
 
 def read_judgements(dataset_id: str) -> Qrels:
-    """Judgements; :class:`HeedError` for an id without any, and a file that cannot be had."""
+    """Return the judgements; raises :class:`DataError` for an id without any, and for missing or damaged files."""
     dataset = load(dataset_id)
     if not dataset.has_qrels():
-        raise HeedError(f"{dataset_id}: has no judgements; name them with --qrels")
+        raise DataError(f"{dataset_id}: has no judgements; name them with --qrels")
     qrels: Qrels = {}
-    with _told(dataset_id):
-        for one in dataset.qrels_iter():
-            qrels.setdefault(one.query_id, {})[one.doc_id] = one.relevance
+    with _data_errors(dataset_id):
+        for judgement in dataset.qrels_iter():
+            qrels.setdefault(judgement.query_id, {})[judgement.doc_id] = judgement.relevance
     return qrels
 
 
-def _refuse_other_language(dataset: Any, dataset_id: str) -> None:
-    asked, searched = dataset.queries_lang(), dataset.docs_lang()
-    if asked and searched and asked != searched:
-        raise HeedError(
-            f"{dataset_id}: topics in {asked!r} for documents in {searched!r}; give topics in the documents' language "
-            "with --topics and --qrels"
+def _check_language(dataset: Any, dataset_id: str) -> None:
+    queries, documents = dataset.queries_lang(), dataset.docs_lang()
+    if queries and documents and queries != documents:
+        raise DataError(
+            f"{dataset_id}: topics in {queries!r} for documents in {documents!r}; give topics in the documents' "
+            "language with --topics and --qrels"
         )
 
 
@@ -101,15 +108,15 @@ def _topic(query: Any, lang: str, fields: str) -> Topic:
 
 
 @contextmanager
-def _told(dataset_id: str) -> Iterator[None]:
-    """Turn what ir_datasets raises for files that are missing or damaged into a :class:`HeedError`."""
+def _data_errors(dataset_id: str) -> Iterator[None]:
+    """Raise a :class:`DataError` for whatever ir_datasets raises for files that are missing or damaged."""
     try:
         yield
     except HeedError:
         raise
     except Exception as error:  # its readers raise whatever their formats make them
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise HeedError(
+        raise DataError(
             f"{dataset_id}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be fetched "
             "and says where to put what needs a licence"
         ) from error

@@ -1,6 +1,6 @@
-"""Where NeuCLIR, HC4, mFollowIR and the sample lie on this machine, and how each is read."""
+"""NeuCLIR, HC4, mFollowIR and the embedded sample: where they are on this machine, and how each is read."""
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,59 +8,94 @@ from heed.collection import Collection
 from heed.datasets import neuclir_files as irds
 from heed.datasets.mfollowir import download, is_mfollowir, read_mfollowir
 from heed.datasets.sample import sample_root
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.evaluation.evaluate import Judging
 from heed.io.documents import SUFFIXES, Files, corpus_files
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
-from heed.io.topic_files import given_qrels, read_topics, recognised
+from heed.io.topic_files import NO_FILES, OwnFiles, read_topics, recognised
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
-from heed.languages import language
+from heed.languages import language, script_language, suggestion
 from heed.progress import log
-from heed.reranking.cues import script_language
 from heed.types import Qrels, Topic
-from pipelines.options import refuse
 
+LANGS = ("zho", "fas", "rus")
 SAMPLE = "neuclir-sample"
-SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # --collection: what ir_datasets calls it
+CHOICES = {
+    "collection": ("auto", "sample", "neuclir1", "hc4"),
+    "query_lang": ("native", "eng"),
+    "translation": (None, "human", "machine"),
+    "docs_lang": ("native", "eng"),
+}
+SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # collection: what ir_datasets calls it
+
+
+@dataclass(frozen=True)
+class NewsSettings:
+    """Which documents and topics of NeuCLIR, HC4 and mFollowIR to take; the fields are the command's options.
+
+    ``lang`` is the documents' language. ``collection`` is ``sample``, ``neuclir1``, ``hc4``, or ``auto``: what is
+    on this machine, else the sample. ``years`` choose NeuCLIR's topics. ``query_lang`` and ``docs_lang`` are
+    ``native`` or ``eng``, ``translation`` is ``human``, ``machine`` or None for either.
+    """
+
+    lang: str
+    collection: str = "auto"
+    years: tuple[str, ...] = ()
+    query_lang: str = "native"
+    translation: str | None = None
+    docs_lang: str = "native"
+    fields: str = "title"
+
+    @property
+    def translated(self) -> bool:
+        """Whether the documents are machine-translated to English."""
+        return self.docs_lang == "eng"
+
+    @property
+    def texts(self) -> Wanted:
+        """Which of a topic's texts to read."""
+        lang = "eng" if self.query_lang == "eng" else self.lang
+        return Wanted(lang, self.lang, self.translation or "any", self.fields)
 
 
 class Judged(NamedTuple):
-    """Topics with their judgements by condition, and candidate lists where they come with them."""
+    """Topics with their judgements by condition, and published candidate lists if there are any."""
 
     topics: list[Topic]
     qrels: dict[str, Qrels]
     candidates: dict[str, list[str]]
 
 
-def find_collection(options: argparse.Namespace) -> Collection:
-    """The collection that the options of ``python -m pipelines.neuclir`` describe.
+def find_news(settings: NewsSettings, files: OwnFiles = NO_FILES) -> Collection:
+    """Return the collection that ``settings`` describe, with the documents, topics and judgements of ``files``.
 
-    Raises :class:`HeedError` for data that are not here, saying how to get them.
+    Raises :class:`UsageError` for settings that contradict each other and :class:`DataError` for missing data,
+    saying how to get them.
     """
-    mfollowir = _mfollowir_folder(options)
-    fail(_contradictions(options, mfollowir is not None))
+    if settings.lang not in LANGS:
+        expected = f"expected zho, fas or rus{suggestion(settings.lang)}"
+        raise UsageError(f"--lang: found {settings.lang!r}, {expected}")
+    values = {name: getattr(settings, name) for name in CHOICES}
+    wrong = {name: value for name, value in values.items() if value not in CHOICES[name]}
+    fail(
+        (f"{name}: found {value!r}, expected {' or '.join(map(str, CHOICES[name]))}" for name, value in wrong.items()),
+        UsageError,
+    )
+    mfollowir = _mfollowir_folder(settings, files)
+    fail(_contradictions(settings, files, mfollowir is not None), UsageError)
     if mfollowir:
-        read = read_mfollowir(mfollowir, options.lang, _wanted(options).lang)
-        _refuse_other_script(mfollowir, read.topics, _wanted(options).lang)
-        documents, name = read.corpus, "mfollowir"
-        if options.docs:  # figures over other documents do not replace those over the published ones
-            documents, name = _given_documents(options), f"mfollowir-{_name(options.docs[0])}"
-        judged = Judged(read.topics, {**read.qrels, **given_qrels(options, options.lang)}, read.candidates)
+        documents, name, judged = _mfollowir(mfollowir, settings, files)
     else:
-        documents, name = _documents(options)
-        if name in (SAMPLE, "hc4"):
-            refuse(options, ["year"], f"it chooses topics of NeuCLIR's documents; these are {name}")
-        if name == SAMPLE:
-            refuse(options, ["translation"], "the sample's topics were written in each language")
-        judged = _judged(options, name)
-    translated = options.docs_lang == "eng"
-    shelf = f"{options.lang}-mt" if translated else options.lang
+        documents, name = _documents(settings, files)
+        fail(_unused(settings, name), UsageError)
+        judged = _judged(name, settings, files)
+    index = f"{settings.lang}-mt" if settings.translated else settings.lang
     return Collection(
         name=name,
-        subset=shelf if options.query_lang == "native" else f"eng-{shelf}",
-        index=shelf,
-        language=language("eng" if translated else options.lang),
+        subset=index if settings.query_lang == "native" else f"eng-{index}",
+        index=index,
+        language=language("eng" if settings.translated else settings.lang),
         source=Files(documents),
         topics=judged.topics,
         judging=Judging(judged.qrels),
@@ -68,158 +103,179 @@ def find_collection(options: argparse.Namespace) -> Collection:
     )
 
 
-def _contradictions(options: argparse.Namespace, mfollowir: bool) -> list[str]:
-    """Options that would be ignored, or would call documents or topics what they are not."""
-    found = []
+def _contradictions(settings: NewsSettings, files: OwnFiles, mfollowir: bool) -> list[str]:
+    """Return problems with options that would be ignored, or would call documents or topics what they are not."""
+    problems = []
     if mfollowir:
-        given = [options.year, options.collection != "auto", options.translation, options.fields != "title"]
-        names = ("--year", "--collection", "--translation", "--fields")
-        named = ", ".join(name for name, value in zip(names, given, strict=True) if value)
-        found += [f"{named}: not used here; mFollowIR has its own topics and documents"] if named else []
-        if options.docs_lang == "eng" and not options.docs:
-            found.append("--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs")
-    elif options.year and options.topics:
-        found.append("--year: chooses NeuCLIR's own topics; leave it out, or --topics")
-    for text in [*(options.docs or []), *([options.topics] if options.topics else [])]:
-        known = None if Path(text).exists() else irds.parse_id(text)
-        if known and known[1] != options.lang:
-            found.append(f"{text}: is in {known[1]}, --lang is {options.lang}; name one language")
-        if known and options.docs_lang == "eng" and text != options.topics:
-            found.append(f"{text}: these documents are in {known[1]}; give translated files, or leave --docs-lang out")
-    return found
+        ignored = {
+            "--year": bool(settings.years),
+            "--collection": settings.collection != "auto",
+            "--translation": bool(settings.translation),
+            "--fields": settings.fields != "title",
+        }
+        given = ", ".join(option for option, is_given in ignored.items() if is_given)
+        problems += [f"{given}: not used here; mFollowIR has its own topics and documents"] if given else []
+        if settings.translated and not files.docs:
+            problems.append(
+                "--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs"
+            )
+    elif settings.years and files.topics:
+        problems.append("--year: chooses NeuCLIR's own topics; leave it out, or --topics")
+    for text in [*files.docs, *([files.topics] if files.topics else [])]:
+        known = _known_id(text)
+        if known and known.lang != settings.lang:
+            problems.append(f"{text}: is in {known.lang}, --lang is {settings.lang}; name one language")
+        if known and settings.translated and text != files.topics:
+            problems.append(
+                f"{text}: these documents are in {known.lang}; give translated files, or leave --docs-lang out"
+            )
+    return problems
 
 
-def _refuse_other_script(folder: Path, topics: list[Topic], lang: str) -> None:
-    """The cross-lingual data set has the names of the monolingual one; its queries tell the two apart."""
-    found = script_language(" ".join(topic.query for topic in topics))
-    if found != lang:
-        raise HeedError(
-            f"{folder}: its queries are in {found}, expected {lang}; "
-            + ("name it with --query-lang eng" if found == "eng" else "leave --query-lang eng out")
-        )
+def _unused(settings: NewsSettings, name: str) -> list[str]:
+    """Return problems with settings that collection ``name`` has no use for."""
+    problems = []
+    if settings.years and name in (SAMPLE, "hc4"):
+        problems.append(f"--year: not used here; it chooses topics of NeuCLIR's documents; these are {name}")
+    if settings.translation and name == SAMPLE:
+        problems.append("--translation: not used here; the sample's topics were written in each language")
+    return problems
 
 
-def _mfollowir_folder(options: argparse.Namespace) -> Path | None:
-    """The local copy of mFollowIR that --topics names, fetched if it names a hub id; None for other topics."""
-    if not options.topics:
+def _known_id(text: str) -> irds.DatasetId | None:
+    """Return the parts of an ir_datasets id; None for a path that exists and for other texts."""
+    return None if Path(text).exists() else irds.parse_id(text)
+
+
+def _mfollowir_folder(settings: NewsSettings, files: OwnFiles) -> Path | None:
+    """Return the local copy of mFollowIR that --topics names, fetched if it is a hub id; None for other topics."""
+    if not files.topics:
         return None
-    path = Path(options.topics)
+    path = Path(files.topics)
     if path.exists():
-        return path if options.topics_format == "mfollowir" or is_mfollowir(path, options.lang) else None
-    named = options.topics_format == "mfollowir" or "mfollowir" in options.topics.lower()
-    return download(options.topics, options.lang) if named else None
+        return path if files.topics_format == "mfollowir" or is_mfollowir(path, settings.lang) else None
+    named = files.topics_format == "mfollowir" or "mfollowir" in files.topics.lower()
+    return download(files.topics, settings.lang) if named else None
 
 
-def _documents(options: argparse.Namespace) -> tuple[list[Path], str]:
-    """The document files and the collection's name."""
-    given = _given_documents(options)
+def _mfollowir(folder: Path, settings: NewsSettings, files: OwnFiles) -> tuple[list[Path], str, Judged]:
+    """Return document files, the collection's name, and topics with judgements."""
+    lang = settings.texts.lang
+    mfollowir = read_mfollowir(folder, settings.lang, lang)
+    # the cross-lingual data set has the names of the monolingual one: only the queries differ
+    script = script_language(" ".join(topic.query for topic in mfollowir.topics))
+    if script != lang:
+        fix = "name it with --query-lang eng" if script == "eng" else "leave --query-lang eng out"
+        raise UsageError(f"{folder}: its queries are in {script}, expected {lang}; {fix}")
+    documents, name = mfollowir.corpus, "mfollowir"
+    if files.docs:  # figures over other documents do not replace those over the published ones
+        documents, name = _given_documents(settings, files), f"mfollowir-{_name(files.docs[0])}"
+    qrels = {**mfollowir.qrels, **files.judgements(settings.lang)}
+    return documents, name, Judged(mfollowir.topics, qrels, mfollowir.candidates)
+
+
+def _documents(settings: NewsSettings, files: OwnFiles) -> tuple[list[Path], str]:
+    """Return the document files and the collection's name."""
+    given = _given_documents(settings, files)
     if given:
-        return given, options.collection if options.collection in SOURCES else _name(options.docs[0])
-    if options.collection in SOURCES:
-        found = _real_documents(options.collection, options)
-        return found, options.collection
-    for name in SOURCES if options.collection == "auto" else ():
-        if _place(name, options).exists():
-            return _real_documents(name, options), name
-    if options.collection == "auto":
-        if options.topics or options.qrels:
-            raise HeedError(
+        return given, settings.collection if settings.collection in SOURCES else _name(files.docs[0])
+    if settings.collection in SOURCES:
+        path = _path(settings.collection, settings)
+        if not path.exists():
+            raise DataError(_how_to_get(settings.collection, settings))
+        return [path], settings.collection
+    if settings.collection == "auto":
+        for name in SOURCES:
+            path = _path(name, settings)
+            if path.exists():
+                return [path], name
+        if files.topics or files.qrels:
+            raise UsageError(
                 "--topics and --qrels need --docs (or --collection sample): no NeuCLIR or HC4 is on this machine"
             )
         log.info(
             "no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try"
         )
-    lang = "eng" if options.docs_lang == "eng" else options.lang
+    lang = "eng" if settings.translated else settings.lang
     return [sample_root() / "documents" / SAMPLE / f"{lang}.jsonl"], SAMPLE
 
 
-def _given_documents(options: argparse.Namespace) -> list[Path]:
-    """The paths of --docs; an ir_datasets id stands for the file that ir_datasets keeps."""
-    found = []
-    for text in options.docs or []:
-        known = None if Path(text).exists() else irds.parse_id(text)
-        found.append(irds.documents_file(known[0], known[1]) if known else Path(text))
-        if known and not found[-1].exists():
-            raise HeedError(_how_to_get(_name(text), options))
-    return corpus_files(found) if found else []
+def _given_documents(settings: NewsSettings, files: OwnFiles) -> list[Path]:
+    """Return the files of --docs; an ir_datasets id stands for the file that ir_datasets keeps."""
+    paths = []
+    for text in files.docs:
+        known = _known_id(text)
+        paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
+        if known and not paths[-1].exists():
+            raise DataError(_how_to_get(_name(text), settings))
+    return corpus_files(paths) if paths else []
 
 
 def _name(text: str) -> str:
-    """What a collection given with --docs is called: the real one's name for an id, else the file's stem."""
-    known = None if Path(text).exists() else irds.parse_id(text)
+    """Return the collection's name for a value of --docs: the real one's for an id, else the file's stem."""
+    known = _known_id(text)
     if known:
-        return next(name for name, source in SOURCES.items() if source == known[0])
+        return next(name for name, source in SOURCES.items() if source == known.source)
     name = Path(text).resolve().name
-    return next((name.removesuffix(one) for one in SUFFIXES if name.endswith(one)), name) or "documents"
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name) or "documents"
 
 
-def _place(name: str, options: argparse.Namespace) -> Path:
-    """Where a real collection's documents lie; machine-translated ones beside the natives, in ``eng``."""
-    native = irds.documents_file(SOURCES[name], options.lang)
-    return native.parent / "eng" if options.docs_lang == "eng" else native
+def _path(name: str, settings: NewsSettings) -> Path:
+    """Return where a real collection's documents are expected; translated ones in ``eng`` beside the originals."""
+    native = irds.documents_file(SOURCES[name], settings.lang)
+    return native.parent / "eng" if settings.translated else native
 
 
-def _real_documents(name: str, options: argparse.Namespace) -> list[Path]:
-    place = _place(name, options)
-    fail([] if place.exists() else [_how_to_get(name, options)])
-    return [place]
-
-
-def _how_to_get(name: str, options: argparse.Namespace) -> str:
-    if options.docs_lang == "eng":
+def _how_to_get(name: str, settings: NewsSettings) -> str:
+    if settings.translated:
         how = "take NIST's neuCLIR-translations.tar.gz from ir.nist.gov/neuclir and put its .jsonl files there"
     elif name == "hc4":
         how = "make it with HC4's download_documents.py (github.com/hltcoe/HC4), over Common Crawl"
     else:
-        short = language(options.lang).short
+        short = language(settings.lang).short
         how = f"on a machine with a network: ir_datasets export neuclir/1/{short} docs > /dev/null"
-    return f"{_place(name, options)}: no documents of {name}; {how}; or name your own copy with --docs"
+    return f"{_path(name, settings)}: no documents of {name}; {how}; or name your own copy with --docs"
 
 
-def _judged(options: argparse.Namespace, name: str) -> Judged:
+def _judged(name: str, settings: NewsSettings, files: OwnFiles) -> Judged:
     if name == SAMPLE:
-        return _sample(options)
-    wanted, given = _wanted(options), given_qrels(options, options.lang)
-    if options.topics and Path(options.topics).exists():
-        return Judged(_read_topics(options), given, {})
-    topics, qrels = irds.judged(_parts(options, name), wanted)
+        return _sample(settings, files)
+    given = files.judgements(settings.lang)
+    if files.topics and Path(files.topics).exists():
+        return Judged(_read_topics(files.topics, settings, files), given, {})
+    topics, qrels = irds.judged(_parts(name, settings, files), settings.texts)
     return Judged(topics, {"original": qrels, **given}, {})
 
 
-def _parts(options: argparse.Namespace, name: str) -> list[irds.Part]:
-    """The sets of topics that ir_datasets has for the options: --topics ID, or by --collection and --year."""
-    if options.topics:
-        known = irds.parse_id(options.topics)
-        if known is None or not known[2]:
-            raise HeedError(f"{options.topics}: no such file, and not an ir_datasets id such as neuclir/1/zh/trec-2022")
-        return [irds.Part(known[0], known[2])]
+def _parts(name: str, settings: NewsSettings, files: OwnFiles) -> list[irds.Part]:
+    """Return the sets of topics in ir_datasets that --topics names, or else the collection and the years."""
+    if files.topics:
+        known = irds.parse_id(files.topics)
+        if known is None or not known.part:
+            raise DataError(f"{files.topics}: no such file, and not an ir_datasets id such as neuclir/1/zh/trec-2022")
+        return [irds.Part(known.source, known.part)]
     if name == "neuclir1":
-        return [irds.Part("neuclir", year) for year in options.year or ["2022"]]
+        return [irds.Part("neuclir", year) for year in settings.years or ("2022",)]
     if name == "hc4":
         return [irds.Part("hc4", "test")]
-    raise HeedError(f"--docs without --topics: name the topics for {name}, a file or an ir_datasets id")
+    raise UsageError(f"--docs without --topics: name the topics for {name}, a file or an ir_datasets id")
 
 
-def _sample(options: argparse.Namespace) -> Judged:
-    root, lang = sample_root(), _wanted(options).lang
-    own = root / "topics" / SAMPLE / f"{lang}.jsonl"
-    topics = _read_topics(options) if options.topics else read_jsonl_topics(own, lang, options.fields)
-    names = () if options.topics else ("original", "changed")
-    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in names}
-    return Judged(topics, {**qrels, **given_qrels(options, options.lang)}, {})
+def _sample(settings: NewsSettings, files: OwnFiles) -> Judged:
+    root, lang = sample_root(), settings.texts.lang
+    given = files.judgements(settings.lang)
+    if files.topics:
+        return Judged(_read_topics(files.topics, settings, files), given, {})
+    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, settings.fields)
+    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+    return Judged(topics, {**qrels, **given}, {})
 
 
-def _wanted(options: argparse.Namespace) -> Wanted:
-    lang = "eng" if options.query_lang == "eng" else options.lang
-    return Wanted(lang, options.lang, options.translation or "any", options.fields)
-
-
-def _read_topics(options: argparse.Namespace) -> list[Topic]:
-    path, wanted = Path(options.topics), _wanted(options)
-    form = options.topics_format or recognised(path)
+def _read_topics(topics: str, settings: NewsSettings, files: OwnFiles) -> list[Topic]:
+    path, texts = Path(topics), settings.texts
+    form = files.topics_format or recognised(path)
     if form != "neuclir":
-        refuse(options, ["translation"], f"topics in the form {form} have none")
-        return read_topics(path, wanted.lang, wanted.fields, form)
-    topics = read_neuclir_topics(path, wanted)
-    fail([] if topics else [f"{path}: no topic in {wanted.lang}; expected at least one line with a topic"])
-    return topics
+        if settings.translation:
+            raise UsageError(f"--translation: not used here; topics in the form {form} have none")
+        return read_topics(path, texts.lang, texts.fields, form)
+    return read_neuclir_topics(path, texts)

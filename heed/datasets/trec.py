@@ -1,7 +1,6 @@
-"""Where a TREC-style collection, FollowIR's three and the sample lie, and what they are judged by."""
+"""TREC-style collections: any id of ir_datasets, FollowIR's three, the user's own files, and the English sample."""
 
-import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heed.collection import Collection
@@ -9,151 +8,143 @@ from heed.datasets.followir import BENCHMARKS, docno, read_followir
 from heed.datasets.hub import snapshot
 from heed.datasets.irds import IrDataset, language_of, load, read_judgements, read_queries
 from heed.datasets.sample import sample_root
-from heed.errors import HeedError
+from heed.errors import DataError, UsageError
 from heed.evaluation.evaluate import Judging
 from heed.io.documents import Files, Source
-from heed.io.topic_files import given_qrels, read_topics
+from heed.io.topic_files import NO_FILES, OwnFiles, read_topics
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
-from heed.progress import log
-from heed.types import ABLATIONS, Qrels, Topic
+from heed.types import Qrels, Topic
 
 SAMPLE, FOLLOWIR = "neuclir-sample", "followir"
 
 
-def find_trec(options: argparse.Namespace) -> list[Collection]:
-    """The collections that the options of ``python -m pipelines.trec`` describe.
+def followir(name: str, *, docs: Sequence[str] = (), data: Path | None = None, older: bool = False) -> list[Collection]:
+    """Return the collections of ``followir``, or the one that ``followir/robust04`` names.
 
-    Raises :class:`HeedError` for data that are not here, saying how to get them.
+    With ``docs`` the whole collection is searched, as in FollowIR's table of full retrieval. ``data`` is a local
+    copy; without it the data come from the hub, in the ``older`` form that has the conditions of an ablation.
+    Raises :class:`UsageError` for another name.
     """
-    if options.benchmark:
-        return [_benchmark(options, name) for name in benchmarks(options.benchmark)]
-    if options.dataset:
-        return [_dataset(options)]
-    return [_own(options) if options.docs else _sample(options)]
-
-
-def benchmarks(name: str) -> list[str]:
-    """The members of ``followir``, or the one that ``followir/robust04`` names."""
     group, _, member = name.partition("/")
     if group != FOLLOWIR or (member and member not in BENCHMARKS):
-        known = ", ".join(f"{FOLLOWIR}/{one}" for one in BENCHMARKS)
-        raise HeedError(f"--benchmark {name}: not known; expected {FOLLOWIR}, or one of {known}")
-    return [member] if member else list(BENCHMARKS)
+        known = ", ".join(f"{FOLLOWIR}/{benchmark}" for benchmark in BENCHMARKS)
+        raise UsageError(f"--benchmark {name}: not known; expected {FOLLOWIR}, or one of {known}")
+    if member:
+        inside = data / member if data else None
+        return [_benchmark(member, docs, inside if inside and inside.is_dir() else data, older)]
+    missing = [data / benchmark for benchmark in BENCHMARKS if not (data / benchmark).is_dir()] if data else []
+    if missing:
+        raise DataError(f"{missing[0]}: no such folder; --benchmark {FOLLOWIR} needs one for each of its collections")
+    return [_benchmark(benchmark, docs, data and data / benchmark, older) for benchmark in BENCHMARKS]
 
 
-def _benchmark(options: argparse.Namespace, member: str) -> Collection:
-    read = read_followir(_folder(options, member))
-    measures = tuple(dict.fromkeys((BENCHMARKS[member].measure, "AP", "nDCG@5", "R@1000")))
-    source: Source = Files(read.corpus)
-    qrels, candidates, subset = read.qrels, read.candidates, member
-    if options.docs:  # the whole collection, as in FollowIR's table of full retrieval
-        source, subset = _source(options), f"{member}-full"
-        qrels = {name: {qid: _whole(grades) for qid, grades in found.items()} for name, found in read.qrels.items()}
+def _benchmark(name: str, docs: Sequence[str], data: Path | None, older: bool) -> Collection:
+    benchmark = BENCHMARKS[name]
+    if data is None and older:
+        data = snapshot(benchmark.older, benchmark.older_revision, ["*"])
+    followir = read_followir(data or snapshot(benchmark.repository, benchmark.revision, ["*"]))
+    source: Source = Files(followir.corpus)
+    qrels, candidates, subset = followir.qrels, followir.candidates, name
+    if docs:
+        source, subset = _source(docs), f"{name}-full"
+        qrels = {
+            condition: {qid: _grades_of_documents(grades) for qid, grades in judged.items()}
+            for condition, judged in qrels.items()
+        }
         candidates = {qid: list(dict.fromkeys(map(docno, docids))) for qid, docids in candidates.items()}
     return Collection(
         name=FOLLOWIR,
         subset=subset,
-        index=subset,
         language=language("eng"),
         source=source,
-        topics=read.topics,
-        judging=Judging(qrels=qrels, measures=measures),
+        topics=followir.topics,
+        judging=Judging(qrels, measures=tuple(dict.fromkeys((benchmark.measure, "AP", "nDCG@5", "R@1000")))),
         candidates=candidates,
-        reranked=not options.docs,
+        reranked=not docs,
     )
 
 
-def _whole(grades: Mapping[str, int]) -> dict[str, int]:
-    """Judgements of passages as those of their documents; the best one counts where there are several."""
-    found: dict[str, int] = {}
+def _grades_of_documents(grades: Mapping[str, int]) -> dict[str, int]:
+    """Return the judgements of passages as those of their documents; the best one counts where there are several."""
+    of_documents: dict[str, int] = {}
     for docid, grade in grades.items():
-        found[docno(docid)] = max(grade, found.get(docno(docid), grade))
-    return found
+        of_documents[docno(docid)] = max(grade, of_documents.get(docno(docid), grade))
+    return of_documents
 
 
-def _folder(options: argparse.Namespace, name: str) -> Path:
-    """A local copy of one benchmark; from the hub the older form where an ablation is asked for, which has it."""
-    if options.data:
-        inside: Path = options.data / name
-        if not inside.is_dir() and options.benchmark == FOLLOWIR:
-            raise HeedError(f"{inside}: no such folder; --benchmark {FOLLOWIR} wants one for each of its collections")
-        return inside if inside.is_dir() else options.data
-    benchmark = BENCHMARKS[name]
-    if any(condition in ABLATIONS for condition in options.condition or ()):
-        return snapshot(benchmark.older, benchmark.older_revision, ["*"])
-    return snapshot(benchmark.repository, benchmark.revision, ["*"])
-
-
-def _dataset(options: argparse.Namespace) -> Collection:
-    code = _language(options)
-    qrels = given_qrels(options)
+def ir_dataset(
+    dataset: str, files: OwnFiles = NO_FILES, *, lang: str | None = None, fields: str = "title"
+) -> Collection:
+    """Return a collection of ir_datasets; ``files`` replace its documents, topics or judgements."""
+    code = _language([dataset], lang)
+    qrels = files.judgements()
     if "original" not in qrels:
-        qrels["original"] = read_judgements(options.dataset)
-    topics = _topics(options, code) if options.topics else read_queries(options.dataset, code, _fields(options))
-    source = _source(options) if options.docs else IrDataset(options.dataset)
-    name = options.dataset.replace("/", "-")
-    return _collection(name, code, source, topics, qrels)
+        qrels["original"] = read_judgements(dataset)
+    if files.topics:
+        topics = read_topics(Path(files.topics), code, fields, files.topics_format)
+    else:
+        topics = read_queries(dataset, code, fields)
+    source = _source(files.docs) if files.docs else IrDataset(dataset)
+    return _collection(dataset.replace("/", "-"), code, source, topics, qrels)
 
 
-def _own(options: argparse.Namespace) -> Collection:
-    if not options.topics:
-        raise HeedError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    return _collection(*given_files(options), given_qrels(options))
+def own_collection(files: OwnFiles, *, lang: str | None = None, fields: str = "title") -> Collection:
+    """Return the collection of the user's own documents, topics and judgements."""
+    if not files.topics:
+        raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
+    texts = given_files(files.docs, files.topics, lang=lang, fields=fields, topics_format=files.topics_format)
+    return _collection(*texts, files.judgements())
 
 
-def given_files(options: argparse.Namespace) -> tuple[str, str, Source, list[Topic]]:
-    """What --docs, --topics, --fields and --lang name: a name for it, the language, documents and topics."""
-    first = Path(options.docs[0])
-    name = (first.resolve().name.partition(".")[0] if first.exists() else options.docs[0].replace("/", "-")) or "docs"
-    code = _language(options)
-    return name, code, _source(options), _topics(options, code)
+def given_files(
+    docs: Sequence[str],
+    topics: str,
+    *,
+    lang: str | None = None,
+    fields: str = "title",
+    topics_format: str | None = None,
+) -> tuple[str, str, Source, list[Topic]]:
+    """Return a name for ``docs``, their language, the documents and the topics.
+
+    ``docs`` are files and folders, or one id of ir_datasets. ``lang`` defaults to the language that ir_datasets
+    names, else to English. Raises :class:`UsageError` for an unknown language.
+    """
+    first = Path(docs[0])
+    name = (first.resolve().name.partition(".")[0] if first.exists() else docs[0].replace("/", "-")) or "docs"
+    code = _language([path for path in docs if not Path(path).exists()], lang)
+    return name, code, _source(docs), read_topics(Path(topics), code, fields, topics_format)
 
 
-def _sample(options: argparse.Namespace) -> Collection:
-    log.info("no collection named: this is the embedded sample, invented news in English for a first try")
+def english_sample(fields: str = "title") -> Collection:
+    """Return the embedded sample of invented news in English."""
     root = sample_root()
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", _fields(options))
+    topics = read_jsonl_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", fields)
     qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
     return _collection(SAMPLE, "eng", Files([root / "documents" / SAMPLE / "eng.jsonl"]), topics, qrels)
 
 
 def _collection(name: str, code: str, source: Source, topics: list[Topic], qrels: dict[str, Qrels]) -> Collection:
     return Collection(
-        name=name,
-        subset=code,
-        index=code,
-        language=language(code),
-        source=source,
-        topics=topics,
-        judging=Judging(qrels),
+        name=name, subset=code, language=language(code), source=source, topics=topics, judging=Judging(qrels)
     )
 
 
-def _source(options: argparse.Namespace) -> Source:
-    """The documents that --docs names: files and folders, or one ir_datasets id."""
-    if len(options.docs) == 1 and not Path(options.docs[0]).exists():
-        load(options.docs[0])
-        return IrDataset(options.docs[0])
-    return Files([Path(path) for path in options.docs])
+def _source(docs: Sequence[str]) -> Source:
+    """Return the documents of files and folders, or of one id of ir_datasets."""
+    if len(docs) == 1 and not Path(docs[0]).exists():
+        load(docs[0])
+        return IrDataset(docs[0])
+    return Files([Path(path) for path in docs])
 
 
-def _topics(options: argparse.Namespace, code: str) -> list[Topic]:
-    return read_topics(Path(options.topics), code, _fields(options), options.topics_format)
-
-
-def _fields(options: argparse.Namespace) -> str:
-    return options.fields or "title"
-
-
-def _language(options: argparse.Namespace) -> str:
-    """--lang, else the language that ir_datasets names, else English; one that Heed does not know is an error."""
-    by_id = options.dataset or next((one for one in options.docs or () if not Path(one).exists()), None)
-    if options.lang or not by_id:
-        return language(options.lang or "eng").code
-    short = language_of(by_id)
-    found = next((one.code for one in LANGUAGES.values() if one.short == short), None)
-    if found is None:
-        raise HeedError(f"{by_id}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
-    return found
+def _language(ids: Sequence[str], lang: str | None) -> str:
+    """Return ``lang``, else the language of the first of ``ids`` in ir_datasets, else English."""
+    if lang or not ids:
+        return language(lang or "eng").code
+    short = language_of(ids[0])
+    code = next((known.code for known in LANGUAGES.values() if known.short == short), None)
+    if code is None:
+        raise DataError(f"{ids[0]}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
+    return code

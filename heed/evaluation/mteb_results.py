@@ -1,4 +1,4 @@
-"""Results in MTEB's own form: what mteb 2.26.24 writes for FollowIR's and mFollowIR's tasks on the same runs.
+"""Write and read MTEB's result files: what mteb 2.26.24 writes for FollowIR's and mFollowIR's tasks on the same runs.
 
 MTEB's ``TaskResult`` has no place for a model's name; MTEB keeps it in the path, see
 :func:`result_path`, and in a ``model_meta.json`` beside it, which is not written here.
@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heed.errors import HeedError
+from heed.errors import DataError, UsageError
 from heed.evaluation.comparison import Inputs
 from heed.io.files import parse_json, read_bytes, write_json
-from heed.measures.judged import PerTopic
-from heed.measures.pairwise import mean, no_longer_relevant, p_mrr, standard
+from heed.measures import PerTopic, mean, no_longer_relevant, p_mrr, standard
 from heed.progress import log
 from heed.ranking import ranks
 from heed.types import Qrels, Run
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 Result = dict[str, Any]
 
-MTEB_VERSION = "2.26.24"  # whose rules are followed; on ties, versions before PR 5241 give another p-MRR
+MTEB_VERSION = "2.26.24"  # versions before PR 5241 give another p-MRR on ties
 SPLIT = "test"
 K_VALUES = (1, 3, 5, 10, 20, 100, 1000)  # mteb abstasks/retrieval.py, AbsTaskRetrieval.k_values
 NAMES = {"ndcg": "nDCG", "map": "AP", "recall": "R", "precision": "P", "hit_rate": "Success"}  # mteb's: ir_measures'
@@ -58,11 +57,11 @@ TASKS = {
 }
 
 
-def mteb_result(task: str, subset: str | None, given: Inputs, evaluation_time: float | None = None) -> Result:
-    """The JSON of MTEB's ``TaskResult`` for one subset of ``task``, as mteb would write it to disk.
+def mteb_result(task: str, subset: str | None, inputs: Inputs, evaluation_time: float | None = None) -> Result:
+    """Return the JSON of MTEB's ``TaskResult`` for one subset of ``task``, as mteb would write it to disk.
 
     ``subset`` is MTEB's ``hf_subset``, also as ``zho/test``; None will do where the task has only
-    one. Of ``given`` the base and new run, both qrels and ``changed`` are used (``changed`` follows
+    one. Of ``inputs`` the base and new run, both qrels and ``changed`` are used (``changed`` follows
     from the qrels where it is empty). As in mteb, topics without judgements are left out of
     everything, nDCG, MAP, recall, precision, hit rate and MRR are given at MTEB's k for the
     original topics (``og``), the new ones (``changed``) and, above those, both together; p-MRR is
@@ -70,14 +69,15 @@ def mteb_result(task: str, subset: str | None, given: Inputs, evaluation_time: f
     are mteb's too; one that is not defined, which mteb writes as NaN, is left out, for NaN is no
     JSON. ``date`` and ``kg_co2_emissions`` are null, and so is ``evaluation_time`` unless given in seconds.
 
-    Raises :class:`HeedError` for an unknown task or subset, for runs without judgements or changed
-    documents, and for several new topics of one base topic, which these tasks do not have. Another
-    number of pairs than the task has is told on stderr: such a result is not comparable with MTEB's.
+    Raises :class:`UsageError` for an unknown task or subset, :class:`DataError` for runs without
+    judgements or changed documents, and for several new topics of one base topic, which these tasks
+    do not have. Another number of pairs than the task has is logged: such a result is not
+    comparable with MTEB's.
     """
     name = _subset_name(task, subset)
     languages, pairs = TASKS[task].subsets[name]
-    about = {"hf_subset": name, "languages": list(languages), "mteb_version": MTEB_VERSION}
-    entry = _rounded(_scores(given, f"{task} {name}", pairs), 6) | about
+    entry = _rounded(_scores(inputs, f"{task} {name}", pairs), 6)
+    entry |= {"hf_subset": name, "languages": list(languages), "mteb_version": MTEB_VERSION}
     return {
         "dataset_revision": TASKS[task].revision,
         "task_name": task,
@@ -91,35 +91,35 @@ def mteb_result(task: str, subset: str | None, given: Inputs, evaluation_time: f
 
 
 def merge_results(first: Result, second: Result) -> Result:
-    """Both results in one, as mteb merges: a subset in both is taken from ``second``, times add up.
+    """Return both results in one, as mteb merges: a subset in both is taken from ``second``, times add up.
 
-    Raises :class:`HeedError` where task, data revision or MTEB version differ.
+    Raises :class:`DataError` where task, data revision or MTEB version differ.
     """
     for key in ("task_name", "dataset_revision", "mteb_version"):
         if first.get(key) != second.get(key):
-            raise HeedError(
+            raise DataError(
                 f"MTEB results with {key} {first.get(key)} and {second.get(key)} cannot share a file; write to another"
             )
     scores = dict(first["scores"])
     for split, entries in second["scores"].items():
         by_subset = {entry["hf_subset"]: entry for entry in [*scores.get(split, []), *entries]}
         scores[split] = list(by_subset.values())
-    times = [one["evaluation_time"] for one in (first, second) if one.get("evaluation_time") is not None]
+    times = [result["evaluation_time"] for result in (first, second) if result.get("evaluation_time") is not None]
     return first | {"scores": scores, "evaluation_time": sum(times) if times else None}
 
 
 def read_mteb_result(path: Path) -> Result:
-    """An MTEB result from a file, for :func:`merge_results`; a :class:`HeedError` for anything else."""
+    """Return an MTEB result from a file, for :func:`merge_results`; raise :class:`DataError` for anything else."""
     try:
         result = parse_json(read_bytes(path).decode("utf-8-sig"))
         subsets = [entry["hf_subset"] for entries in result["scores"].values() for entry in entries]
         seconds = result.get("evaluation_time")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HeedError(f"{path}: not a result of MTEB ({type(error).__name__}: {error}); name another file") from error
+        raise DataError(f"{path}: not a result of MTEB ({type(error).__name__}: {error}); name another file") from error
     if not subsets or "task_name" not in result:
-        raise HeedError(f"{path}: not a result of MTEB (no task_name or no scores); name another file")
+        raise DataError(f"{path}: not a result of MTEB (no task_name or no scores); name another file")
     if not all(isinstance(name, str) for name in subsets) or not isinstance(seconds, int | float | None):
-        raise HeedError(f"{path}: not a result of MTEB (hf_subset no text, or evaluation_time no number); mend it")
+        raise DataError(f"{path}: not a result of MTEB (hf_subset no text, or evaluation_time no number); fix it")
     return dict(result)
 
 
@@ -129,97 +129,103 @@ def write_mteb_result(path: Path, result: Result) -> None:
 
 
 def result_path(folder: Path, model: str, revision: str, task: str) -> Path:
-    """Where MTEB's result cache in ``folder`` looks for the result of one revision of ``model``."""
+    """Return where MTEB's result cache in ``folder`` looks for the result of one revision of ``model``."""
     return folder / "results" / model.replace("/", "__").replace(" ", "_") / revision / f"{task}.json"
 
 
 def _subset_name(task: str, subset: str | None) -> str:
     if task not in TASKS:
-        raise HeedError(f"MTEB task {task!r}: not known here; expected one of {', '.join(TASKS)}")
+        raise UsageError(f"MTEB task {task!r}: unknown; expected one of {', '.join(TASKS)}")
     known = list(TASKS[task].subsets)
     name = subset.removesuffix(f"/{SPLIT}") if subset else known[0]
     if name not in known or (not subset and len(known) > 1):
-        raise HeedError(f"MTEB task {task}: subset {subset!r}; expected one of {', '.join(known)}")
+        raise UsageError(f"MTEB task {task}: subset {subset!r}; expected one of {', '.join(known)}")
     return name
 
 
-def _scores(given: Inputs, where: str, pairs: int) -> Result:
-    """What mteb's ``_evaluate_subset`` gives: both conditions together, p-MRR, and each condition alone."""
-    if len(set(given.query_of.values())) < len(given.query_of):
-        raise HeedError(f"{where}: several new topics belong to one base topic; MTEB has one for each")
-    base = {qid: scores for qid, scores in given.base.items() if given.qrels.get(qid)}
-    new = {qid: scores for qid, scores in given.new.items() if given.new_qrels.get(qid)}
+def _scores(inputs: Inputs, task: str, pairs: int) -> Result:
+    """Return the scores of mteb's ``_evaluate_subset``: both conditions together, p-MRR, and each condition alone."""
+    if len(set(inputs.query_of.values())) < len(inputs.query_of):
+        raise DataError(f"{task}: several new topics belong to one base topic; MTEB has one for each")
+    base = {qid: scores for qid, scores in inputs.base.items() if inputs.qrels.get(qid)}
+    new = {qid: scores for qid, scores in inputs.new.items() if inputs.new_qrels.get(qid)}
     if not base or not new:
-        raise HeedError(f"{where}: no judged topics; give --qrels and --new-qrels for the runs' topics")
+        raise DataError(f"{task}: no judged topics; give --qrels and --new-qrels for the runs' topics")
     both = base.keys() & new.keys()
     if len(both) != pairs:
         log.info(
-            f"{where}: {len(both)} judged pairs, where MTEB's data have {pairs}; not comparable with MTEB's figures"
+            f"{task}: {len(both)} judged pairs, where MTEB's data have {pairs}; not comparable with MTEB's figures"
         )
-    follows = p_mrr(base, new, given.changed or no_longer_relevant(given.qrels, given.new_qrels))
-    if not follows:
-        raise HeedError(f"{where}: no documents that changed, so no p-MRR; give both qrels, or --qrel-diff")
-    old, now = _per_topic(base, given.qrels, "-og"), _per_topic(new, given.new_qrels, "-changed")
-    together = _group({**_named(base, "-og"), **_named(new, "-changed")}, {key: old[key] | now[key] for key in old})
-    main = mean(follows)
-    alone = {"og": _group(_named(base, "-og"), old), "changed": _group(_named(new, "-changed"), now)}
-    return together | {"p-MRR": main} | alone | {"main_score": main}
+    changes = p_mrr(base, new, inputs.changed or no_longer_relevant(inputs.qrels, inputs.new_qrels))
+    if not changes:
+        raise DataError(f"{task}: no documents that changed, so no p-MRR; give both qrels, or --qrel-diff")
+    og, changed = _topic_scores(base, inputs.qrels, "-og"), _topic_scores(new, inputs.new_qrels, "-changed")
+    base, new = _with_ending(base, "-og"), _with_ending(new, "-changed")
+    return {
+        **_summary(base | new, {name: og[name] | changed[name] for name in og}),
+        "p-MRR": mean(changes),
+        "og": _summary(base, og),
+        "changed": _summary(new, changed),
+        "main_score": mean(changes),
+    }
 
 
-def _named(run: Run, ending: str) -> Run:
+def _with_ending(run: Run, ending: str) -> Run:
     return {f"{qid}{ending}": scores for qid, scores in run.items()}
 
 
-def _per_topic(run: Run, qrels: Qrels, ending: str) -> dict[str, PerTopic]:
-    """``ndcg_at_1`` and so on of every topic of ``run``, all of which are judged."""
+def _topic_scores(run: Run, qrels: Qrels, ending: str) -> dict[str, PerTopic]:
+    """Return ``ndcg_at_1`` and so on of every topic of ``run``, all of which are judged, by qid with ``ending``."""
     judged = {qid: qrels[qid] for qid in run}
-    names = {f"{theirs}_at_{k}": f"{ours}@{k}" for theirs, ours in NAMES.items() for k in K_VALUES}
-    values = standard(_single_precision(run), judged, list(names.values()))
-    first = {qid: _first_rank(scores, judged[qid]) for qid, scores in run.items()}
-    found = {key: values[name] for key, name in names.items()}
-    found |= {f"mrr_at_{k}": {qid: 1 / rank if rank <= k else 0.0 for qid, rank in first.items()} for k in K_VALUES}
-    return {key: {f"{qid}{ending}": topic[qid] for qid in run} for key, topic in found.items()}
+    measures = {f"{name}_at_{k}": f"{measure}@{k}" for name, measure in NAMES.items() for k in K_VALUES}
+    values = standard(_single_precision(run), judged, list(measures.values()))
+    scores = {name: values[measure] for name, measure in measures.items()}
+    first = {qid: _first_rank(run[qid], judged[qid]) for qid in run}
+    for k in K_VALUES:
+        scores[f"mrr_at_{k}"] = {qid: 1 / rank if rank <= k else 0.0 for qid, rank in first.items()}
+    return {name: {f"{qid}{ending}": per_topic[qid] for qid in run} for name, per_topic in scores.items()}
 
 
 def _single_precision(run: Run) -> Run:
-    """The scores as mteb's pytrec_eval reads them; Heed's own figures keep doubles apart."""
+    """Return the scores as mteb's pytrec_eval reads them; Heed's own figures distinguish doubles."""
     import numpy as np
 
     return {qid: {docid: float(np.float32(score)) for docid, score in scores.items()} for qid, scores in run.items()}
 
 
 def _first_rank(scores: Mapping[str, float], grades: Mapping[str, int]) -> float:
-    """The rank of the first relevant document; by doubles as mteb has it, where trec_eval compares floats."""
+    """Return the rank of the first relevant document; by doubles as in mteb, where trec_eval compares floats."""
     relevant = [docid for docid, grade in grades.items() if grade > 0 and docid in scores]
     return min(ranks(scores, relevant), default=math.inf)
 
 
-def _group(run: Run, per_topic: dict[str, PerTopic]) -> Result:
-    """Means and nAUC under mteb's names (``make_score_dict``); mteb rounds all means but those of MRR."""
+def _summary(run: Run, per_topic: dict[str, PerTopic]) -> Result:
+    """Return means and nAUC under mteb's names (``make_score_dict``); mteb rounds all means but those of MRR."""
     # summed as mteb sums: the last bit decides which way 0.184375 is rounded
-    means = {key: sum(values.values()) / len(values) for key, values in per_topic.items()}
-    found: Result = {key: value if key.startswith("mrr") else round(value, 5) for key, value in means.items()}
-    return found | {"accuracy": found["recall_at_1"]} | _naucs(run, per_topic)
+    means = {name: sum(values.values()) / len(values) for name, values in per_topic.items()}
+    rounded: Result = {name: value if name.startswith("mrr") else round(value, 5) for name, value in means.items()}
+    return rounded | {"accuracy": rounded["recall_at_1"]} | _naucs(run, per_topic)
 
 
 def _naucs(run: Run, per_topic: dict[str, PerTopic]) -> dict[str, float]:
-    """Normalised areas under the abstention curve: would leaving out unsure topics raise the mean?"""
+    """Return normalised areas under the abstention curve: would leaving out unsure topics raise the mean?"""
     import numpy as np
 
-    sure = np.array([_confidence(list(scores.values())) for scores in run.values()])
-    found = {}
-    for key, topics in per_topic.items():
-        if key.startswith("hit_rate"):
+    confidences = np.array([_confidence(list(scores.values())) for scores in run.values()])
+    areas = {}
+    for name, topics in per_topic.items():
+        if name.startswith("hit_rate"):
             continue
         values = np.array([topics[qid] for qid in run])
-        for name, column in zip(CONFIDENCES, sure.T, strict=True):
-            area = _nauc(column, values)
+        for kind, confidence in zip(CONFIDENCES, confidences.T, strict=True):
+            area = _nauc(confidence, values)
             if not math.isnan(area):
-                found[f"nauc_{key}_{name}"] = area
-    return found
+                areas[f"nauc_{name}_{kind}"] = area
+    return areas
 
 
 def _confidence(scores: list[float]) -> tuple[float, float, float]:
+    """Return the best score, the standard deviation, and the lead of the best score over the second."""
     import numpy as np
 
     best = sorted(scores, reverse=True)
@@ -228,8 +234,8 @@ def _confidence(scores: list[float]) -> tuple[float, float, float]:
     return best[0], float(np.std(scores)), best[0] - best[1] if len(best) > 1 else 0.0
 
 
-def _nauc(sure: "Array", values: "Array") -> float:
-    """As mteb's ``nauc``, step by step: another order of sums would decide differently what is undefined."""
+def _nauc(confidence: "Array", values: "Array") -> float:
+    """Return mteb's ``nauc``, step by step: another order of sums would decide differently what is undefined."""
     import numpy as np
     from sklearn.metrics import auc
 
@@ -238,15 +244,16 @@ def _nauc(sure: "Array", values: "Array") -> float:
     best, flat = auc(rates, oracle), oracle[0] * (rates[-1] - rates[0])
     if best == flat:
         return math.nan
-    return float((auc(rates, _curve(sure, values, rates)) - flat) / (best - flat))
+    return float((auc(rates, _curve(confidence, values, rates)) - flat) / (best - flat))
 
 
-def _curve(sure: "Array", values: "Array", rates: "Array") -> "Array":
-    """The mean of ``values`` without the least sure topics, at each rate; equally sure ones share their mean."""
+def _curve(confidence: "Array", values: "Array", rates: "Array") -> "Array":
+    """Return the mean of ``values`` without the least sure topics, at each rate; equally sure ones share their mean."""
     import numpy as np
 
-    order = np.argsort(sure, stable=True)
-    starts = np.flatnonzero(np.r_[True, sure[order][1:] != sure[order][:-1]])
+    order = np.argsort(confidence, stable=True)
+    ordered = confidence[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     sizes = np.diff(np.r_[starts, len(order)])
     shared = np.repeat(np.add.reduceat(values[order], starts) / sizes, sizes)
     return np.array([shared[min(round(rate * len(order)), len(order) - 1) :].mean() for rate in rates.tolist()])
@@ -254,6 +261,6 @@ def _curve(sure: "Array", values: "Array", rates: "Array") -> "Array":
 
 def _rounded(scores: Result, places: int) -> Result:
     return {
-        key: _rounded(value, places) if isinstance(value, dict) else round(float(value), places)
-        for key, value in scores.items()
+        name: _rounded(value, places) if isinstance(value, dict) else round(float(value), places)
+        for name, value in scores.items()
     }

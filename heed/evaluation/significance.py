@@ -1,9 +1,9 @@
-"""How far a mean can be trusted: bootstrap intervals and paired tests, all seeded."""
+"""Bootstrap intervals of means and paired significance tests, all seeded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.measures.judged import PerTopic
+from heed.measures import PerTopic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,17 +26,17 @@ class Interval(NamedTuple):
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The interval of the mean of ``values``, over resampled topics."""
+    """Return the interval of the mean of ``values``, one a topic, over 10,000 resamples of topics."""
     import numpy as np
 
     data = np.asarray(values, dtype=np.float64)
-    means = np.concatenate([data[picks].mean(axis=1) for picks in _drawn(len(data), len(data))])
+    means = np.concatenate([data[picks].mean(axis=1) for picks in _draw(len(data), len(data))])
     low, high = np.percentile(means, [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)])
     return Interval(float(low), float(high))
 
 
-def fisher(one: PerTopic, other: PerTopic) -> float:
-    """Two-sided p-value of Fisher's randomization test on the topics that both have.
+def fisher(first: PerTopic, second: PerTopic) -> float:
+    """Return the two-sided p-value of Fisher's randomization test on the topics that both have.
 
     Smucker, Allan and Carterette (CIKM 2007): the share of sign flips of the differences whose mean
     is at least as far from 0. All flips up to 13 topics, else 10,000 random ones (the observed one
@@ -44,49 +44,48 @@ def fisher(one: PerTopic, other: PerTopic) -> float:
     """
     import numpy as np
 
-    differences = _differences(one, other)
+    differences = _differences(first, second)
     count = len(differences)
     if count <= EXACT_UP_TO:
         sums = (1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)) @ differences
     else:
-        sums = np.concatenate([[differences.sum()], *((1 - 2 * flips) @ differences for flips in _drawn(2, count))])
-    means = np.abs(sums)
-    return float(np.mean(means >= abs(differences.sum()) - 1e-12))
+        sums = np.concatenate([[differences.sum()], *((1 - 2 * flips) @ differences for flips in _draw(2, count))])
+    return float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-12))
 
 
-def _drawn(below: int, count: int) -> Iterator["NDArray[np.int64]"]:
-    """``RESAMPLES`` rows of ``count`` numbers from 0 to ``below`` − 1, a block at a time: topics may be thousands."""
+def _draw(below: int, count: int) -> Iterator["NDArray[np.int64]"]:
+    """Yield ``RESAMPLES`` rows of ``count`` random numbers from 0 to ``below`` − 1, in blocks that fit into memory."""
     import numpy as np
 
-    chooser = np.random.default_rng(SEED)
+    generator = np.random.default_rng(SEED)
     rows = max(1, BLOCK // count)
-    for begin in range(0, RESAMPLES, rows):
-        yield chooser.integers(below, size=(min(rows, RESAMPLES - begin), count))
+    for start in range(0, RESAMPLES, rows):
+        yield generator.integers(below, size=(min(rows, RESAMPLES - start), count))
 
 
-def wilcoxon(one: PerTopic, other: PerTopic) -> float:
-    """Two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
+def wilcoxon(first: PerTopic, second: PerTopic) -> float:
+    """Return the two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
     import numpy as np
     from scipy.stats import wilcoxon as scipy_wilcoxon
 
-    differences = _differences(one, other)
+    differences = _differences(first, second)
     if not np.any(differences):
         return 1.0
     return float(scipy_wilcoxon(differences).pvalue)
 
 
-def _differences(one: PerTopic, other: PerTopic) -> "Array":
+def _differences(first: PerTopic, second: PerTopic) -> "Array":
     import numpy as np
 
-    return np.array([one[qid] - other[qid] for qid in sorted(one.keys() & other.keys())])
+    return np.array([first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())])
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's (1979) step-down correction of several p-values."""
+    """Return several p-values corrected by Holm's (1979) step-down method."""
     adjusted: dict[str, float] = {}
     highest = 0.0
     ordered = sorted(p_values.items(), key=lambda item: item[1])
-    for place, (name, p_value) in enumerate(ordered):
-        highest = max(highest, min(1.0, p_value * (len(ordered) - place)))
+    for smaller, (name, p_value) in enumerate(ordered):
+        highest = max(highest, min(1.0, p_value * (len(ordered) - smaller)))
         adjusted[name] = highest
     return {name: adjusted[name] for name in p_values}

@@ -1,96 +1,101 @@
-"""What a collection command found: rows of measures, as JSON and as the printed table."""
+"""The results of a collection: rows of measures, as JSON and as the printed table."""
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
-from heed.measures.judged import PerTopic
+from msgspec import Meta
 
 ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
-FAMILIES = (
-    "nDCG",
-    "AP",
-    "R",
-    "Robustness",
-    "mean gold rank",
-    "p-MRR",
-)  # the order of columns; others follow as they come
 GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
+FAMILIES = ("nDCG", "AP", "R", "Robustness", GOLD_RANK, "p-MRR")  # the order of columns; others come after
+
+# What a results file may hold: each description says in an error message what was expected. A number beyond 1e9
+# is a mistake, and so are NaN and infinity; control characters and halves of surrogate pairs reach no report.
+PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+Label = Annotated[str, Meta(pattern=rf"^{PRINTABLE}*\Z", description="text of one line")]
+Name = Annotated[str, Meta(pattern=rf"^{PRINTABLE}*\S{PRINTABLE}*\Z", description="a name in one line")]
+Number = Annotated[float, Meta(ge=-1e9, le=1e9, description="a number")]
+Count = Annotated[int, Meta(ge=0, le=10**9, description="a whole number from 0")]
+Rank = Annotated[int, Meta(ge=1, le=10**9, description="a rank from 1")]
+Group = Literal["compliant", "violating"]
 
 
 class Row(TypedDict):
-    """One figure: ``value`` on the measure's own scale, over ``n`` topics."""
+    """One figure: ``value`` on the measure's own scale, the mean over ``n`` topics."""
 
-    system: str
-    condition: str
-    measure: str
-    value: float
-    n: int
+    system: Name
+    condition: Name
+    measure: Name
+    value: Number
+    n: Count
 
 
 class Detail(Row):
     """The same with the value of each topic, by qid."""
 
-    per_topic: PerTopic
+    per_topic: Annotated[dict[Label, Number], Meta(description="numbers by qid")]
 
 
 class Shift(TypedDict):
-    """Where a judged document stood under the base condition and stands under the new one."""
+    """The ranks of a judged document under the base condition and under the new one."""
 
-    system: str
-    qid: str
-    docid: str
-    group: str
-    base: int
-    new: int
-
-
-def rows_of(details: Sequence[Detail]) -> list[Row]:
-    """The rows of ``summary.json``, without the topics."""
-    return [
-        Row(system=one["system"], condition=one["condition"], measure=one["measure"], value=one["value"], n=one["n"])
-        for one in details
-    ]
-
-
-def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:
-    """The unweighted mean over subsets of every figure that all of them have; ``n`` counts all their topics."""
-    keyed = [{(row["system"], row["condition"], row["measure"]): row for row in rows} for rows in subsets]
-    common = [key for key in keyed[0] if all(key in one for one in keyed)]
-    found = []
-    for system, condition, measure in common:
-        mine = [one[system, condition, measure] for one in keyed]
-        value, n = math.fsum(row["value"] for row in mine) / len(mine), sum(row["n"] for row in mine)
-        found.append(Row(system=system, condition=condition, measure=measure, value=value, n=n))
-    return found
+    system: Name
+    qid: Label
+    docid: Label
+    group: Annotated[Group, Meta(description="compliant or violating")]
+    base: Rank
+    new: Rank
 
 
 class Line(NamedTuple):
-    """One line of a table: ``cells`` holds the place in the summary of each measure's row, if there is one."""
+    """One line of a table; ``rows`` maps a measure to the index of its row in the summary."""
 
     system: str
     condition: str
-    cells: list[int | None]
     n: int
+    rows: dict[str, int]
 
 
 class Grid(NamedTuple):
-    """A summary laid out: a line for each system, condition and number of topics, a column for each measure."""
+    """A table: a line for each system, condition and number of topics, a column for each measure."""
 
     measures: list[str]
     lines: list[Line]
 
 
+def rows_of(details: Sequence[Detail]) -> list[Row]:
+    """Return the rows of ``summary.json``: ``details`` without the topics."""
+    return [
+        Row(system=row["system"], condition=row["condition"], measure=row["measure"], value=row["value"], n=row["n"])
+        for row in details
+    ]
+
+
+def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:
+    """Return the unweighted mean over subsets of every figure that all of them have; ``n`` is the sum of theirs."""
+    tables = [{(row["system"], row["condition"], row["measure"]): row for row in rows} for rows in subsets]
+    averages = []
+    for key in tables[0]:
+        if not all(key in table for table in tables):
+            continue
+        rows = [table[key] for table in tables]
+        value, n = math.fsum(row["value"] for row in rows) / len(rows), sum(row["n"] for row in rows)
+        system, condition, measure = key
+        averages.append(Row(system=system, condition=condition, measure=measure, value=value, n=n))
+    return averages
+
+
 def layout(rows: Sequence[Row]) -> Grid:
-    """Lay out ``rows``, systems as they come, measures by family; rows over other numbers of topics stay apart."""
+    """Return ``rows`` as a table: systems as they come, measures by family, a line for each number of topics."""
     measures = sorted(dict.fromkeys(row["measure"] for row in rows), key=_family)
-    cells: dict[tuple[str, str, int], dict[str, int]] = {}
-    for at, row in enumerate(rows):
-        cells.setdefault((row["system"], row["condition"], row["n"]), {})[row["measure"]] = at
-    order = {system: place for place, system in enumerate(dict.fromkeys(row["system"] for row in rows))}
-    ordered = sorted(cells.items(), key=lambda cell: order[cell[0][0]])
-    return Grid(measures, [Line(s, c, [found.get(name) for name in measures], n) for (s, c, n), found in ordered])
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    lines: dict[tuple[str, str, int], Line] = {}
+    for index, row in enumerate(rows):
+        key = row["system"], row["condition"], row["n"]
+        lines.setdefault(key, Line(*key, {})).rows[row["measure"]] = index
+    return Grid(measures, sorted(lines.values(), key=lambda line: systems.index(line.system)))
 
 
 def _family(measure: str) -> int:
@@ -98,32 +103,33 @@ def _family(measure: str) -> int:
     return FAMILIES.index(name) if name in FAMILIES else len(FAMILIES)
 
 
-def strings(rows: Sequence[Row]) -> list[list[str]]:
-    """Header and lines of the table of ``rows``; ``-`` where there is no figure."""
+def cells(rows: Sequence[Row]) -> list[list[str]]:
+    """Return header and lines of the table of ``rows`` as text; ``-`` where there is no figure."""
     grid = layout(rows)
+    values = [format_value(row["measure"], row["value"]) for row in rows]
     lines = [["system", "condition", *grid.measures, "n"]]
     for line in grid.lines:
-        values = [ABSENT if at is None else shown(rows[at]["measure"], rows[at]["value"]) for at in line.cells]
-        lines.append([line.system, line.condition, *values, str(line.n)])
+        figures = [values[line.rows[measure]] if measure in line.rows else ABSENT for measure in grid.measures]
+        lines.append([line.system, line.condition, *figures, str(line.n)])
     return lines
 
 
-def shown(measure: str, value: float) -> str:
-    """A value as the tables print it: ×100 (a mean rank as it is), one decimal, no negative zero."""
+def format_value(measure: str, value: float) -> str:
+    """Return a value as the tables print it: ×100 (a mean rank as it is), one decimal, no negative zero."""
     return f"{(1 if measure.startswith(GOLD_RANK) else 100) * value:z.1f}"
 
 
 def table(rows: Sequence[Row], title: str) -> str:
-    """The rows as text, one line a system and condition."""
-    return f"{title}\n{aligned(strings(rows), left=LABELS)}"
+    """Return the table of ``rows`` as text under a title, one line for each system and condition."""
+    return f"{title}\n{aligned(cells(rows), left=LABELS)}"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    """Rows as columns of text: the first ``left`` columns to the left, the others to the right."""
+    """Return rows as columns of text: the first ``left`` columns aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = zip(row, widths, strict=True)
-        placed = [cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(cells)]
-        lines.append("  ".join(placed).rstrip())
+        columns = enumerate(zip(row, widths, strict=True))
+        padded = [cell.ljust(width) if number < left else cell.rjust(width) for number, (cell, width) in columns]
+        lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)

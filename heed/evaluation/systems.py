@@ -1,119 +1,107 @@
-"""Many systems side by side: the best of each measure, and those that are statistically like it."""
+"""Compare all systems of a results folder: the best by each measure, and the p-values of the others against it."""
 
-import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from heed.errors import HeedError
-from heed.evaluation.significance import ALPHA, fisher, holm, wilcoxon
-from heed.measures.pairwise import mean
-from heed.progress import log
-
-if TYPE_CHECKING:
-    from heed.measures.judged import PerTopic
-
-Values = dict[str, "dict[str, PerTopic]"]  # measure -> system -> qid -> value
+from heed.errors import DataError
+from heed.evaluation.comparison import MEASURES, compare, paired
+from heed.evaluation.significance import fisher, holm, wilcoxon
+from heed.evaluation.summary import GOLD_RANK
+from heed.io.pairs import pair
+from heed.io.trec_files import read_run
+from heed.measures import PerTopic, Variant, mean
+from heed.types import Qrels
 
 # FollowIR and mFollowIR; InfoSearch; FollowTable
 CONDITIONS = (("original", "changed"), ("query", "original", "reversed"), ("query", "original"))
 PAIRWISE = ("p-MRR", "IRS", "WISE", "SICR")  # tested by Wilcoxon, the others by Fisher, as mFollowIR did
 
 
-def compare_systems(options: argparse.Namespace) -> None:
-    """Print the table of all systems that have runs of two conditions in ``options.runs``."""
-    from heed.evaluation.comparison import Inputs, compare, figure
-    from heed.io.files import write_json
-    from heed.io.pairs import pair, qrels_for, renamed
-    from heed.io.trec_files import read_qrels, read_run
+class Comparison(NamedTuple):
+    """All systems by one measure.
 
-    if not options.qrels or not options.new_qrels:
-        raise HeedError("--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition")
-    qrels, new_qrels = (read_qrels(path, options.lang) for path in (options.qrels, options.new_qrels))
-    by_measure: Values = {}
-    conditions, systems = find_systems(options.runs)
-    for system, paths in systems.items():
+    ``per_topic`` and ``means`` by system; ``best`` has the best mean among the systems that have a
+    value for the most topics, and ``p_values`` are those of the others among them; ``missing`` says
+    of every other system how many topics it lacks.
+    """
+
+    per_topic: dict[str, PerTopic]
+    means: dict[str, float]
+    best: str
+    p_values: dict[str, float]
+    missing: dict[str, int]
+
+
+class Systems(NamedTuple):
+    """What :func:`compare_systems` returns: ``conditions`` are those compared, ``measures`` the results by measure."""
+
+    conditions: tuple[str, ...]
+    measures: dict[str, Comparison]
+
+
+def compare_systems(
+    folder: Path,
+    qrels: Qrels,
+    new_qrels: Qrels,
+    measures: Sequence[str] = MEASURES,
+    corpus_size: int = 0,
+    variant: Variant = "paper",
+    correct: bool = False,
+) -> Systems:
+    """Return a comparison of all systems that have runs of two conditions in ``folder``, by measure.
+
+    ``qrels`` and ``new_qrels`` are the judgements for the base and for the new condition;
+    ``corpus_size``, the number of documents searched, is needed for IRS; ``correct`` asks for
+    Holm's correction of p-values. Raises :class:`DataError` for a folder without such runs.
+    """
+    conditions, runs = find_runs(folder)
+    by_measure: dict[str, dict[str, PerTopic]] = {}
+    for system, paths in runs.items():
         base, new, *reverse = map(read_run, paths)
-        pairs = pair(base.keys(), new.keys())
-        own = {qid: qid for qid in pairs}
-        given = Inputs(
-            base=renamed(base, pairs),
-            new=renamed(new, own),
-            reverse=reverse[0] if reverse else {},
-            qrels=qrels_for(qrels, pairs),
-            new_qrels=qrels_for(new_qrels, own),
-            changed={},
-            traps={},
-            corpus_size=options.corpus_size,
-            query_of=pairs,
-        )
-        for measure, values in compare(given, options.measure or ["nDCG@20", "AP"], options.variant).items():
+        inputs = paired(base, new, pair(base.keys(), new.keys()), qrels, new_qrels)
+        inputs = inputs._replace(reverse=reverse[0] if reverse else None, corpus_size=corpus_size)
+        for measure, per_topic in compare(inputs, measures, variant).items():
             if not measure.endswith(" change"):
-                by_measure.setdefault(measure, {})[system] = values
-    print(
-        f"{options.runs}: {' → '.join(conditions)}, values ×100; **best**, _not significantly below it (p > {ALPHA})_"
-    )
-    print(_table(by_measure, options.holm))
-    _tell_fewer(by_measure)
-    if options.json:
-        figures = {
-            measure: {system: figure(values) for system, values in by_system.items()}
-            for measure, by_system in by_measure.items()
-        }
-        write_json(options.json, {"measures": figures, "per_topic": by_measure})
+                by_measure.setdefault(measure, {})[system] = per_topic
+    compared = {measure: compare_by(measure, per_topic, correct) for measure, per_topic in by_measure.items()}
+    return Systems(conditions, compared)
 
 
-def find_systems(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
-    """The conditions that the systems of a results folder have runs of, and of each system the runs.
+def find_runs(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
+    """Return the conditions compared in a results folder, and by system the run files of these.
 
-    Of ``CONDITIONS`` the first choice that any system has all of.
+    The conditions are the first of ``CONDITIONS`` that some system has all of. Raises
+    :class:`DataError` if no system has.
     """
     for conditions in CONDITIONS:
-        found = {}
-        for first in sorted(folder.glob(f"*.{conditions[0]}.run")):
-            system = first.name.removesuffix(f".{conditions[0]}.run")
+        runs = {}
+        for path in sorted(folder.glob(f"*.{conditions[0]}.run")):
+            system = path.name.removesuffix(f".{conditions[0]}.run")
             paths = [folder / f"{system}.{condition}.run" for condition in conditions]
             if all(path.exists() for path in paths):
-                found[system] = paths
-        if found:
-            return conditions, found
-    raise HeedError(
+                runs[system] = paths
+        if runs:
+            return conditions, runs
+    raise DataError(
         f"{folder}: no <system>.original.run with its <system>.changed.run or <system>.query.run; give a results folder"
     )
 
 
-def similar_to_best(
-    by_system: "dict[str, PerTopic]", pairwise: bool, correct: bool, lowest: bool = False
-) -> tuple[str, dict[str, float]]:
-    """The system with the highest mean, or the ``lowest``, and every other's p-value against it."""
-    best = max(by_system, key=lambda system: (mean(by_system[system]) * (-1 if lowest else 1), system))
-    test = wilcoxon if pairwise else fisher
-    others = {system: test(by_system[best], values) for system, values in by_system.items() if system != best}
-    return best, holm(others) if correct else others
+def compare_by(measure: str, per_topic: Mapping[str, PerTopic], correct: bool) -> Comparison:
+    """Return the comparison of systems by ``measure``, whose values are ``per_topic`` by system.
 
-
-def _table(by_measure: Values, correct: bool) -> str:
-    from heed.evaluation.summary import GOLD_RANK, aligned, shown
-
-    systems = list(dict.fromkeys(system for by_system in by_measure.values() for system in by_system))
-    rows = [["system", *by_measure, "n"]] + [[system] for system in systems]
-    for measure, by_system in by_measure.items():
-        most = max(map(len, by_system.values()))
-        whole = {system: values for system, values in by_system.items() if len(values) == most}
-        best, p_values = similar_to_best(whole, measure in PAIRWISE, correct, measure.startswith(GOLD_RANK))
-        for row in rows[1:]:
-            values = by_system.get(row[0])
-            text = shown(measure, mean(values)) if values else "-"
-            row.append(f"**{text}**" if row[0] == best else f"_{text}_" if p_values.get(row[0], 0) > ALPHA else text)
-    for row in rows[1:]:
-        counts = {len(by_system[row[0]]) for by_system in by_measure.values() if row[0] in by_system}
-        row.append("–".join(map(str, sorted({min(counts), max(counts)}))))
-    return aligned(rows, left=1)
-
-
-def _tell_fewer(by_measure: Values) -> None:
-    """Say which systems have fewer topics than others: they are not compared with the best."""
-    for measure, by_system in by_measure.items():
-        most = max(map(len, by_system.values()))
-        fewer = [f"{system} ({len(values)} of {most})" for system, values in by_system.items() if len(values) < most]
-        if fewer:
-            log.info(f"{measure}: not marked, since topics are missing: {', '.join(fewer)}")
+    Of mean gold ranks the lowest is the best, of all others the highest.
+    """
+    means = {system: mean(values) for system, values in per_topic.items()}
+    most = max(map(len, per_topic.values()))
+    missing = {system: most - len(values) for system, values in per_topic.items() if len(values) < most}
+    sign = -1 if measure.startswith(GOLD_RANK) else 1
+    best = max((sign * means[system], system) for system in means if system not in missing)[1]
+    test = wilcoxon if measure in PAIRWISE else fisher
+    p_values = {
+        system: test(per_topic[best], values)
+        for system, values in per_topic.items()
+        if system != best and system not in missing
+    }
+    return Comparison(dict(per_topic), means, best, holm(p_values) if correct else p_values, missing)

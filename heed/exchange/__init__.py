@@ -1,1 +1,1 @@
-"""Pools to other tools, and their judgements back."""
+"""Exports of pools to annotation tools, and judgements from their results."""

@@ -5,31 +5,31 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from heed.exchange.export_tasks import GRADES, Material, opened, tasks, texts
+from heed.exchange.exported_pool import GRADES, ExportedPool, open_export, tasks, texts
 from heed.io.files import write_json
 from heed.progress import log
 
-COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano asks for one a label
-# line ends beyond \n, at which some readers of JSON lines end a line (str.splitlines)
+COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
+# line ends other than \n, at which some readers of JSON lines split (str.splitlines)
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"}
 EMPTY = "(this document is empty)"  # doccano refuses an empty text
 
 
-def write_jsonl(path: Path, material: Material) -> None:
-    """Write one object for each document, ``.gz`` by suffix; ``grade`` is null and is to be filled in."""
-    with opened(path) as stream:
-        stream.writelines(_line({**task._asdict(), "grade": None}) for task in tasks(material))
+def write_jsonl(path: Path, exported: ExportedPool) -> None:
+    """Write one object for each document, ``.gz`` by suffix; ``grade`` is null, to be filled in."""
+    with open_export(path) as stream:
+        stream.writelines(_line({**task._asdict(), "grade": None}) for task in tasks(exported))
 
 
-def write_doccano(path: Path, material: Material) -> None:
+def write_doccano(path: Path, exported: ExportedPool) -> None:
     """Write doccano's JSONL for text classification, and its labels beside it as ``….labels.json``.
 
-    All fields but ``text`` and ``label`` become doccano's meta data, which it shows beside the text
-    and gives back. doccano refuses an empty text: an empty document is shown as such. Read by
+    All fields but ``text`` and ``label`` become doccano's metadata, which it shows beside the text
+    and exports again. doccano refuses an empty text: an empty document is shown as such. Read by
     doccano 1.8.4 with the column names text and label, its defaults.
     """
-    with opened(path) as stream:
-        for task in tasks(material):
+    with open_export(path) as stream:
+        for task in tasks(exported):
             meta = task._asdict()
             meta["text"] = task.contents or EMPTY
             stream.write(_line({**meta, "label": []}))
@@ -42,36 +42,36 @@ def _doccano_label(grade: int) -> dict[str, str]:
     return {"text": str(grade), "suffix_key": str(grade), "background_color": COLOURS[grade], "text_color": "#000000"}
 
 
-def write_rank_llm(path: Path, material: Material) -> None:
+def write_rank_llm(path: Path, exported: ExportedPool) -> None:
     """Write rank_llm's requests as a JSON list or, by the suffix, as JSONL; one for each topic.
 
     The query is query and instruction as MTEB joins them. A pool has no scores: the n documents
-    of a topic get n, n - 1, … 1, which say the pool's order and nothing else.
+    of a topic get n, n - 1, … 1, which stand for the pool's order only.
     """
-    with opened(path) as stream:
-        requests = _requests(material)
+    with open_export(path) as stream:
+        requests = _requests(exported)
         if path.suffix == ".jsonl":
             stream.writelines(map(_line, requests))
         else:
             stream.writelines(json_list(requests))
 
 
-def _requests(material: Material) -> Iterator[dict[str, Any]]:
-    for qid, docids in material.pool.items():
-        query = {"text": material.topics[qid].under(material.condition).text, "qid": qid}
+def _requests(exported: ExportedPool) -> Iterator[dict[str, Any]]:
+    for qid, docids in exported.pool.items():
+        query = {"text": exported.topics[qid].under(exported.condition).text, "qid": qid}
         candidates = [
-            {"docid": docid, "score": float(len(docids) - above), "doc": {"title": title, "text": text}}
-            for above, (docid, title, text) in enumerate(texts(material, docids))
+            {"docid": docid, "score": float(len(docids) - index), "doc": {"title": title, "text": text}}
+            for index, (docid, title, text) in enumerate(texts(exported, docids))
         ]
         yield {"query": query, "candidates": candidates}
 
 
 def json_list(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """A JSON list in pieces, an item a line, so that it never lies in memory whole."""
-    before = b"[\n"
+    """Yield a JSON list in pieces, an item a line, so that the whole list is never in memory."""
+    separator = b"[\n"
     for record in records:
-        yield before + _line(record).rstrip(b"\n")
-        before = b",\n"
+        yield separator + _line(record).rstrip(b"\n")
+        separator = b",\n"
     yield b"\n]\n"
 
 

@@ -4,14 +4,14 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from heed.exchange.export_json import json_list
-from heed.exchange.export_tasks import GRADES, Material, opened, tasks
+from heed.exchange.exported_pool import GRADES, ExportedPool, open_export, tasks
 from heed.io.files import write_bytes
 from heed.progress import log
 
-CHOICE = "grade"  # the name of the choices, by which judgements are found in Label Studio's results
+CHOICE = "grade"  # name of the choices, by which judgements are found in Label Studio's results
 LARGEST = 250 * 1024 * 1024  # bytes; DATA_UPLOAD_MAX_MEMORY_SIZE of Label Studio 1.23, core/settings/base.py
 
-# plaintext: each line runs in the direction of its own first strong letter, so that Persian documents
+# plaintext: each line has the direction of its first strong letter, so that Persian documents
 # under an English query are set from the right. Label Studio 1.23 puts each line into an inline span
 # before a <br>; as a block it can have a direction and keeps its height when empty.
 STYLE = (
@@ -33,16 +33,16 @@ CONFIGURATION = """<View>
 """
 
 
-def write_label_studio(path: Path, material: Material) -> None:
+def write_label_studio(path: Path, exported: ExportedPool) -> None:
     """Write the tasks as a JSON list, and the labelling configuration beside them as ``….xml``.
 
-    Each task's ``data`` holds all fields of :class:`~heed.exchange.export_tasks.Task`; Label Studio
-    gives them back with its results. Imported by Label Studio 1.23.2.
+    Each task's ``data`` holds all fields of :class:`~heed.exchange.exported_pool.Task`; Label Studio
+    returns them with its results. Imported by Label Studio 1.23.2.
     """
-    with opened(path) as stream:
-        stream.writelines(json_list({"data": task._asdict()} for task in tasks(material)))
+    with open_export(path) as stream:
+        stream.writelines(json_list({"data": task._asdict()} for task in tasks(exported)))
     configuration = path.with_suffix(".xml")
-    write_bytes(configuration, _configuration(material.condition).encode())
+    write_bytes(configuration, _configuration(exported.condition).encode())
     log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
     size = path.stat().st_size
     if size > LARGEST:
@@ -56,5 +56,5 @@ def _configuration(condition: str) -> str:
         f'    <Choice value={quoteattr(f"{grade}: {meaning}")} alias="{grade}" hotkey="{grade}"/>'
         for grade, meaning in GRADES.items()
     )
-    told = "" if condition == "query" else INSTRUCTION
-    return CONFIGURATION.format(style=STYLE, instruction=told, choice=CHOICE, choices=choices)
+    instruction = "" if condition == "query" else INSTRUCTION
+    return CONFIGURATION.format(style=STYLE, instruction=instruction, choice=CHOICE, choices=choices)

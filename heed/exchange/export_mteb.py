@@ -1,19 +1,19 @@
-"""A pool as a data set in the layout of MTEB's instruction reranking tasks and of FollowIR's data."""
+"""A pool as a dataset in the layout of MTEB's instruction reranking tasks and of FollowIR's data."""
 
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError
-from heed.exchange.export_tasks import UNJUDGED, Material, new_folder, texts
+from heed.errors import UsageError
+from heed.exchange.exported_pool import UNJUDGED, ExportedPool, new_folder, texts
 from heed.io.files import digest, write_bytes
 
 Row = dict[str, Any]
 
 SPLIT = "test"
 GROUP = 2000  # rows in memory
-# which queries each condition gives, as FollowIR names them: its measure compares changed with original
+# the queries of each condition with FollowIR's endings: its measure compares changed with original
 ENDINGS = {
     "query": {"query": ""},
     "original": {"original": "-og"},
@@ -33,36 +33,36 @@ CONFIG = """- config_name: {name}
     path: {name}/{file}"""
 
 
-def write_mteb(path: Path, material: Material) -> None:
+def write_mteb(path: Path, exported: ExportedPool) -> None:
     """Write ``corpus``, ``queries``, ``top_ranked``, ``default`` (qrels) and ``instruction`` as Parquet in a folder.
 
     Under ``query`` there is no ``instruction`` and the query ids are the topics'. Under ``original``
     they end in ``-og``; ``changed`` gives the pair, ``-og`` and ``-changed``, as FollowIR has it (of
     a topic without an original instruction only ``-changed``). Every document of the pool has
-    grade -1 in the qrels, unjudged: MTEB drops topics without any. Raises :class:`HeedError` for
+    grade -1 in the qrels, unjudged: MTEB drops topics without any. Raises :class:`UsageError` for
     other conditions, which the layout does not have.
     """
-    endings = ENDINGS.get(material.condition)
+    endings = ENDINGS.get(exported.condition)
     if endings is None:
-        raise HeedError(f"condition {material.condition}: not in MTEB's layout; export {', '.join(ENDINGS)}")
-    asked = {
+        raise UsageError(f"condition {exported.condition}: not in MTEB's layout; export {', '.join(ENDINGS)}")
+    queries = {
         qid + ending: (qid, condition)
-        for qid in material.pool
+        for qid in exported.pool
         for condition, ending in endings.items()
-        if condition == "query" or condition in material.topics[qid].instructions
+        if condition == "query" or condition in exported.topics[qid].instructions
     }
     with new_folder(path) as part:
-        files = {config: _write(part / config, rows) for config, rows in _configs(material, asked).items()}
-        write_bytes(part / "README.md", _note(files, material).encode())
+        files = {config: _write(part / config, rows) for config, rows in _configs(exported, queries).items()}
+        write_bytes(part / "README.md", _note(files, exported).encode())
 
 
-def _configs(material: Material, asked: dict[str, tuple[str, str]]) -> dict[str, Iterator[Row]]:
-    """The rows of each config; ``asked`` holds topic and condition by query id."""
-    topics, pool = material.topics, material.pool
-    listed = {full: pool[qid] for full, (qid, _) in asked.items()}
+def _configs(exported: ExportedPool, queries: dict[str, tuple[str, str]]) -> dict[str, Iterator[Row]]:
+    """Return the rows of each config; ``queries`` holds topic and condition by query id."""
+    topics, pool = exported.topics, exported.pool
+    listed = {full: pool[qid] for full, (qid, _) in queries.items()}
     configs: dict[str, Iterator[Row]] = {
-        "corpus": _corpus(material),
-        "queries": ({"_id": full, "text": topics[qid].query} for full, (qid, _) in asked.items()),
+        "corpus": _corpus(exported),
+        "queries": ({"_id": full, "text": topics[qid].query} for full, (qid, _) in queries.items()),
         "top_ranked": ({"query-id": full, "corpus-ids": docids} for full, docids in listed.items()),
         "default": (
             {"query-id": full, "corpus-id": docid, "score": UNJUDGED}
@@ -70,19 +70,19 @@ def _configs(material: Material, asked: dict[str, tuple[str, str]]) -> dict[str,
             for docid in docids
         ),
     }
-    if material.condition != "query":
-        told = ((full, topics[qid].instructions[condition]) for full, (qid, condition) in asked.items())
-        configs["instruction"] = ({"query-id": full, "instruction": text} for full, text in told)
+    if exported.condition != "query":
+        texts_of = ((full, topics[qid].instructions[condition]) for full, (qid, condition) in queries.items())
+        configs["instruction"] = ({"query-id": full, "instruction": text} for full, text in texts_of)
     return configs
 
 
-def _corpus(material: Material) -> Iterator[Row]:
-    docids = dict.fromkeys(docid for docids in material.pool.values() for docid in docids)
-    return ({"_id": docid, "title": title, "text": text} for docid, title, text in texts(material, list(docids)))
+def _corpus(exported: ExportedPool) -> Iterator[Row]:
+    docids = dict.fromkeys(docid for docids in exported.pool.values() for docid in docids)
+    return ({"_id": docid, "title": title, "text": text} for docid, title, text in texts(exported, list(docids)))
 
 
 def _write(folder: Path, rows: Iterator[Row]) -> str:
-    """Write one config and give back its file's name; its columns have MTEB's types, so that no id becomes a number."""
+    """Write one config and return its file's name; its columns have MTEB's types, so that no id becomes a number."""
     import pyarrow
     import pyarrow.parquet
 
@@ -95,12 +95,12 @@ def _write(folder: Path, rows: Iterator[Row]) -> str:
         while group:
             writer.write_table(pyarrow.Table.from_pylist(group, schema))
             group = list(islice(rows, GROUP))
-    # the digest, as in hub repositories: the datasets library knows a local folder by the names in its
-    # README alone, and would give what an earlier export to the same place held
+    # the digest, as in hub repositories: the datasets library caches a local folder by the names in its
+    # README alone, and would return the data of an earlier export to the same place
     return draft.rename(folder / f"{SPLIT}-00000-of-00001-{digest(draft)[:16]}.parquet").name
 
 
-def _note(files: dict[str, str], material: Material) -> str:
+def _note(files: dict[str, str], exported: ExportedPool) -> str:
     configs = "\n".join(CONFIG.format(name=name, split=SPLIT, file=file) for name, file in files.items())
-    count = len({docid for docids in material.pool.values() for docid in docids})
-    return NOTE.format(configs=configs, documents=count, topics=len(material.pool), unjudged=UNJUDGED)
+    count = len({docid for docids in exported.pool.values() for docid in docids})
+    return NOTE.format(configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED)

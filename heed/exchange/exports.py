@@ -4,23 +4,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.errors import HeedError
+from heed.errors import UsageError
 from heed.exchange.export_json import write_doccano, write_jsonl, write_rank_llm
 from heed.exchange.export_label_studio import write_label_studio
-from heed.exchange.export_lists import write_template, write_trec_pool
 from heed.exchange.export_mteb import write_mteb
 from heed.exchange.export_relevation import write_relevation
 from heed.exchange.export_tables import write_csv, write_xlsx
-from heed.exchange.export_tasks import Material, check_material
+from heed.exchange.exported_pool import UNJUDGED, ExportedPool, check_exported, open_export
+from heed.io.trec_files import write_qrels
 from heed.progress import brief, log
 
-__all__ = ["FORMATS", "Material", "export"]
+__all__ = ["FORMATS", "ExportedPool", "export"]
+
+
+def write_trec_pool(path: Path, exported: ExportedPool) -> None:
+    """Write ``qid docid`` lines in the pool's order, ``.gz`` by suffix; NIST's lists are the second column by topic."""
+    with open_export(path) as stream:
+        for qid, docids in exported.pool.items():
+            stream.writelines(f"{qid} {docid}\n".encode() for docid in docids)
+
+
+def write_template(path: Path, exported: ExportedPool) -> None:
+    """Write qrels with every document of the pool at -1: for trec_eval pooled and not judged, so not relevant."""
+    write_qrels(path, {qid: dict.fromkeys(docids, UNJUDGED) for qid, docids in exported.pool.items()})
 
 
 class _Form(NamedTuple):
-    told: str
-    write: Callable[[Path, Material], None]
-    suffixes: tuple[str, ...] = ()  # that the tool knows the file by; none: any name, or a folder
+    description: str
+    write: Callable[[Path, ExportedPool], None]
+    suffixes: tuple[str, ...] = ()  # by which the tool recognises the file; none: any name, or a folder
     shows_text: bool = True
 
 
@@ -42,26 +54,26 @@ _FORMS = {
     "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".json", ".jsonl")),
     "mteb": _Form("a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels", write_mteb),
 }
-FORMATS = {name: form.told for name, form in _FORMS.items()}  # for --help
+FORMATS = {name: form.description for name, form in _FORMS.items()}  # for --help
 
 
-def export(form: str, path: Path, material: Material) -> None:
-    """Write ``material`` to ``path``, a file or a folder, in one of :data:`FORMATS`; whole or not at all.
+def export(form: str, path: Path, exported: ExportedPool) -> None:
+    """Write ``exported`` to ``path``, a file or a folder, in one of :data:`FORMATS`; complete or not at all.
 
-    Raises :class:`HeedError` for an unknown form, for a file name that the form's tool would not
-    take, for a folder that is not empty, and for what :func:`check_material` and the form refuse.
-    Topics without a document are left out, which is told.
+    Raises :class:`UsageError` for an unknown form and for a file name that the form's tool would refuse, and
+    :class:`HeedError` for a folder that is not empty and for what :func:`check_exported` and the form refuse.
+    Topics without a document are logged and left out.
     """
     if form not in _FORMS:
-        raise HeedError(f"export as {form!r}: expected one of {', '.join(_FORMS)}")
+        raise UsageError(f"export as {form!r}: expected one of {', '.join(_FORMS)}")
     chosen = _FORMS[form]
     if chosen.suffixes and not path.name.endswith(chosen.suffixes):
-        raise HeedError(
-            f"{path}: {form} is known by its suffix; name a file that ends in {' or '.join(chosen.suffixes)}"
+        raise UsageError(
+            f"{path}: {form} is recognised by its suffix; name a file that ends in {' or '.join(chosen.suffixes)}"
         )
-    empty = [qid for qid, docids in material.pool.items() if not docids]
+    empty = [qid for qid, docids in exported.pool.items() if not docids]
     if empty:
         log.info(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")
-    whole = material._replace(pool={qid: docids for qid, docids in material.pool.items() if docids})
-    check_material(whole, chosen.shows_text)
-    chosen.write(path, whole)
+    exported = exported._replace(pool={qid: docids for qid, docids in exported.pool.items() if docids})
+    check_exported(exported, chosen.shows_text)
+    chosen.write(path, exported)

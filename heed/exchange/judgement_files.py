@@ -1,4 +1,4 @@
-"""The files that annotation tools give back, read as records: rows, lines and items with their fields by name."""
+"""Read the result files of annotation tools as records: rows, lines and items with their fields by name."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from heed.errors import HeedError
+from heed.errors import DataError
 from heed.exchange.export_tables import unguarded
 from heed.io.files import LARGEST, LONGEST_LINE, UNREADABLE, check_unicode, open_packed, read_lines
 from heed.io.topics import read_objects
@@ -29,15 +29,15 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The file and where in it."""
+        """The file and the position in it."""
         return f"{self.path}, {self.where}"
 
-    def problem(self, text: str) -> HeedError:
-        """The error for this record."""
-        return HeedError(f"{self.place}: {text}")
+    def problem(self, text: str) -> DataError:
+        """Return the error for this record."""
+        return DataError(f"{self.place}: {text}")
 
     def word(self, name: str) -> str:
-        """An id; a whole number is taken for one, since spreadsheets make numbers of them."""
+        """Return an id; a whole number is accepted, since spreadsheets turn ids into numbers."""
         value = self.fields.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 def json_records(path: Path) -> Iterator[Record]:
-    """The objects of a JSON Lines file or, by the suffix, of a JSON list."""
+    """Yield the objects of a JSON Lines file or, by the suffix, of a JSON list."""
     if path.name.removesuffix(".gz").endswith(".json"):
         yield from _items(path)
         return
@@ -56,25 +56,25 @@ def json_records(path: Path) -> Iterator[Record]:
 
 
 def _items(path: Path) -> Iterator[Record]:
-    """The objects of a JSON list, read piece by piece: Label Studio's lists hold all texts."""
+    """Yield the objects of a JSON list, read piece by piece: Label Studio's lists hold all texts."""
     decoder, number = json.JSONDecoder(), 0
     with _opened(path) as stream:
         buffer = stream.read(CHUNK).lstrip()
         if not buffer.startswith("["):
-            raise HeedError(f"{path}: begins with {buffer[:20]!r}, expected a JSON list; JSON lines end in .jsonl")
-        at = 1
+            raise DataError(f"{path}: begins with {buffer[:20]!r}, expected a JSON list; JSON lines end in .jsonl")
+        position = 1
         while True:
-            at = _end(BETWEEN, buffer, at)
-            if buffer.startswith("]", at):
+            position = _end(BETWEEN, buffer, position)
+            if buffer.startswith("]", position):
                 return
             try:
-                fields, at = decoder.raw_decode(buffer, at)
+                fields, position = decoder.raw_decode(buffer, position)
             except (ValueError, RecursionError) as error:
-                buffer, at = buffer[at:], 0
-                # twice as much each time: an item is tried again from its start
+                buffer, position = buffer[position:], 0
+                # twice as much each time: an item is parsed again from its start
                 more = stream.read(max(CHUNK, len(buffer))) if len(buffer) <= LONGEST_LINE else ""
                 if not more:
-                    raise HeedError(f"{path}, item {number + 1}: not JSON ({error}); export it again") from error
+                    raise DataError(f"{path}, item {number + 1}: not JSON ({error}); export it again") from error
                 buffer += more
                 continue
             number += 1
@@ -83,21 +83,21 @@ def _items(path: Path) -> Iterator[Record]:
 
 def _item(path: Path, where: str, fields: Any) -> Record:
     if not isinstance(fields, dict):
-        raise HeedError(f"{path}, {where}: found {type(fields).__name__}, expected a JSON object")
+        raise DataError(f"{path}, {where}: found {type(fields).__name__}, expected a JSON object")
     try:
         check_unicode(fields)
     except ValueError as error:
-        raise HeedError(f"{path}, {where}: holds {error}; repair the text") from error
+        raise DataError(f"{path}, {where}: holds {error}; repair the text") from error
     return Record(path, where, fields)
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return found.end() if found else start
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def csv_records(path: Path) -> Iterator[Record]:
-    """The rows of a CSV file with a header; commas, semicolons or tabs between the cells, as the header has them."""
+    """Yield the rows of a CSV file with a header, which shows the separator: commas, semicolons or tabs."""
     csv.field_size_limit(LONGEST_LINE)  # a document is one cell, and Python's own limit is 128 KiB
     line_no = 1
     try:
@@ -113,18 +113,18 @@ def csv_records(path: Path) -> Iterator[Record]:
                 if any(cells):
                     yield _row(path, f"line {line_no}", names, [unguarded(cell) for cell in cells])
     except csv.Error as error:
-        raise HeedError(f"{path}, after line {line_no}: not CSV ({error}); save it as CSV again") from error
+        raise DataError(f"{path}, after line {line_no}: not CSV ({error}); save it as CSV again") from error
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
     for line_no, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), ""), 1):
         if len(line) > LONGEST_LINE:
-            raise HeedError(f"{path}, line {line_no}: longer than {LONGEST_LINE} characters; save it as CSV again")
+            raise DataError(f"{path}, line {line_no}: longer than {LONGEST_LINE} characters; save it as CSV again")
         yield line
 
 
 def xlsx_records(path: Path) -> Iterator[Record]:
-    """The rows of a workbook's first sheet, whose first row is the header."""
+    """Yield the rows of a workbook's first sheet, whose first row is the header."""
     rows = _sheet(path)
     names = [str(name or "") for name in next(rows, ())]
     _check_columns(path, names)
@@ -141,15 +141,15 @@ def _sheet(path: Path) -> Iterator[tuple[Any, ...]]:
     try:
         with path.open("rb") as stream:
             size = sum(member.file_size for member in zipfile.ZipFile(stream).infolist())
-            if size > LARGEST:  # zipfile never unpacks more than a member says
-                raise HeedError(f"{path}: unpacks to {size} bytes, more than {LARGEST}; split the workbook")
+            if size > LARGEST:  # zipfile never unpacks more than a member declares
+                raise DataError(f"{path}: unpacks to {size} bytes, more than {LARGEST}; split the workbook")
             with closing(load_workbook(stream, read_only=True, data_only=True)) as book:
                 yield from book.worksheets[0].iter_rows(values_only=True)
-    except HeedError:
+    except DataError:
         raise
-    except Exception as error:  # of openpyxl, zipfile and two readers of XML: damage shows anywhere
-        told = " ".join(str(error).split())[:200]
-        raise HeedError(f"{path}: not an Excel workbook ({told}); save it as .xlsx") from error
+    except Exception as error:  # openpyxl, zipfile and two XML parsers raise many kinds for a damaged file
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: not an Excel workbook ({reason}); save it as .xlsx") from error
 
 
 def _check_columns(path: Path, names: list[str]) -> None:
@@ -157,18 +157,18 @@ def _check_columns(path: Path, names: list[str]) -> None:
     if not set(GRADE_FIELDS) & set(names):
         missing.append(" or ".join(GRADE_FIELDS))
     if missing:
-        raise HeedError(f"{path}: no column {', '.join(missing)} in the first row (found {', '.join(names) or 'none'})")
+        raise DataError(f"{path}: no column {', '.join(missing)} in the first row (found {', '.join(names) or 'none'})")
 
 
 def _row(path: Path, where: str, names: list[str], cells: Iterable[Any]) -> Record:
     filled = list(cells)
     if any(cell not in (None, "") for cell in filled[len(names) :]):
-        raise HeedError(f"{path}, {where}: {len(filled)} cells, and the first row has {len(names)}")
+        raise DataError(f"{path}, {where}: {len(filled)} cells, and the first row has {len(names)}")
     return Record(path, where, dict(zip(names, filled, strict=False)))
 
 
 def column_records(path: Path) -> Iterator[Record]:
-    """The lines of a qrels file, four columns."""
+    """Yield the lines of a qrels file, four columns."""
     for line_no, line in read_lines(path):
         columns = line.split()
         if not columns:
@@ -181,7 +181,7 @@ def column_records(path: Path) -> Iterator[Record]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """A UTF-8 file's text, gunzipped by suffix, with its line ends as they are."""
+    """Open a UTF-8 file, gunzipped by suffix, with its line ends unchanged."""
     try:
         with (
             open_packed(path) as stream,
@@ -189,6 +189,6 @@ def _opened(path: Path) -> Iterator[TextIO]:
         ):
             yield text
     except UnicodeDecodeError as error:
-        raise HeedError(f"{path}: not UTF-8 ({error.reason}); save it as UTF-8 (in Excel: CSV UTF-8)") from error
+        raise DataError(f"{path}: not UTF-8 ({error.reason}); save it as UTF-8 (in Excel: CSV UTF-8)") from error
     except UNREADABLE as error:
-        raise HeedError(f"{path}: cannot be read ({error})") from error
+        raise DataError(f"{path}: cannot be read ({error})") from error

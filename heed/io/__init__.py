@@ -1,1 +1,1 @@
-"""Topics, documents, runs, qrels, pools and tables: the one reader and writer of each, and where collections lie."""
+"""Topics, documents, runs, qrels and pools: the one reader and the one writer of each format."""

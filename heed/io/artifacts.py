@@ -1,7 +1,7 @@
-"""How an artifact was made, kept beside it, so that a second run knows whether it may be used again.
+"""Files and folders that are built once: a note beside each says from what, so that a second run can reuse it.
 
-A *recipe* is plain JSON data: settings, versions and the digests of the inputs. An artifact is
-used again only if its recipe is the same and its files are as they were left.
+A *recipe* is plain JSON data: settings, versions and the digests of the inputs. A file or folder is
+reused only if its recipe is the same and nobody has changed it.
 """
 
 import json
@@ -16,13 +16,13 @@ from heed.progress import log
 Recipe = dict[str, Any]
 NOTE = "made.json"
 Signature = dict[str, tuple[int, int]]
-_read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # folders whose digests were found right
+_read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # folders whose digests were checked
 
 
 def folder_as_made(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -> Path:
-    """``folder`` as ``build`` leaves it for ``recipe``: used again if it is the same, else built anew.
+    """Return ``folder`` as ``build`` fills it for ``recipe``: reused if it is the same, else built again.
 
-    ``build`` fills an empty folder; a failure leaves what stood there before.
+    ``build`` gets an empty folder; if it fails, the earlier folder stays.
     """
     reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
     if reason is None:
@@ -35,16 +35,16 @@ def folder_as_made(folder: Path, recipe: Recipe, build: Callable[[Path], None]) 
     return folder
 
 
-def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None]) -> bool:
-    """Make sure that ``path`` is what ``build`` writes for ``recipe``; True if it was used again.
+def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None], reuse: bool = True) -> bool:
+    """Make sure that ``path`` is what ``build`` writes for ``recipe``; return whether it was reused.
 
-    The note lies in ``.made/`` beside it and carries the file's digest.
+    The note is in ``.made/`` beside it and holds the file's digest.
     """
     note = path.parent / ".made" / f"{path.name}.json"
-    reason = difference(note, recipe, lambda made: path.exists() and digest(path) == made["sha256"])
-    if reason is None:
+    reason = difference(note, recipe, lambda noted: path.exists() and digest(path) == noted["sha256"])
+    if reason is None and reuse:
         return True
-    if note.exists():
+    if note.exists() and reason:
         log.info(f"{path}: {reason}")
     note.unlink(missing_ok=True)
     build()
@@ -53,28 +53,28 @@ def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None]) -> bool:
 
 
 def difference(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:
-    """None when the artifact of ``note`` can be used again, else why it is built."""
+    """Return why the artifact of ``note`` must be built; None if it can be reused."""
     if not note.exists():
         return "building"
     try:
-        made = json.loads(read_bytes(note))
-        changes = _changes(made["recipe"], json.loads(json.dumps(recipe)))
+        noted = json.loads(read_bytes(note))
+        changes = _changes(noted["recipe"], json.loads(json.dumps(recipe)))
         if changes:
             return "rebuilding, " + "; ".join(changes)
-        return None if intact(made) else "rebuilding, its files are not as they were left"
+        return None if intact(noted) else "rebuilding, its files are not as they were left"
     except (ValueError, KeyError, TypeError, HeedError):
         return "rebuilding, its note cannot be read"
 
 
 def _changes(old: Recipe, new: Recipe, prefix: str = "") -> list[str]:
-    told = []
+    changes = []
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(after, dict):
-            told += _changes(before, after, f"{prefix}{key}.")
+            changes += _changes(before, after, f"{prefix}{key}.")
         elif before != after:
-            told.append(f"{prefix}{key} was {_brief(before)} and is now {_brief(after)}")
-    return told
+            changes.append(f"{prefix}{key} was {_brief(before)} and is now {_brief(after)}")
+    return changes
 
 
 def _brief(value: Any) -> str:
@@ -83,14 +83,14 @@ def _brief(value: Any) -> str:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file under ``folder`` but the note."""
+    """Return the SHA-256 of every file under ``folder`` but the note."""
     return {name: digest(folder / name) for name in _signature(folder)}
 
 
 def as_left(folder: Path, files: Mapping[str, str]) -> bool:
-    """Whether the files under ``folder`` are those of ``files``, name -> SHA-256, and no other.
+    """Return whether the files under ``folder`` are exactly those of ``files``, name -> SHA-256.
 
-    What this process has read once, and nobody has touched since, is not read again.
+    Files that this process has checked before, and that have not changed since, are not read again.
     """
     signature = _signature(folder)
     if signature.keys() != files.keys():
@@ -103,6 +103,6 @@ def as_left(folder: Path, files: Mapping[str, str]) -> bool:
 
 
 def _signature(folder: Path) -> Signature:
-    """Size in bytes and time of change in nanoseconds of every file under ``folder`` but the note."""
+    """Return size in bytes and time of change in nanoseconds of every file under ``folder`` but the note."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != NOTE)
     return {str(path.relative_to(folder)): ((stat := path.stat()).st_size, stat.st_mtime_ns) for path in paths}

@@ -1,8 +1,8 @@
-"""The documents of a collection in one SQLite file: read by docid, and in docid order.
+"""Document store: the documents of a collection in one SQLite file, read by docid and in docid order.
 
 SQLite (standard library) gives crash-safe building, sorting beyond memory and random access in
 microseconds. Lucene keeps no text: with stored text every hit would carry its whole document.
-Documents are numbered in docid order, so that counting them and cutting them into ranges reads none.
+Documents are numbered in docid order, so that counting and splitting them into ranges reads none.
 """
 
 import sqlite3
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from heed.errors import SHOWN, HeedError, fail
+from heed.errors import SHOWN, DataError, fail
 from heed.io.artifacts import Recipe, folder_as_made
 from heed.io.documents import Source
 from heed.io.files import digest_json
@@ -27,51 +27,51 @@ TABLES = 1  # SQLite's user_version of a store of tables
 
 
 class DocumentStore:
-    """An open document store; ``digest`` identifies its inputs, ``tabular`` tells that it holds tables."""
+    """An open document store; ``digest`` identifies its inputs, ``tabular`` is true if it holds tables."""
 
     def __init__(self, folder: Path, inputs: str) -> None:
-        """Open the store in ``folder``; ``inputs`` is the digest that its users put in their recipes."""
+        """Open the store in ``folder``; ``inputs`` is the digest for the recipes of indexes and runs."""
         self.digest = inputs
         self._db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True, check_same_thread=False)
         self.count: int = self._db.execute("SELECT MAX(place) FROM documents").fetchone()[0]
         self.tabular: bool = self._db.execute("PRAGMA user_version").fetchone()[0] == TABLES
 
     def __iter__(self) -> Iterator[Document]:
-        """All documents by docid, so that the order of the input files never matters."""
+        """Yield all documents by docid, so that the order of the input files never matters."""
         return self.within(0, self.count)
 
     def within(self, start: int, end: int) -> Iterator[Document]:
-        """Documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
-        wanted = f"SELECT {COLUMNS} FROM documents WHERE place > ? AND place <= ? ORDER BY place"  # noqa: S608 (our names)
-        for row in self._db.execute(wanted, (start, end)):
+        """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
+        query = f"SELECT {COLUMNS} FROM documents WHERE place > ? AND place <= ? ORDER BY place"  # noqa: S608 (our names)
+        for row in self._db.execute(query, (start, end)):
             yield Document(*row)
 
     def docids(self) -> Iterator[str]:
-        """All docids, in their order."""
+        """Return all docids, in their order."""
         return (row[0] for row in self._db.execute("SELECT docid FROM documents ORDER BY docid"))
 
     def get(self, docids: Sequence[str]) -> list[Document]:
-        """The documents of ``docids``, in that order; a :class:`HeedError` for one that is not here."""
-        found: dict[str, Document] = {}
+        """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
+        documents: dict[str, Document] = {}
         for start in range(0, len(docids), 500):
             part = docids[start : start + 500]
             marks = ",".join("?" * len(part))
-            wanted = f"SELECT {COLUMNS} FROM documents WHERE docid IN ({marks})"  # noqa: S608 (question marks)
-            rows = self._db.execute(wanted, part)
-            found.update((row[0], Document(*row)) for row in rows)
-        fail(f"document {docid}: not in the collection" for docid in docids if docid not in found)
-        return [found[docid] for docid in docids]
+            query = f"SELECT {COLUMNS} FROM documents WHERE docid IN ({marks})"  # noqa: S608 (question marks)
+            rows = self._db.execute(query, part)
+            documents.update((row[0], Document(*row)) for row in rows)
+        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
+        return [documents[docid] for docid in docids]
 
     def missing(self, docids: Sequence[str]) -> list[str]:
-        """Those of ``docids`` that the collection does not hold."""
-        here = self._db.execute
-        return [docid for docid in docids if not here("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()]
+        """Return those of ``docids`` that the collection does not hold."""
+        find = self._db.execute
+        return [docid for docid in docids if not find("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()]
 
 
 def open_store(folder: Path, source: Source) -> DocumentStore:
-    """The store of ``source`` in ``folder``, built unless it is there with the same inputs.
+    """Return the store of ``source`` in ``folder``, built unless it is there with the same inputs.
 
-    Raises :class:`HeedError` naming file and line of every document without an id or text and of
+    Raises :class:`DataError` naming file and line of every document without an id or text and of
     every docid that comes twice, and when there is no document at all.
     """
     inputs = source.recipe
@@ -80,7 +80,7 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
     def build(part: Path) -> None:
         _build(part / FILE, source)
         if source.recipe != inputs:
-            raise HeedError(f"{source}: changed while it was read; let whatever writes it end, then run again")
+            raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
 
     folder_as_made(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
@@ -89,7 +89,7 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
 def _build(target: Path, source: Source) -> None:
     staged = target.with_name(STAGED)
     with closing(sqlite3.connect(target, isolation_level=None)) as db:
-        # another file: a table that is dropped leaves its room in the file
+        # another file, since a dropped table leaves its space in the file
         db.execute("ATTACH ? AS early", (str(staged),))
         for name in ("main", "early"):
             # the whole folder is renamed into place when complete: a journal would only cost time
@@ -106,12 +106,12 @@ def _build(target: Path, source: Source) -> None:
         db.execute("COMMIT")
         fail(_duplicates(db, files))
         if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
-            raise HeedError(f"{source}: no document in it; expected one JSON object a line")
+            raise DataError(f"{source}: no document in it; expected one JSON object a line")
     staged.unlink()
 
 
 def _stage(db: sqlite3.Connection, source: Source) -> list[Path]:
-    """Write every document with its place; gives back the files that the places count."""
+    """Write every document with its file's number and line; return the files in the order of their numbers."""
     problems: list[str] = []
     rows: list[tuple[str | int, ...]] = []
     number: dict[Path, int] = {}
@@ -140,7 +140,7 @@ def _stage(db: sqlite3.Connection, source: Source) -> list[Path]:
 def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:
     several = "SELECT docid FROM documents GROUP BY docid HAVING COUNT(*) > 1"
     if db.execute(f"{several} LIMIT 1").fetchone() is None:
-        return  # else every text would be passed over once more
+        return  # saves reading every text once more
     twice = f"SELECT docid, file, line FROM staged WHERE docid IN ({several}) ORDER BY docid, file, line"  # noqa: S608
     first: tuple[str, int, int] = ("", 0, 0)
     for docid, file, line in db.execute(twice):

@@ -1,20 +1,22 @@
-"""Documents from JSONL files, whatever their schema: NeuCLIR1, HC4, Patapsco, BEIR, Anserini."""
+"""Documents in JSONL and Parquet files (NeuCLIR1, HC4, Patapsco, BEIR, Anserini), and documents given in Python."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from heed.errors import HeedError
-from heed.io.files import CONTROL, digest, parse_json, read_lines
+from heed.errors import DataError
+from heed.io.files import CONTROL, digest, digest_json, parse_json, read_lines
 from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")
 TEXT_FIELDS = ("text", "contents", "body")
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
 class Line(NamedTuple):
-    """One line of a corpus file: the document, or the problem that was found instead."""
+    """One line of a corpus file: the document, or without one the problem with the line."""
 
     path: Path
     line_no: int
@@ -23,25 +25,25 @@ class Line(NamedTuple):
 
 
 class Source(Protocol):
-    """Where a collection's documents come from."""
+    """The documents of a collection."""
 
     @property
     def recipe(self) -> Any:
         """Plain data that is the same only where the documents are the same."""
 
     def lines(self) -> Iterator[Line]:
-        """Every document, or the problem that was found instead."""
+        """Yield every document, or the problem with its line."""
 
 
 class Files:
     """Documents in ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files, or folders of them."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Find the files; :class:`HeedError` for a path that is missing or a folder without such a file."""
+        """Find the files; raises :class:`DataError` for a missing path or a folder without such a file."""
         self.paths = corpus_files(paths)
 
     def __str__(self) -> str:
-        """The paths, to be told to the user."""
+        """Return the paths as shown to the user."""
         return ", ".join(map(str, self.paths))
 
     @property
@@ -50,31 +52,53 @@ class Files:
         return sorted(digest(path) for path in self.paths)
 
     def lines(self) -> Iterator[Line]:
-        """Every line that is not blank, file after file."""
+        """Yield every line that is not blank, file after file."""
         return read_corpus(self.paths)
 
 
-def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
-    """The files that ``paths`` name, folders searched for ``suffixes``, sorted by name.
+class Documents:
+    """Documents given in Python."""
 
-    Raises :class:`HeedError` for a path that is missing or a folder that holds no such file.
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._documents = list(documents)
+
+    def __str__(self) -> str:
+        """Return their number as shown to the user."""
+        return f"{len(self._documents)} {MEMORY}"
+
+    @cached_property
+    def recipe(self) -> str:
+        """The documents' digest, whatever their order."""
+        return digest_json(sorted(self._documents))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every document, or the problem with its id, title or text."""
+        for number, document in enumerate(self._documents, 1):
+            line = _checked(MEMORY, number, {"id": document.docid, "title": document.title, "text": document.text})
+            yield line._replace(document=document) if line.document else line
+
+
+def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
+    """Return the files of ``paths``, those in folders by ``suffixes`` and sorted by name.
+
+    Raises :class:`DataError` for a missing path or a folder that holds no such file.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(one for one in path.rglob("*") if one.name.endswith(suffixes) and one.is_file())
+            inside = sorted(file for file in path.rglob("*") if file.name.endswith(suffixes) and file.is_file())
             if not inside:
-                raise HeedError(f"{path}: no {', '.join(suffixes)} file in this folder; documents are in such files")
-            found += inside
+                raise DataError(f"{path}: no {', '.join(suffixes)} file in this folder; documents are in such files")
+            files += inside
         elif path.is_file():
-            found.append(path)
+            files.append(path)
         else:
-            raise HeedError(f"{path}: no such file or folder; documents are {', '.join(suffixes)} files or folders")
-    return found
+            raise DataError(f"{path}: no such file or folder; documents are {', '.join(suffixes)} files or folders")
+    return files
 
 
 def read_corpus(files: list[Path]) -> Iterator[Line]:
-    """Every line of ``files`` that is not blank, as a document or a problem."""
+    """Yield every line of ``files`` that is not blank, as a document or a problem."""
     for path in files:
         if path.suffix == ".parquet":
             for number, record in enumerate(read_parquet(path), 1):
@@ -86,7 +110,7 @@ def read_corpus(files: list[Path]) -> Iterator[Line]:
 
 
 def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file, a batch at a time in memory; :class:`HeedError` if it is none."""
+    """Yield the rows of a Parquet file, a batch at a time in memory; raises :class:`DataError` for another file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -94,11 +118,11 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # ValueError: texts that are no UTF-8
-        raise HeedError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
+        raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
 
 
 def parse_line(path: Path, line_no: int, text: str) -> Line:
-    """One line of JSON as a document, or the problem with it."""
+    """Return the document of a line of JSON, or the problem with it."""
     try:
         record = parse_json(text)
     except ValueError as error:
@@ -116,8 +140,8 @@ def _checked(path: Path, line_no: int, record: Any) -> Line:
         return Line(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
     body = _first(record, TEXT_FIELDS)
     if not isinstance(body, str):
-        found = ", ".join(record) or "no field"
-        return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {found})")
+        names = ", ".join(record) or "no field"
+        return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names})")
     title = record.get("title") or ""
     if not isinstance(title, str):
         return Line(path, line_no, None, f"title is {title!r}, expected a string")

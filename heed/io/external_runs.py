@@ -1,9 +1,9 @@
-"""Runs of systems that Heed does not run itself, brought as files into a comparison."""
+"""Runs of systems that Heed does not run itself: files given with ``--run``."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError
 from heed.io.pairs import ENDINGS
 from heed.io.run_formats import read_any_run
 from heed.types import CONDITIONS, Run, Topic, under
@@ -14,60 +14,70 @@ FORMS = (
     "FILE#SUBSET for MTEB predictions of several subsets"
 )
 
-Brought = dict[tuple[str, str], Run]  # (system, condition) -> run
+ExternalRuns = dict[tuple[str, str], Run]  # (system, condition) -> run
 
 
-def read_brought(given: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]) -> Brought:
-    """The runs that --run names, each in the form ``FORMS``, for those of ``conditions`` that they have.
+def read_external_runs(given: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]) -> ExternalRuns:
+    """Return the runs that ``given`` names, each in one of ``FORMS``, for those of ``conditions`` that they have.
 
-    Raises :class:`HeedError` for another form, a file that cannot be read, and a run without any of
-    its condition's topics.
+    Raises :class:`UsageError` for another form, and :class:`DataError` for a file that cannot be read or a run
+    without any of its condition's topics.
     """
-    found: Brought = {}
+    runs: ExternalRuns = {}
     for text in given:
-        name, mark, file = text.partition("=")
-        fail([] if name and mark and file else [f"--run {text}: expected {FORMS}"])
-        system, _, condition = name.rpartition(".")
-        if condition in CONDITIONS:
-            runs = {condition: _read(file)}
-        elif "{condition}" in file:
-            files = {one: file.replace("{condition}", one) for one in conditions}
-            system, runs = name, {one: _read(path) for one, path in files.items() if _parted(path)[0].exists()}
-        else:
-            system, runs = name, _by_endings(text, _read(file))
-        fail([] if runs else [f"--run {text}: no such file for any of {', '.join(conditions)}"])
-        twice = [one for one in runs if (system, one) in found]
-        fail([f"--run {text}: {system} has a run of {', '.join(twice)} already; name another"] if twice else [])
-        found |= {(system, one): _known(text, run, topics, one) for one, run in runs.items() if one in conditions}
-    return found
+        system, by_condition = _read_by_condition(text, conditions)
+        if not by_condition:
+            raise DataError(f"--run {text}: no such file for any of {', '.join(conditions)}")
+        twice = [condition for condition in by_condition if (system, condition) in runs]
+        if twice:
+            raise UsageError(f"--run {text}: {system} has a run of {', '.join(twice)} already; name another")
+        for condition, run in by_condition.items():
+            if condition in conditions:
+                runs[system, condition] = _of_topics(text, run, topics, condition)
+    return runs
+
+
+def _read_by_condition(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, Run]]:
+    """Return the system that ``text`` names and its runs by condition."""
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise UsageError(f"--run {text}: expected {FORMS}")
+    system, _, condition = name.rpartition(".")
+    if condition in CONDITIONS:
+        return system, {condition: _read(file)}
+    if "{condition}" in file:
+        files = {condition: file.replace("{condition}", condition) for condition in conditions}
+        return name, {condition: _read(path) for condition, path in files.items() if _split(path)[0].exists()}
+    return name, _by_endings(text, _read(file))
 
 
 def _read(file: str) -> Run:
-    path, subset = _parted(file)
+    path, subset = _split(file)
     return read_any_run(path, subset)
 
 
-def _parted(file: str) -> tuple[Path, str | None]:
-    """The file, and the subset of MTEB predictions that ``FILE#SUBSET`` names."""
+def _split(file: str) -> tuple[Path, str | None]:
+    """Return the file, and the subset of MTEB predictions that ``FILE#SUBSET`` names."""
     name, mark, subset = file.rpartition("#")
     return (Path(name), subset) if mark and not Path(file).exists() else (Path(file), None)
 
 
 def _by_endings(text: str, run: Run) -> dict[str, Run]:
-    found: dict[str, Run] = {}
+    """Return the parts of ``run`` whose ids end ``-og``, ``-changed`` or ``-reversed``, by condition."""
+    runs: dict[str, Run] = {}
     for condition, role in ROLES.items():
         ending = ENDINGS[role]
         part = {qid.removesuffix(ending): scores for qid, scores in run.items() if qid.endswith(ending)}
         if part:
-            found[condition] = part
-    if not found:
-        raise HeedError(f"--run {text}: which condition is it a run of? expected {FORMS}")
-    return found
+            runs[condition] = part
+    if not runs:
+        raise UsageError(f"--run {text}: which condition is it a run of? expected {FORMS}")
+    return runs
 
 
-def _known(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
+def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
     qids = [topic.qid for topic in under(topics, condition)]
-    mine = {qid: run[qid] for qid in qids if qid in run}
-    if not mine:
-        raise HeedError(f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}")
-    return mine
+    known = {qid: run[qid] for qid in qids if qid in run}
+    if not known:
+        raise DataError(f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}")
+    return known

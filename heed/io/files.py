@@ -1,4 +1,4 @@
-"""Files that are finished or not there: atomic writes, digests, gzip by suffix, one writer a folder."""
+"""Files: atomic writes, digests, gzip by suffix, one writer a folder."""
 
 import fcntl
 import gzip
@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from heed.errors import HeedError
+from heed.errors import DataError
 
-LONGEST_LINE = 1 << 26  # bytes: no document of a known collection comes near it, and it fits into memory several times
-LARGEST = 1 << 29  # bytes of a file that is read whole, unpacked: a few kilobytes of gzip can be terabytes
+LONGEST_LINE = 1 << 26  # bytes: far above the documents of known collections, and fits into memory several times
+LARGEST = 1 << 29  # unpacked bytes of a file that is read whole: a few kilobytes of gzip can be terabytes
 PIECE = 1 << 20  # bytes
 UNREADABLE = (OSError, EOFError, zlib.error)  # what opening and reading raise, gzip's included
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # characters that no id may hold; white space apart
@@ -25,12 +25,12 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @contextmanager
 def finished(path: Path) -> Iterator[IO[bytes]]:
-    """Open ``path`` for writing bytes; it appears, whole and on disk, only when the block ends well.
+    """Open ``path`` for writing bytes; it appears, whole and on disk, only when the block ends without an error.
 
-    Raises :class:`HeedError` while another process, or thread, is writing the same file.
+    Raises :class:`DataError` while another process, or thread, is writing the same file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")  # the same name again, so that a killed process leaves no heap of them
+    part = path.with_name(f".{path.name}.part")  # always the same name, so that killed processes leave one at most
     with _held(part) as stream:
         try:
             yield stream
@@ -38,12 +38,12 @@ def finished(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(stream.fileno())
             part.replace(path)
         finally:
-            if _is(part, stream):  # in its place there may be another process' by now
+            if _is(part, stream):  # by now another process may have made one of the same name
                 part.unlink()
 
 
 def _held(part: Path) -> IO[bytes]:
-    """``part``, made and emptied, for this process alone as long as it is open."""
+    """Open ``part`` emptied and locked: no other process can open it so until it is closed."""
     while True:
         stream = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "wb")
         try:
@@ -53,17 +53,17 @@ def _held(part: Path) -> IO[bytes]:
                 return stream
         except BlockingIOError:
             stream.close()
-            raise HeedError(
+            raise DataError(
                 f"{part.parent}: another Heed process is writing here; wait for it, or choose another folder"
             ) from None
         except BaseException:
             stream.close()
             raise
-        stream.close()  # whoever held it has finished: that file is no part any more
+        stream.close()  # another process has just finished: that file is no part any more
 
 
 def _is(path: Path, stream: IO[bytes]) -> bool:
-    """Whether the file that is open is still the one at ``path``."""
+    """Return whether the open file is still the one at ``path``."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:
@@ -72,10 +72,10 @@ def _is(path: Path, stream: IO[bytes]) -> bool:
 
 @contextmanager
 def finished_folder(path: Path) -> Iterator[Path]:
-    """Give an empty folder that takes the place of ``path`` only when the block ends well.
+    """Yield an empty folder that replaces ``path`` only when the block ends without an error.
 
-    What an earlier, killed process left half-built beside it is swept away first; callers hold
-    :func:`locked` on the parent, so nobody else is writing there.
+    Remains of an earlier, killed process are removed first; callers hold :func:`locked` on the
+    parent, so nobody else is writing there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part, old = path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.old")
@@ -109,12 +109,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """The bytes of a file, gunzipped by suffix; it and reading from it raise ``UNREADABLE``."""
+    """Open a file for reading bytes, gunzipped by suffix; opening and reading raise ``UNREADABLE``."""
     return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, gunzipped by suffix; :class:`HeedError` if it cannot be read or is beyond ``LARGEST``."""
+    """Return the content of a file, gunzipped by suffix; raises :class:`DataError` above ``LARGEST`` bytes."""
     try:
         with open_packed(path) as stream:
             pieces, size = [], 0
@@ -122,16 +122,16 @@ def read_bytes(path: Path) -> bytes:
                 pieces.append(piece)
                 size += len(piece)
                 if size > LARGEST:
-                    raise HeedError(f"{path}: unpacked more than {LARGEST} bytes, too much to be read at once")
+                    raise DataError(f"{path}: unpacked more than {LARGEST} bytes, too much to be read at once")
             return b"".join(pieces)
     except UNREADABLE as error:
-        raise HeedError(f"{path}: cannot be read ({error}); give a readable file") from error
+        raise DataError(f"{path}: cannot be read ({error}); give a readable file") from error
 
 
 def parse_json(text: str) -> Any:
-    """The value that ``text`` writes in JSON.
+    """Return the value of a JSON text.
 
-    Raises ValueError where it writes none, nests deeper than Python reads, or holds half of a
+    Raises ValueError for text that is not JSON, nests deeper than Python reads, or holds half of a
     surrogate pair, which no file in UTF-8 could hold again.
     """
     try:
@@ -154,7 +154,7 @@ def check_unicode(value: Any) -> None:
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield ``(line number from 1, line without its end)`` of a UTF-8 file, gunzipped by suffix.
 
-    Raises :class:`HeedError` with the line number where the bytes are not UTF-8 or a line is longer
+    Raises :class:`DataError` with the line number where the bytes are not UTF-8 or a line is longer
     than ``LONGEST_LINE``, and when the file is missing or its gzip stream is cut. A byte-order mark
     at the start is dropped.
     """
@@ -163,38 +163,38 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         with open_packed(path) as stream:
             for line_no, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
                 if len(raw) > LONGEST_LINE:
-                    raise HeedError(f"{path}, line {line_no}: longer than {LONGEST_LINE} bytes; is it a text file?")
+                    raise DataError(f"{path}, line {line_no}: longer than {LONGEST_LINE} bytes; is it a text file?")
                 text = raw.decode("utf-8-sig" if line_no == 1 else "utf-8")
                 yield line_no, text.rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise HeedError(f"{path}, line {line_no}: not UTF-8 ({error.reason}); convert the file to UTF-8") from error
+        raise DataError(f"{path}, line {line_no}: not UTF-8 ({error.reason}); convert the file to UTF-8") from error
     except UNREADABLE as error:
-        raise HeedError(f"{path}: cannot be read after line {line_no} ({error})") from error
+        raise DataError(f"{path}: cannot be read after line {line_no} ({error})") from error
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of the file's bytes, as hex."""
+    """Return the SHA-256 of the file's bytes, as hex."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise HeedError(f"{path}: cannot be read ({error})") from error
+        raise DataError(f"{path}: cannot be read ({error})") from error
 
 
 def digest_json(value: Any) -> str:
-    """SHA-256 of ``value`` as JSON with sorted keys, as hex."""
+    """Return the SHA-256 of ``value`` as JSON with sorted keys, as hex."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` for this process; a :class:`HeedError` at once if another process holds it."""
+    """Lock ``folder`` for this process; raises :class:`DataError` at once if another process holds the lock."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise HeedError(
+            raise DataError(
                 f"{folder}: another Heed process is writing here; wait for it, or choose another folder"
             ) from None
         yield

@@ -12,7 +12,7 @@ from heed.types import Topic
 ORIGINAL, HUMAN = "original", "human translation"  # the files' own names; any other source is a machine
 
 # HC4's four levels of value as one instruction. "Not that valuable" becomes grade 0 when HC4 and
-# NeuCLIR grade (guidelines 2022), so it is told with what is not relevant.
+# NeuCLIR grade (guidelines 2022), so it comes under what is not relevant.
 LEVELS = (
     ("very_valuable", "Highly relevant: {}"),
     ("somewhat_valuable", "Also relevant: {}"),
@@ -22,7 +22,7 @@ LEVELS = (
 
 
 class Wanted(NamedTuple):
-    """Which of a topic's texts to take.
+    """Which of a topic's texts to read.
 
     ``lang`` is the query's language, ``collection`` the documents' (narratives of HC4 are kept by
     it), ``translation`` human, machine, or any (human where there is one), ``fields`` title,
@@ -36,12 +36,12 @@ class Wanted(NamedTuple):
 
 
 def read_neuclir_topics(path: Path, wanted: Wanted) -> list[Topic]:
-    """Topics of a NeuCLIR or HC4 file, with the narrative as the original instruction.
+    """Return the topics of a NeuCLIR or HC4 file, with the narrative as the original instruction.
 
-    A topic without a text in the language and translation asked for is left out and counted on
-    stderr. Where the narrative exists in another form only (2023 has no human translation of it,
-    HC4 has English alone), that one is taken and told. Raises :class:`HeedError` naming each line
-    that is not of these files' form, and if no topic is left.
+    A topic without a text in the wanted language and translation is left out and logged. Where the
+    narrative exists in another form only (2023 has no human translation of it, HC4 has English
+    alone), that one is used and logged. Raises :class:`DataError` naming each line that is not of
+    these files' form, and if no topic is left.
     """
     topics: list[Topic] = []
     problems: list[str] = []
@@ -68,32 +68,32 @@ def read_neuclir_topics(path: Path, wanted: Wanted) -> list[Topic]:
         log.info(f"{path}: {len(qids)} topics as {form}")
     if left_out:
         log.info(f"{path}: {len(left_out)} topics have no such text and are left out: {', '.join(left_out)}")
-    asked = f"in {wanted.lang}, translation {wanted.translation}, with {wanted.fields}"
-    fail([] if topics else [f"{path}: no topic {asked}; try another --query-lang, --translation or --fields"])
+    sought = f"in {wanted.lang}, translation {wanted.translation}, with {wanted.fields}"
+    fail([] if topics else [f"{path}: no topic {sought}; try another --query-lang, --translation or --fields"])
     return topics
 
 
 def _problem(record: dict[str, Any]) -> str:
-    """What is not as in these files, empty if all is: ids, texts and narratives; what is missing is no problem."""
+    """Return what is wrong with the ids, texts or narratives of a line, else an empty text; all may be missing."""
     qid, entries, narratives = record.get("topic_id", ""), record.get("topics"), record.get("narratives")
     if isinstance(qid, bool) or not isinstance(qid, str | int) or (qid != "" and str(qid).split() != [str(qid)]):
         return f"topic_id is {qid!r}, expected a word"
-    if not isinstance(entries, list | None) or not all(isinstance(one, dict) for one in entries or []):
+    if not isinstance(entries, list | None) or not all(isinstance(entry, dict) for entry in entries or []):
         return f"topics is {repr(entries)[:60]}, expected a list of objects"
-    if not all(isinstance(one.get("topic_narrative"), str | None) for one in entries or []):
+    if not all(isinstance(entry.get("topic_narrative"), str | None) for entry in entries or []):
         return f"topic {qid}: a topic_narrative is no text"
     if not isinstance(narratives, dict | None):
         return f"narratives is {repr(narratives)[:60]}, expected an object"
-    for told in (narratives or {}).values():
-        texts = list(told.values()) if isinstance(told, dict) else [told]
+    for narrative in (narratives or {}).values():
+        texts = list(narrative.values()) if isinstance(narrative, dict) else [narrative]
         if not all(isinstance(text, str | None) for text in texts):
-            return f"topic {qid}: narratives hold {repr(told)[:60]}, expected texts"
+            return f"topic {qid}: narratives hold {repr(narrative)[:60]}, expected texts"
     return ""
 
 
 def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dict[str, Any]]:
-    """``(what it is, the entry of topics)``; of several machines the one with the latest tag."""
-    entries = {str(one.get("source")): one for one in record.get("topics") or [] if one.get("lang") == lang}
+    """Return the kind of translation and its entry; of several machines' the one with the latest tag."""
+    entries = {str(entry.get("source")): entry for entry in record.get("topics") or [] if entry.get("lang") == lang}
     if lang == "eng":
         return "English originals", entries.get(ORIGINAL, {})
     machines = sorted(entries.keys() - {HUMAN, ORIGINAL})
@@ -103,7 +103,7 @@ def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dic
 
 
 def _narrative(record: dict[str, Any], text: dict[str, Any], wanted: Wanted) -> tuple[str, str]:
-    """``(what it is, the instruction)``: the entry's own narrative first, then the nearest other."""
+    """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
     own = _text(record, wanted.lang, wanted.translation)[0]
     machine, original = _text(record, wanted.lang, "machine"), _text(record, "eng", "any")
     for form, entry in ((own, text), machine, original):
@@ -118,13 +118,13 @@ def _narrative(record: dict[str, Any], text: dict[str, Any], wanted: Wanted) -> 
 
 
 def instruction_of_levels(levels: dict[str, str]) -> str:
-    """One instruction of HC4's four levels: what is relevant, what is less so, what is not."""
+    """Return one instruction made of HC4's four levels: what is relevant, what is less so, what is not."""
     parts = []
     for name, form in LEVELS:
         lines = [line.strip(" \t-•") for line in (levels.get(name) or "").splitlines()]
-        told = [line for line in lines if line and line.upper().rstrip(".") not in ("N/A", "NA", "NONE")]
-        if told:
-            parts.append(form.format(_sentences(told)))
+        given = [line for line in lines if line and line.upper().rstrip(".") not in ("N/A", "NA", "NONE")]
+        if given:
+            parts.append(form.format(_sentences(given)))
     return " ".join(parts)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import write_packed
 from heed.io.topics import read_objects
 from heed.ranking import in_order
@@ -20,7 +20,7 @@ def write_pool(path: Path, pooled: Mapping[str, Sequence[str]]) -> None:
 
 
 def read_pool(path: Path) -> Pool:
-    """Read a pool; :class:`HeedError` naming every bad line, a topic or a document that comes twice, an empty file."""
+    """Read a pool; raises :class:`DataError` naming bad lines, topics or documents that come twice, an empty file."""
     pooled: Pool = {}
     problems = []
     for line_no, record in read_objects(path):
@@ -38,5 +38,5 @@ def read_pool(path: Path) -> Pool:
             pooled[qid] = docids
     fail(problems)
     if not pooled:
-        raise HeedError(f'{path}: holds no pool lines; expected {{"qid": …, "docids": […]}}')
+        raise DataError(f'{path}: holds no pool lines; expected {{"qid": …, "docids": […]}}')
     return pooled

@@ -1,48 +1,48 @@
-"""Runs of anyone's making: TREC files, rank_llm results, MTEB predictions."""
+"""Runs in any format: TREC files, rank_llm results, MTEB predictions."""
 
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import parse_json, read_bytes, read_lines
 from heed.io.trec_files import parse_score, read_run
 from heed.types import Run
 
 
 def read_any_run(path: Path, subset: str | None = None) -> Run:
-    """A run from a TREC file, a rank_llm JSON or JSONL file, or an MTEB ``…_predictions.json``; ``.gz`` too.
+    """Read a run from a TREC file, a rank_llm JSON or JSONL file, or an MTEB ``…_predictions.json``; ``.gz`` too.
 
     ``subset`` names the MTEB subset (``subset`` or ``subset/split``) where a file holds several.
-    Raises :class:`HeedError` for a file of no such form, naming what was found.
+    Raises :class:`DataError` for a file of another form, naming what was found.
     """
     name = path.name.removesuffix(".gz")
     if not name.endswith((".json", ".jsonl")):
         return read_run(path)
-    found = _load(path)
-    if isinstance(found, list):
-        return _rank_llm(path, found)
-    if isinstance(found, dict):
-        return _mteb(path, found, subset)
-    raise HeedError(f"{path}: holds a {type(found).__name__}; expected rank_llm results or MTEB predictions")
+    content = _load(path)
+    if isinstance(content, list):
+        return _rank_llm(path, content)
+    if isinstance(content, dict):
+        return _mteb(path, content, subset)
+    raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
 
 
 def place_of(path: Path, qid: str) -> str:
-    """``file, line`` where a topic first stands in a TREC file; the file alone for JSON."""
+    """Return ``file, line`` of a topic's first line in a TREC file; the file alone for JSON."""
     if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         return str(path)
-    found = (line_no for line_no, line in read_lines(path) if line.split()[:1] == [qid])
-    return f"{path}, line {next(found, 0)}"
+    lines = (line_no for line_no, line in read_lines(path) if line.split()[:1] == [qid])
+    return f"{path}, line {next(lines, 0)}"
 
 
 def _load(path: Path) -> Any:
-    """One JSON value, or a list of those of a JSON Lines file."""
+    """Return the JSON value of a file, or the list of those of a JSON Lines file."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
         if path.name.removesuffix(".gz").endswith(".jsonl"):
             return [parse_json(line) for line in text.split("\n") if line.strip()]  # U+2028 ends no line
         return parse_json(text)
     except ValueError as error:
-        raise HeedError(f"{path}: not JSON ({error}); expected rank_llm results or MTEB predictions") from error
+        raise DataError(f"{path}: not JSON ({error}); expected rank_llm results or MTEB predictions") from error
 
 
 def _rank_llm(path: Path, results: list[Any]) -> Run:
@@ -52,13 +52,13 @@ def _rank_llm(path: Path, results: list[Any]) -> Run:
         where = f"{path}, result {number}"
         try:
             qid, candidates = str(result["query"]["qid"]), result["candidates"]
-            found = [(str(one["docid"]), one["score"]) for one in candidates]
+            scored = [(str(candidate["docid"]), candidate["score"]) for candidate in candidates]
         except (KeyError, TypeError) as error:
             problems.append(f"{where}: no {error}; expected query.qid and candidates with docid and score")
             continue
         if qid in run:
             problems.append(f"{where}: topic {qid} comes twice")
-        run[qid] = _checked(where, found, problems)
+        run[qid] = _checked(where, scored, problems)
     fail(problems)
     return _not_empty(path, run)
 
@@ -73,9 +73,9 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
     }
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
     if len(chosen) != 1:
-        asked = f"--subset {subset}: " if subset else ""
-        raise HeedError(
-            f"{path}: {asked}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
+        option = f"--subset {subset}: " if subset else ""
+        raise DataError(
+            f"{path}: {option}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
         )
     problems: list[str] = []
     run: Run = {}
@@ -88,9 +88,10 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
     return _not_empty(path, run)
 
 
-def _checked(where: str, found: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
+def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
+    """Return the scores by docid, adding to ``problems``."""
     scores: dict[str, float] = {}
-    for docid, given in found:
+    for docid, given in scored:
         score = parse_score(str(given)) if not isinstance(given, bool) else None
         if score is None:
             problems.append(f"{where}: document {docid}: score {given!r}, expected a finite number")
@@ -103,5 +104,5 @@ def _checked(where: str, found: list[tuple[str, Any]], problems: list[str]) -> d
 
 def _not_empty(path: Path, run: Run) -> Run:
     if not any(run.values()):
-        raise HeedError(f"{path}: holds no scores")
+        raise DataError(f"{path}: holds no scores")
     return run

@@ -1,10 +1,10 @@
-"""Topics: a query, and the instruction that goes with it under each condition."""
+"""Topics from JSON Lines and TSV: a query, and the instruction that goes with it under each condition."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.io.files import parse_json, read_lines
 from heed.types import INSTRUCTED, Topic
 
@@ -12,10 +12,10 @@ FIELDS = ("title", "description", "both")
 
 
 def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
-    """Topics in Heed's own form or BEIR's (``_id``, ``text``), those in language ``lang`` where the lines name one.
+    """Return topics in Heed's own form or BEIR's (``_id``, ``text``); of lines with a ``lang``, those in ``lang``.
 
-    Raises :class:`HeedError` naming each line that lacks ``qid`` or the text that ``fields`` asks
-    for, or that repeats a qid.
+    Raises :class:`DataError` naming each line that lacks ``qid`` or the text that ``fields`` names,
+    or that repeats a qid.
     """
     topics: dict[str, Topic] = {}
     problems = []
@@ -38,28 +38,28 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
         elif not all(isinstance(text, str | None) for text in instructions.values()):
             problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
         else:
-            told = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
-            topics[qid] = Topic(qid, lang, query, told, str(record.get("type") or ""))
+            texts = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
+            topics[qid] = Topic(qid, lang, query, texts, str(record.get("type") or ""))
     fail(problems)
     return with_bases(topics.values())
 
 
 def with_bases(topics: Collection[Topic]) -> list[Topic]:
-    """The topics, each with the qid of its bare query where one of them is that.
+    """Return the topics, each with the qid of its bare query as ``base`` where that is among them.
 
-    That is the topic whose qid is the part before the last ``_`` and which asks the same query without instructions.
+    The bare query of ``3_0`` is ``3``, if it is the same query without instructions.
     """
     bare = {topic.qid: topic.query for topic in topics if not topic.instructions}
     linked = []
     for topic in topics:
         stem = topic.qid.rpartition("_")[0]
-        belongs = topic.instructions and bare.get(stem) == topic.query
-        linked.append(topic._replace(base=stem) if belongs else topic)
+        has_base = topic.instructions and bare.get(stem) == topic.query
+        linked.append(topic._replace(base=stem) if has_base else topic)
     return linked
 
 
 def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
-    """Topics from ``qid<TAB>query`` lines; they carry no instruction."""
+    """Return topics from ``qid<TAB>query`` lines; they carry no instruction."""
     topics: dict[str, Topic] = {}
     problems = []
     for line_no, line in read_lines(path):
@@ -76,21 +76,26 @@ def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
 
 
 def read_objects(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Yield ``(line number, JSON object)`` for each line that is not blank; :class:`HeedError` for another."""
+    """Yield ``(line number, JSON object)`` for each line that is not blank; raises :class:`DataError` for another."""
     for line_no, line in read_lines(path):
         if not line.strip():
             continue
         try:
             record = parse_json(line)
         except ValueError as error:
-            raise HeedError(f"{path}, line {line_no}: not JSON ({error}); expected one object a line") from error
+            raise DataError(f"{path}, line {line_no}: not JSON ({error}); expected one object a line") from error
         if not isinstance(record, dict):
-            raise HeedError(f"{path}, line {line_no}: found {type(record).__name__}, expected a JSON object")
+            raise DataError(f"{path}, line {line_no}: found {type(record).__name__}, expected a JSON object")
         yield line_no, record
 
 
 def query_text(title: Any, description: Any, fields: str) -> str:
-    """The query made of title, description or both (title first), empty if what is asked for is missing."""
+    """Return the query: title, description or both (title first); empty if ``fields`` names a missing text.
+
+    Raises :class:`UsageError` for ``fields`` that are none of ``FIELDS``.
+    """
+    if fields not in FIELDS:
+        raise UsageError(f"fields: found {fields!r}, expected one of {', '.join(FIELDS)}")
     parts = {"title": [title], "description": [description], "both": [title, description]}[fields]
     if not all(isinstance(part, str) and part.strip() for part in parts):
         return ""
@@ -98,5 +103,5 @@ def query_text(title: Any, description: Any, fields: str) -> str:
 
 
 def missing_field(fields: str) -> str:
-    """What to call the missing text in an error."""
+    """Return what to call the missing text in an error."""
     return {"title": "title (query)", "description": "description", "both": "title and description"}[fields]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import CONTROL, read_lines, write_packed
 from heed.progress import log
 from heed.ranking import in_order, ranked
@@ -17,9 +17,9 @@ NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
 def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> None:
     """Write a run: topics by :func:`heed.ranking.in_order`, each best first, rank from 1, ``.gz`` by suffix.
 
-    A score is written as the shortest decimal that reads back as the same double, so that no
-    tie is made by rounding. Raises :class:`HeedError` for a score that is not finite and for an
-    id that a six-column file cannot hold.
+    A score is written as the shortest decimal that reads back as the same double, so that rounding
+    makes no ties. Raises :class:`DataError` for a score that is not finite and for an id that a
+    six-column file cannot hold.
     """
     fail(_unwritable(path, run, tag))
     lines = []
@@ -30,7 +30,7 @@ def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> N
 
 
 def as_tag(name: str) -> str:
-    """``name`` as a run's tag, which may hold letters, digits, ``_`` and, not first, ``-``."""
+    """Return ``name`` as a run's tag, which may hold letters, digits, ``_`` and, not first, ``-``."""
     return re.sub(r"[^\w-]", "-", name, flags=re.ASCII).lstrip("-") or "run"
 
 
@@ -56,7 +56,7 @@ def _is_field(text: str) -> bool:
 def read_run(path: Path) -> Run:
     """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
 
-    Raises :class:`HeedError` naming every bad line: not six columns, a score that is not a
+    Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
     finite number, a document listed twice for a topic; and for an empty file.
     """
     run: Run = {}
@@ -80,7 +80,7 @@ def read_run(path: Path) -> Run:
         scores[fields[2]] = score
     fail(problems)
     if not run:
-        raise HeedError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
+        raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
     return run
 
 
@@ -88,19 +88,19 @@ def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
     """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
 
     Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
-    whose second column names another of NeuCLIR's languages are passed over (the official files
-    hold all three); without it several are told. A judgement that is repeated counts once and is told. Raises
-    :class:`HeedError` naming every bad line and contradiction, and for an empty file.
+    whose second column names another of NeuCLIR's languages are left out (the official files hold
+    all three); without it several languages are logged. A repeated judgement counts once and is
+    logged. Raises :class:`DataError` naming every bad line and contradiction, and for an empty file.
     """
     return parse_qrels(read_lines(path), path, only_language)
 
 
 def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:
-    """The same for numbered lines that came out of ``path``."""
+    """Return the qrels of numbered lines of ``path``; see :func:`read_qrels`."""
     qrels: Qrels = {}
     problems = []
     lines_read = 0
-    passed_over = set(NEUCLIR) - {only_language} if only_language else set()
+    left_out = set(NEUCLIR) - {only_language} if only_language else set()
     languages = set()
     beir = False
     for line_no, line in lines:
@@ -117,7 +117,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
         if CONTROL.search(line):
             problems.append(f"{path}, line {line_no}: holds a control character ({line[:60]!r}); remove it")
             continue
-        if fields[1] in passed_over and not beir:
+        if fields[1] in left_out and not beir:
             continue
         languages.add(fields[1])
         qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
@@ -130,28 +130,28 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
             problems.append(f"{path}, line {line_no}: {again}; keep one")
         lines_read += 1
     fail(problems)
-    several = [one for one in NEUCLIR if one in languages and not beir]
+    several = [lang for lang in NEUCLIR if lang in languages and not beir]
     if len(several) > 1:
         log.info(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
     repeated = lines_read - sum(map(len, qrels.values()))
     if repeated:
         log.info(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not qrels:
-        raise HeedError(f"{path}: holds no judgements; expected topic 0 docid grade")
+        raise DataError(f"{path}: holds no judgements; expected topic 0 docid grade")
     return qrels
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     """Write ``topic 0 docid grade`` lines, topics as in a run, documents in the order of ``qrels``, ``.gz`` by suffix.
 
-    Column 2 is 0, as in nearly all of NIST's files. Raises :class:`HeedError` for an id that holds white
-    space or is empty, and where there is no judgement at all, since no reader takes an empty file.
+    Column 2 is 0, as in nearly all of NIST's files. Raises :class:`DataError` for an id that holds white
+    space or is empty, and without any judgement, since readers refuse an empty file.
     """
     fail(
-        f"{path}: {what} {one!r} holds white space or is empty; a qrels file cannot carry it"
+        f"{path}: {kind} {name!r} holds white space or is empty; a qrels file cannot carry it"
         for qid, grades in qrels.items()
-        for what, one in (("qid", qid), *(("docid", docid) for docid in grades))
-        if not _is_field(one)
+        for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
+        if not _is_field(name)
     )
     lines = [f"{qid} 0 {docid} {grade}\n" for qid in in_order(qrels) for docid, grade in qrels[qid].items()]
     fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
@@ -159,7 +159,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
 
 
 def parse_score(text: str) -> float | None:
-    """The finite number that ``text`` writes, None if it writes none."""
+    """Return the finite number in ``text``; None for other text."""
     try:
         value = float(text)
     except ValueError:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import read_bytes
 from heed.io.topics import missing_field, query_text
 from heed.types import Topic
@@ -33,43 +33,43 @@ class Tag(NamedTuple):
 
 
 class Top(NamedTuple):
-    """One ``<top>``: its line, its fields, and the names of those that come again."""
+    """One ``<top>``: its line, its fields, and the names of repeated fields."""
 
     line_no: int
     fields: dict[str, str]
-    again: list[str]
+    repeated: list[str]
 
 
 def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
-    """Topics of a file in UTF-8 or else Latin-1; the narrative, where there is one, is the original instruction.
+    """Return the topics of a file in UTF-8 or else Latin-1; the narrative, if any, is the original instruction.
 
-    The query is the title, the description or both, as ``fields`` says. Raises :class:`HeedError`
-    for a file without ``<top>``, and naming each topic that lacks its number or the text asked for,
-    has a field twice, or repeats a number.
+    The query is the title, the description or both, as ``fields`` says. Raises :class:`DataError`
+    for a file without ``<top>``, and naming each topic that lacks its number or the text of the
+    query, has a field twice, or repeats a number.
     """
     topics: dict[str, Topic] = {}
     problems = []
     tops = _tops(_decoded(read_bytes(path)))
     for top in tops:
-        qid, found = top.fields.get("num", ""), top.fields
-        query = query_text(found.get("title"), found.get("desc"), fields)
+        qid = top.fields.get("num", "")
+        query = query_text(top.fields.get("title"), top.fields.get("desc"), fields)
         where = f"{path}, line {top.line_no}"
-        if "num" not in found:
+        if "num" not in top.fields:
             problems.append(f"{where}: this <top> has no <num>")
         elif qid.split() != [qid]:
             problems.append(f"{where}: <num> is {qid[:60]!r}, expected a word")
-        elif top.again:
-            problems.append(f"{where}: topic {qid} has <{'>, <'.join(top.again)}> twice; keep one")
+        elif top.repeated:
+            problems.append(f"{where}: topic {qid} has <{'>, <'.join(top.repeated)}> twice; keep one")
         elif not query:
             problems.append(f"{where}: topic {qid} has no {missing_field(fields)}")
         elif qid in topics:
             problems.append(f"{where}: topic {qid} comes twice; keep one")
         else:
-            narrative = found.get("narr")
+            narrative = top.fields.get("narr")
             topics[qid] = Topic(qid, lang, query, {"original": narrative} if narrative else {})
     fail(problems)
     if not tops:
-        raise HeedError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> <desc> <narr> </top>")
+        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> <desc> <narr> </top>")
     return list(topics.values())
 
 
@@ -92,13 +92,13 @@ def _tops(text: str) -> list[Top]:
         elif inside and tag.name in LABELS:
             top = tops[-1]
             if tag.name in top.fields:
-                top.again.append(tag.name)
+                top.repeated.append(tag.name)
             top.fields[tag.name] = _clean(tag.name, text[tag.end : following.start])
     return tops
 
 
 def _tags(text: str) -> Iterator[Tag]:
-    """The tags that end what stands before them: those of topics anywhere, others where they begin a line.
+    """Yield the tags that end the field before them: those of topics anywhere, others at the start of a line.
 
     An unknown tag within a line, such as ``<b>``, is a part of the text.
     """

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from heed.measures.judged import PerTopic, ranks_of, scores_of
+from heed.measures.judged import PerTopic, Variant, ranks_of, scores_of
 from heed.types import Run
 
-K = 20  # InfoSearch, section 2.3: beyond rank K a right move earns next to nothing
+K = 20  # InfoSearch, section 2.3: beyond rank K a rise earns next to nothing
 BEYOND_K = 0.01
 
-Variant = Literal["paper", "released"]
 Gold = Mapping[str, Sequence[str]]  # qid -> docids that stay relevant, in the order of the data
 
 
@@ -20,13 +19,14 @@ def wise(
     k: int = K,
     variant: Literal["paper", "released", "wheel"] = "paper",
 ) -> PerTopic:
-    """Weighted instruction sensitivity of each topic, −1 … 1, averaged over its gold documents.
+    """Return each topic's weighted instruction sensitivity (WISE), −1 … 1, the mean over its gold documents.
 
     InfoSearch, section 2.3, equations 4–8. ``runs`` are the original, instructed and reversed one;
     with the ranks ``o``, ``i``, ``r`` of a gold document and ``n = judged[qid]`` documents judged:
     where ``i ≤ o < r`` the reward is 1 if ``o ≤ n`` and ``i = 1``, else ``(1 − (o − i) / k) / √i``
     if ``o ≤ k``, else 0.01; otherwise −1 if ``r < o < i``, else ``(o − i) / i`` if ``o ≤ i``, else
-    ``(r − o) / o``. A missing document has the list's length + 1 as its rank.
+    ``(r − o) / o``. The rank of a missing document is the list's length + 1. Topics without gold
+    documents, or missing from one of the runs, have no value; KeyError if ``judged`` lacks one of the others.
 
     ``released`` (the repository's ``utils.py``): full reward only if ``o < n``, and ``√(o − i)`` in
     place of ``o − i``. ``wheel`` (``mteb_infosearch 0.1.0``): full reward only if ``o < n``, and
@@ -34,33 +34,35 @@ def wise(
     """
     import numpy as np
 
-    found = ranks_of(runs, gold)
-    original, instructed, reverse = found.at
-    count = np.repeat([judged[qid] for qid in found.qids], found.sizes)
+    ranks = ranks_of(runs, gold)
+    original, instructed, reverse = ranks.values
+    count = np.repeat([judged[qid] for qid in ranks.qids], ranks.sizes)
     near = original <= count if variant == "paper" else original < count
-    step = np.maximum(original - instructed, 0)
-    moved = np.sqrt(step) if variant == "released" else step
-    rewarded = (instructed <= original) & (original < reverse)
-    turned = (reverse < original) & (original < instructed) & (variant != "wheel")
+    rise = np.maximum(original - instructed, 0)
+    if variant == "released":
+        rise = np.sqrt(rise)
+    followed = (instructed <= original) & (original < reverse)
+    opposed = (reverse < original) & (original < instructed) & (variant != "wheel")
     cases = [
-        (rewarded & near & (instructed == 1), 1.0),
-        (rewarded & (original > k), BEYOND_K),
-        (rewarded, (1 - moved / k) / np.sqrt(instructed)),
-        (turned, -1.0),
+        (followed & near & (instructed == 1), 1.0),
+        (followed & (original > k), BEYOND_K),
+        (followed, (1 - rise / k) / np.sqrt(instructed)),
+        (opposed, -1.0),
         (original <= instructed, (original - instructed) / instructed),
     ]
     conditions, values = zip(*cases, strict=True)
-    return found.mean(np.select(conditions, values, default=(reverse - original) / original))
+    return ranks.means(np.select(conditions, values, default=(reverse - original) / original))
 
 
 def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> PerTopic:
-    """Strict instruction compliance of each topic: the share of its gold documents that comply, 0 … 1.
+    """Return each topic's strict instruction compliance (SICR): the share of its gold documents that comply, 0 … 1.
 
-    InfoSearch, section 2.3, equation 9: a document complies if its rank is better and its score
-    higher in the instructed run than in the original, and both better there than in the reversed,
-    all strictly. A document missing from a list has the list's length + 1 as its rank and a score
-    below every other. Scores must be comparable between the runs, which those of list-wise
-    rerankers are not.
+    InfoSearch, section 2.3, equation 9. ``runs`` are the original, instructed and reversed one. A
+    document complies if its rank is better and its score higher in the instructed run than in the
+    original, and both better there than in the reversed, all strictly. A document missing from a
+    list has the list's length + 1 as its rank and a score below every other. Scores must be
+    comparable between the runs, which those of list-wise rerankers are not. Topics without gold
+    documents, or missing from one of the runs, have no value.
 
     ``released``: a missing document scores 0; one that is first already may stay first with no
     lower score; and, since a counter is reset for every gold document, only the last one of a topic
@@ -68,16 +70,16 @@ def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> 
     """
     import numpy as np
 
-    found = ranks_of(runs, gold)
-    original, instructed, reverse = found.at
+    ranks = ranks_of(runs, gold)
+    original, instructed, reverse = ranks.values
     absent = 0.0 if variant == "released" else -np.inf
-    score, told, against = (scores_of(run, gold, found.qids, absent) for run in runs)
-    rises = (instructed < original) & (told > score)
+    score, instructed_score, reverse_score = (scores_of(run, gold, ranks.qids, absent) for run in runs)
+    rises = (instructed < original) & (instructed_score > score)
     if variant == "released":
-        rises = np.where(original == 1, (instructed == 1) & (told >= score), rises)
-    complies = (rises & (original < reverse) & (score > against)).astype(float)
+        rises = np.where(original == 1, (instructed == 1) & (instructed_score >= score), rises)
+    complies = (rises & (original < reverse) & (score > reverse_score)).astype(float)
     if variant == "released":
         last = np.zeros(len(complies))
-        last[np.cumsum(found.sizes) - 1] = 1
+        last[np.cumsum(ranks.sizes) - 1] = 1
         complies *= last
-    return found.mean(complies)
+    return ranks.means(complies)

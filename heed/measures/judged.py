@@ -1,7 +1,7 @@
-"""Ranks of judged documents over all topics as flat arrays, and their means by topic."""
+"""Ranks and scores of judged documents over all topics as flat arrays, and their means by topic."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heed.ranking import ranks
 from heed.types import Run
@@ -14,24 +14,26 @@ if TYPE_CHECKING:
 
 PerTopic = dict[str, float]  # qid -> value
 Judged = Mapping[str, Collection[str]]  # qid -> docids
+Variant = Literal["paper", "released"]  # a paper's formula, or its released code's
 
 
 class Ranks(NamedTuple):
-    """Ranks in several runs of all topics' documents, topic after topic.
+    """Ranks, from 1, of all topics' documents in several runs, topic after topic.
 
-    ``at`` has shape ``(runs, documents)``; ``sizes`` the number of documents of each of ``qids``.
+    ``values`` has shape ``(runs, documents)``; ``sizes``, shape ``(topics,)``, is the number of
+    documents of each of ``qids``.
     """
 
     qids: list[str]
-    at: "Array"
+    values: "Array"
     sizes: "NDArray[np.int64]"
 
-    def mean(self, values: "Array") -> PerTopic:
-        """The mean over each topic's documents of ``values``, shape ``(documents,)``."""
+    def means(self, values: "Array") -> PerTopic:
+        """Return the mean of ``values``, shape ``(documents,)``, over each topic's documents."""
         return self.by_topic(self.sums(values) / self.sizes)
 
     def sums(self, values: "Array") -> "Array":
-        """The sum over each topic's documents of ``values``, shape ``(topics,)``."""
+        """Return the sum of ``values``, shape ``(documents,)``, over each topic's documents, shape ``(topics,)``."""
         import numpy as np
 
         if not self.qids:
@@ -39,26 +41,27 @@ class Ranks(NamedTuple):
         return np.add.reduceat(values, np.concatenate([[0], np.cumsum(self.sizes)[:-1]]))
 
     def by_topic(self, values: "Array") -> PerTopic:
-        """``values``, shape ``(topics,)``, by qid."""
+        """Return ``values``, shape ``(topics,)``, by qid."""
         return dict(zip(self.qids, values.tolist(), strict=True))
 
 
 def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
-    """The ranks of ``judged`` in each of ``runs``, for the topics that have documents and are in all runs.
+    """Return the ranks of ``judged`` in each of ``runs``, for the topics that have documents and are in all runs.
 
-    Documents given as a sequence keep their order, those of a set are sorted.
+    Documents given as a sequence keep their order, those of a set are sorted. The rank of a
+    document missing from a run is the list's length + 1.
     """
     import numpy as np
 
     qids = [qid for qid, docids in judged.items() if docids and all(qid in run for run in runs)]
     documents = {qid: _in_order(judged[qid]) for qid in qids}
-    at = [[rank for qid in qids for rank in ranks(run[qid], documents[qid])] for run in runs]
+    values = [[rank for qid in qids for rank in ranks(run[qid], documents[qid])] for run in runs]
     sizes = np.array([len(documents[qid]) for qid in qids], dtype=np.int64)
-    return Ranks(qids, np.array(at, dtype=np.float64).reshape(len(runs), int(sizes.sum())), sizes)
+    return Ranks(qids, np.array(values, dtype=np.float64).reshape(len(runs), int(sizes.sum())), sizes)
 
 
 def scores_of(run: Run, judged: Judged, qids: Sequence[str], absent: float) -> "Array":
-    """The scores of the same documents in the same order; ``absent`` for one that is missing."""
+    """Return the scores of the same documents in the same order; ``absent`` for one that is missing."""
     import numpy as np
 
     return np.array([run[qid].get(docid, absent) for qid in qids for docid in _in_order(judged[qid])], dtype=np.float64)

@@ -1,36 +1,12 @@
-"""Measures between rankings: did a system follow the instruction?
-
-Every measure is a pure function over plain runs (``qid -> docid -> score``) and gives one value a
-topic. Runs of one call share their qids; :mod:`heed.io.pairs` brings runs there. Ranks obey
-:mod:`heed.ranking`; the published programs of IRS, WISE and SICR keep insertion order on ties
-instead, also where ``variant="released"`` follows them in everything else.
-"""
+"""Pairwise measures of two runs, did a system follow the instruction, and the documents that they are about."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heed.errors import HeedError
-from heed.measures.infosearch import Variant, sicr, wise
-from heed.measures.judged import Judged, PerTopic, Ranks, ranks_of, scores_of
-from heed.measures.standard import STANDARD, standard
+from heed.errors import UsageError
+from heed.measures.judged import Judged, PerTopic, Ranks, Variant, ranks_of, scores_of
 from heed.types import Qrels, Run
-
-__all__ = (
-    "STANDARD",
-    "Variant",
-    "irs",
-    "mean",
-    "mean_rank",
-    "nfr",
-    "no_longer_relevant",
-    "p_mrr",
-    "robustness",
-    "sicr",
-    "standard",
-    "still_relevant",
-    "wise",
-)
 
 if TYPE_CHECKING:
     from heed.measures.judged import Array
@@ -39,7 +15,7 @@ EXACT = 1e-12  # what rounding leaves of a sum that is 0
 
 
 def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
-    """p-MRR of each topic: did documents that are no longer relevant fall? −1 … 1, 0 is no change.
+    """Return each topic's p-MRR: did documents that are no longer relevant fall? −1 … 1, 0 is no change.
 
     FollowIR (Weller et al., 2024), equation 1, for every document of ``changed[qid]`` with rank
     ``r`` in ``base`` and ``s`` in ``new``: ``s / r − 1`` where it rose or stayed (``r ≥ s``),
@@ -50,20 +26,21 @@ def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     """
     import numpy as np
 
-    found = ranks_of([base, new], changed)
-    old, now = found.at
-    return found.mean(np.where(old >= now, now / old - 1, 1 - old / now))
+    ranks = ranks_of([base, new], changed)
+    old, now = ranks.values
+    return ranks.means(np.where(old >= now, now / old - 1, 1 - old / now))
 
 
 def nfr(base: Run, new: Run, traps: Judged) -> PerTopic:
-    """Negation failure rate: the share of trap documents that rose, 0 … 1, lower is better.
+    """Return each topic's negation failure rate (NFR): the share of trap documents that rose, 0 … 1, lower is better.
 
     FollowTable, section 5.6: traps are unwanted documents that name what the instruction negates;
-    one fails if its rank in ``new`` is better than in ``base``. No program was released.
+    one fails if its rank in ``new`` is better than in ``base``. Topics without traps, or missing
+    from one of the runs, have no value. No program was released.
     """
-    found = ranks_of([base, new], traps)
-    old, now = found.at
-    return found.mean((now < old).astype(float))
+    ranks = ranks_of([base, new], traps)
+    old, now = ranks.values
+    return ranks.means((now < old).astype(float))
 
 
 def irs(
@@ -74,49 +51,52 @@ def irs(
     corpus_size: int,
     variant: Variant = "paper",
 ) -> PerTopic:
-    """Instruction responsiveness score of each topic, −1 … 1.
+    """Return each topic's instruction responsiveness score (IRS), −1 … 1.
 
     FollowTable, section 4.3, equations 1–4: with ``w(r) = 1 / log2(r + 1)``, ``S`` is the gain of
     Σw over ``wanted`` minus the gain over ``unwanted`` from ``base`` to ``new``; IRS is ``S``
     divided by that of the ideal ranking of ``corpus_size`` documents (wanted on top, unwanted at
-    the bottom) where ``S ≥ 0``, else by the absolute value for the worst (the mirror).
+    the bottom) where ``S ≥ 0``, else by the absolute value for the worst (the mirror). Topics
+    without judged documents, or missing from one of the runs, have no value.
 
     ``paper``: judged documents missing from a list share the bottom ranks of the corpus, so that
     IRS stays in [−1, 1]; an ideal base that is kept scores 1 (the paper's RQ5). ``released``
     (``eval/irs.py``): a missing document has rank ``corpus_size + 1``, which can pass 1; an ideal
     base scores 0.
+
+    Raises :class:`UsageError` if lists and judged documents do not fit into ``corpus_size``.
     """
     import numpy as np
 
     topics = sorted(wanted.keys() | unwanted.keys())
     judged = {qid: [*sorted(wanted.get(qid, ())), *sorted(unwanted.get(qid, ()))] for qid in topics}
-    found = ranks_of([base, new], judged)
-    good = np.array([len(wanted.get(qid, ())) for qid in found.qids], dtype=np.int64)
-    bad = found.sizes - good
+    ranks = ranks_of([base, new], judged)
+    good = np.array([len(wanted.get(qid, ())) for qid in ranks.qids], dtype=np.int64)
+    bad = ranks.sizes - good
     sign = np.repeat(np.tile([1.0, -1.0], len(good)), np.stack([good, bad], axis=1).ravel())
-    weights = (
-        _weights(run, at, judged, found, corpus_size, variant) for run, at in zip((base, new), found.at, strict=True)
+    old, now = (
+        ranks.sums(sign * _weights(run, of_run, judged, ranks, corpus_size, variant))
+        for run, of_run in zip((base, new), ranks.values, strict=True)
     )
-    old, now = (found.sums(sign * of_run) for of_run in weights)
     gain = now - old
     ideal = _tops(good.tolist()) - _bottoms(bad.tolist(), corpus_size) - old
     worst = _bottoms(good.tolist(), corpus_size) - _tops(bad.tolist()) - old
     with np.errstate(divide="ignore", invalid="ignore"):  # a quotient by 0 is not the one selected
         shares = [gain / np.abs(worst), np.maximum(gain, 0) / ideal]
-    kept = 1.0 if variant == "paper" else 0.0
-    return found.by_topic(np.select([gain < -EXACT, ideal > EXACT], shares, default=kept))
+    ideal_kept = 1.0 if variant == "paper" else 0.0
+    return ranks.by_topic(np.select([gain < -EXACT, ideal > EXACT], shares, default=ideal_kept))
 
 
-def _weights(run: Run, at: "Array", judged: Judged, found: Ranks, corpus_size: int, variant: Variant) -> "Array":
-    """The weight of every judged document in one run; of a missing one as ``variant`` has it."""
+def _weights(run: Run, of_run: "Array", judged: Judged, ranks: Ranks, corpus_size: int, variant: Variant) -> "Array":
+    """Return the weight of every judged document, by its rank ``of_run`` or, if missing, by ``variant``."""
     import numpy as np
 
-    present = ~np.isnan(scores_of(run, judged, found.qids, np.nan))
-    missing = found.sums((~present).astype(np.int64))
-    lengths = np.array([len(run[qid]) for qid in found.qids], dtype=np.int64)
-    too_long = [qid for qid, size in zip(found.qids, lengths + missing, strict=True) if size > corpus_size]
+    present = ~np.isnan(scores_of(run, judged, ranks.qids, np.nan))
+    missing = ranks.sums((~present).astype(np.int64))
+    lengths = np.array([len(run[qid]) for qid in ranks.qids], dtype=np.int64)
+    too_long = [qid for qid, size in zip(ranks.qids, lengths + missing, strict=True) if size > corpus_size]
     if too_long:
-        raise HeedError(
+        raise UsageError(
             f"IRS: the lists of {len(too_long)} topics ({too_long[0]} …) with the judged documents outside them do not "
             f"fit into a corpus of {corpus_size}; give the number of documents that were searched"
         )
@@ -124,7 +104,7 @@ def _weights(run: Run, at: "Array", judged: Judged, found: Ranks, corpus_size: i
         absent = _bottoms(missing.tolist(), corpus_size) / np.maximum(missing, 1)
     else:
         absent = np.full(len(missing), _weight(corpus_size + 1))
-    return np.where(present, 1 / np.log2(at + 1), np.repeat(absent, found.sizes))
+    return np.where(present, 1 / np.log2(of_run + 1), np.repeat(absent, ranks.sizes))
 
 
 def _weight(rank: int) -> float:
@@ -132,22 +112,28 @@ def _weight(rank: int) -> float:
 
 
 def _tops(sizes: Sequence[int]) -> "Array":
-    """Σw of as many documents on top, for each size."""
+    """Return Σw of as many documents on top, for each size."""
     import numpy as np
 
     return np.array([math.fsum(_weight(rank) for rank in range(1, size + 1)) for size in sizes])
 
 
 def _bottoms(sizes: Sequence[int], corpus_size: int) -> "Array":
-    """Σw of as many documents at the bottom of the corpus, for each size."""
+    """Return Σw of as many documents at the bottom of the corpus, for each size."""
     import numpy as np
 
     ranges = (range(corpus_size - size + 1, corpus_size + 1) for size in sizes)
-    return np.array([math.fsum(map(_weight, places)) for places in ranges])
+    return np.array([math.fsum(map(_weight, ranks)) for ranks in ranges])
+
+
+def mean_rank(run: Run, gold: Judged) -> PerTopic:
+    """Return the mean rank, from 1, of each topic's gold documents, as InfoSearch's tables print it."""
+    ranks = ranks_of([run], gold)
+    return ranks.means(ranks.values[0])
 
 
 def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
-    """For each topic in both qrels, the documents with a positive grade in ``original`` only.
+    """Return the documents, by qid, with a positive grade in ``original`` only, for the topics in both qrels.
 
     Topics in which nothing changed are left out.
     """
@@ -155,38 +141,14 @@ def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
 
 
 def still_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
-    """For each topic in both qrels, the documents with a positive grade in both."""
+    """Return the documents, by qid, with a positive grade in both qrels; topics without any are left out."""
     return _once_relevant(original, changed, still=True)
 
 
 def _once_relevant(original: Qrels, changed: Qrels, still: bool) -> dict[str, set[str]]:
-    found = {
+    documents = {
         qid: {docid for docid, grade in grades.items() if grade > 0 and (changed[qid].get(docid, 0) > 0) is still}
         for qid, grades in original.items()
         if qid in changed
     }
-    return {qid: docids for qid, docids in found.items() if docids}
-
-
-def mean_rank(run: Run, gold: Judged) -> PerTopic:
-    """The mean rank of each topic's gold documents, as InfoSearch's tables print it."""
-    found = ranks_of([run], gold)
-    return found.mean(found.at[0])
-
-
-def robustness(values: PerTopic, query_of: Mapping[str, str]) -> PerTopic:
-    """Robustness@k: the worst of a query's values over its instructions.
-
-    InfoSearch, section 2.3, and InstructIR (mteb ``robustness_at_10``), with ``values`` the nDCG@k
-    of each instructed topic and ``query_of`` its query.
-    """
-    worst: PerTopic = {}
-    for qid, value in values.items():
-        query = query_of[qid]
-        worst[query] = min(worst.get(query, value), value)
-    return worst
-
-
-def mean(values: PerTopic) -> float:
-    """The mean over topics, to the last bit the same in any order of them; the caller says over how many."""
-    return math.fsum(values.values()) / len(values)
+    return {qid: docids for qid, docids in documents.items() if docids}

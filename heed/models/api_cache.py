@@ -1,44 +1,36 @@
-"""Answers that were paid for, in one SQLite file: each is written when it comes, so that none is paid twice."""
+"""Paid answers of APIs in one SQLite file: each is written as soon as it arrives, so that none is paid twice."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from heed.errors import HeedError
+from heed.errors import ServiceError
 
 FILE = "answers.sqlite"
 BUSY = 60  # seconds to wait for another process that is writing
-PART = 500  # keys a question to SQLite
-
-_folder = Path("indexes") / "api"
-
-
-def set_cache(folder: Path) -> None:
-    """Keep answers in ``folder`` from now on."""
-    global _folder
-    _folder = folder
+PART = 500  # keys of one SQLite query
 
 
 class Answers:
-    """Answers by the digest of what was asked; they hold texts and vectors, never a key."""
+    """Answers by the digest of their request; they hold texts and vectors, never a key."""
 
-    def __init__(self) -> None:
-        """Use the folder of :func:`set_cache`; it is made with the first answer."""
-        self.path = _folder / FILE
+    def __init__(self, folder: Path) -> None:
+        """Keep them in ``folder``, which is created with the first answer."""
+        self.path = folder / FILE
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Those of the answers that are here."""
+        """Return the answers of those ``keys`` that have one."""
         if not self.path.exists():
             return {}
-        found: dict[str, bytes] = {}
+        answers: dict[str, bytes] = {}
         with self._open() as db:
             for start in range(0, len(keys), PART):
                 part = keys[start : start + PART]
                 marks = ",".join("?" * len(part))
-                wanted = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks)
-                found.update(db.execute(wanted, part))
-        return found
+                query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks)
+                answers.update(db.execute(query, part))
+        return answers
 
     def put(self, answers: Mapping[str, bytes]) -> None:
         """Keep answers; they are on disk, all or none, when this returns."""
@@ -53,7 +45,7 @@ class Answers:
                 db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL)")
                 yield db
         except sqlite3.Error as error:
-            raise HeedError(
+            raise ServiceError(
                 f"{self.path}: the cache of API answers cannot be used ({error}); free some disk space, or move the "
                 "file away, which means paying for its answers again"
             ) from error

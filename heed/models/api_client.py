@@ -1,4 +1,4 @@
-"""A client of OpenAI-compatible servers: asks again where that can help, and no faster than it may."""
+"""A client of OpenAI-compatible servers that retries where that can help, and keeps to a rate of requests."""
 
 import json
 import math
@@ -10,33 +10,33 @@ from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Any, TypeVar
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe
+from heed.errors import ServiceError, UsageError
 from heed.models.api_providers import Endpoint
 from heed.progress import log
+from heed.types import Config
 
 RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
 ATTEMPTS = 6
 CONNECT, READ = 10.0, 180.0  # seconds; a reasoning model thinks before it sends its first byte
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds; a server that asks for a longer one is asked again another day
-PIECE = 1 << 16  # bytes read at once
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds; a server that demands a longer one is left alone
+CHUNK = 1 << 16  # bytes read at once
 LARGEST = 64 << 20  # bytes of an answer; 64 vectors of 4096 numbers take about 6 MiB
-AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # statuses that may pass
+RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # statuses that may be temporary
 
 Read = TypeVar("Read")
 
 
-class RefusedError(HeedError):
-    """The server will not answer this request: its ``status`` and what it said."""
+class RefusedError(ServiceError):
+    """The server refused a request: ``status`` and, in its own words, the ``reason``."""
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
-        """Take the status, the server's own words, and what the user is told."""
+    def __init__(self, message: str, status: int = 0, reason: str = "") -> None:
+        """``message`` is for the user."""
         super().__init__(message)
         self.status, self.reason = status, reason
 
 
-class _AgainError(Exception):
-    """A request that can be made again: why it failed, and the pause that the server asks for."""
+class _RetryError(Exception):
+    """A request that can be made again: why it failed, and the pause that the server demands."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)
@@ -46,11 +46,11 @@ class _AgainError(Exception):
 class Client:
     """Posts JSON to one endpoint until it is answered, ``ATTEMPTS`` times at most."""
 
-    def __init__(self, where: Endpoint, sleep: Callable[[float], None] = time.sleep) -> None:
-        """Take limits from the environment; ``sleep`` waits for so many seconds."""
+    def __init__(self, endpoint: Endpoint, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Read limits from the environment; ``sleep`` waits for so many seconds."""
         import requests
 
-        self.where, self._sleep = where, sleep
+        self.endpoint, self._sleep = endpoint, sleep
         self._session = requests.Session()
         rpm = _number(RPM)
         self._interval = 60 / rpm if rpm else 0.0
@@ -58,72 +58,76 @@ class Client:
         self._chance = random.Random(0)  # noqa: S311 (spreads retries, hides nothing)
         self._next = -math.inf
 
-    def post(self, path: str, body: Recipe, read: Callable[[Any], Read]) -> Read:
-        """What ``read`` makes of the answer to ``body``.
+    def close(self) -> None:
+        """Close the connections; a later request opens them again."""
+        self._session.close()
 
-        Timeouts, refused connections, statuses that may pass, and answers that are no JSON or for
-        which ``read`` raises KeyError, IndexError, TypeError or ValueError are tried again, with
-        pauses that double or that the server asks for. Raises :class:`RefusedError` for other statuses,
-        and :class:`HeedError` after the last attempt and for an answer of more than ``LARGEST`` bytes.
+    def post(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
+        """Return what ``read`` makes of the answer to ``body``.
+
+        Timeouts, refused connections, statuses that may be temporary, and answers that are no JSON or for
+        which ``read`` raises KeyError, IndexError, TypeError or ValueError are retried, with pauses that
+        double or that the server demands. Raises :class:`RefusedError` for other statuses, and
+        :class:`ServiceError` after the last attempt and for an answer of more than ``LARGEST`` bytes.
         """
         pause = FIRST_PAUSE
         for attempt in count(1):
             try:
                 return self._once(path, body, read)
-            except _AgainError as error:
+            except _RetryError as error:
                 if attempt == ATTEMPTS or (error.pause or 0) > LONGEST_PAUSE:
-                    wished = f", which asks for a pause of {error.pause:,.0f} s" if error.pause else ""
-                    raise HeedError(
-                        f"{self.where.told}/{path}: {error} at attempt {attempt} of {ATTEMPTS}{wished}; what was "
+                    demand = f", which demands a pause of {error.pause:,.0f} s" if error.pause else ""
+                    raise ServiceError(
+                        f"{self.endpoint.shown}/{path}: {error} at attempt {attempt} of {ATTEMPTS}{demand}; what was "
                         f"answered is kept: run again later, with {RPM} set to fewer requests a minute if it says 429"
                     ) from None
                 wait = error.pause if error.pause is not None else pause * self._chance.uniform(0.5, 1.0)
-                log.info(f"{self.where.told}: {error}; again in {wait:.1f} s")
+                log.info(f"{self.endpoint.shown}: {error}; retry in {wait:.1f} s")
                 self._sleep(wait)
                 pause *= 2
         raise AssertionError  # for mypy: count never ends
 
-    def _once(self, path: str, body: Recipe, read: Callable[[Any], Read]) -> Read:
+    def _once(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
         import requests
 
         self._pace()
         try:
             # no redirects: they would turn the request into another one, or carry it to another host
             with self._session.post(
-                self.where.url(path),
+                self.endpoint.url(path),
                 json=body,
-                auth=self._sign if self.where.key else None,
+                auth=self._sign if self.endpoint.key else None,
                 timeout=self._timeout,
                 allow_redirects=False,
                 stream=True,
             ) as answer:
                 content = self._content(path, answer)
         except requests.Timeout:
-            raise _AgainError(f"no answer within {self._timeout[1]:g} s") from None
+            raise _RetryError(f"no answer within {self._timeout[1]:g} s") from None
         except requests.RequestException as error:
-            raise _AgainError(f"no connection ({self._clean(_reason(error))})") from None
+            raise _RetryError(f"no connection ({self._clean(_reason(error))})") from None
         if answer.status_code != requests.codes.ok:
             self._fail(path, answer.status_code, content.decode("utf-8", "replace"), answer.headers.get("Retry-After"))
         try:
             return read(json.loads(content))
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
-            raise _AgainError(f"an answer of another form than OpenAI's ({type(error).__name__})") from None
+            raise _RetryError(f"an answer of another form than OpenAI's ({type(error).__name__})") from None
 
     def _content(self, path: str, answer: Any) -> bytes:
-        """The answer's body, unpacked; never more of it than ``LARGEST`` and a piece."""
+        """Return the answer's body, decompressed; never more of it than ``LARGEST`` and a chunk."""
         content = bytearray()
-        for piece in answer.iter_content(PIECE):
-            content += piece
+        for chunk in answer.iter_content(CHUNK):
+            content += chunk
             if len(content) > LARGEST:
-                raise HeedError(
-                    f"{self.where.told}/{path}: an answer of more than {LARGEST:,} bytes, which no such request needs; "
-                    f"check {self.where.provider.base}"
+                raise ServiceError(
+                    f"{self.endpoint.shown}/{path}: an answer of more than {LARGEST:,} bytes, "
+                    f"which no such request needs; check {self.endpoint.provider.base}"
                 )
         return bytes(content)
 
     def _sign(self, request: Any) -> Any:
-        """Add the key; as a callable, because a header would give way to what ~/.netrc says."""
-        request.headers["Authorization"] = f"Bearer {self.where.key}"
+        """Add the key; as a callable, because ~/.netrc would override a header."""
+        request.headers["Authorization"] = f"Bearer {self.endpoint.key}"
         return request
 
     def _pace(self) -> None:
@@ -135,32 +139,32 @@ class Client:
     def _fail(self, path: str, status: int, text: str, retry_after: str | None) -> None:
         reason = self._clean(_message(text))
         # a used-up budget has the status of a rate limit, and does not come back by waiting
-        if status in AGAIN and "insufficient_quota" not in text:
-            raise _AgainError(f"status {status} ({reason})", _seconds(retry_after))
+        if status in RETRIED and "insufficient_quota" not in text:
+            raise _RetryError(f"status {status} ({reason})", _seconds(retry_after))
         hint = {
-            401: f"check {self.where.provider.key}",
-            403: f"check {self.where.provider.key} and what it may use",
-            404: f"check the model's name, {self.where.model!r}, and {self.where.provider.base}",
+            401: f"check {self.endpoint.provider.key}",
+            403: f"check {self.endpoint.provider.key} and what it may use",
+            404: f"check the model's name, {self.endpoint.model!r}, and {self.endpoint.provider.base}",
             429: "the account has no credit left",
-        }.get(status, "check the model's entry: what it says of lengths, for one")
-        raise RefusedError(status, reason, f"{self.where.told}/{path}: status {status} ({reason}); {hint}")
+        }.get(status, "check the model's entry, such as its lengths")
+        raise RefusedError(f"{self.endpoint.shown}/{path}: status {status} ({reason}); {hint}", status, reason)
 
     def _clean(self, text: str) -> str:
-        """One short line in which the key does not stand."""
-        if self.where.key:
-            text = text.replace(self.where.key, "***")
+        """Return ``text`` as one short line without the key."""
+        if self.endpoint.key:
+            text = text.replace(self.endpoint.key, "***")
         line = " ".join(text.split())
         return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def _reason(error: Exception) -> str:
-    """What lies behind an error of requests, without the story of its retries."""
+    """Return the cause of an error of requests, without the history of its retries."""
     first = error.args[0] if error.args else error
     return str(getattr(first, "reason", first)) or type(error).__name__
 
 
 def _message(text: str) -> str:
-    """What the server says went wrong; the text itself where it is not of OpenAI's form."""
+    """Return the server's error message; the text itself where it is not of OpenAI's form."""
     try:
         return str(json.loads(text)["error"]["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -168,7 +172,7 @@ def _message(text: str) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """The pause that a Retry-After header asks for, in seconds or until a date; None without one."""
+    """Return the pause of a Retry-After header, in seconds or until a date; None without one."""
     if not retry_after:
         return None
     try:
@@ -190,5 +194,5 @@ def _number(variable: str) -> float | None:
     except ValueError:
         value = 0.0
     if not (math.isfinite(value) and value > 0):
-        raise HeedError(f"{variable}: found {text!r}, expected a number above 0")
+        raise UsageError(f"{variable}: found {text!r}, expected a number above 0")
     return value

@@ -1,4 +1,4 @@
-"""What a run through an API will cost, told before the first call: calls, tokens, and money where a price is known."""
+"""Costs of API calls, before the first is made: calls, tokens, and money where a price is known."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,20 +11,20 @@ Count = Callable[[str], int]
 
 
 def about(text: str) -> int:
-    """About how many tokens ``text`` has: one for four ASCII characters, one for each other character.
+    """Return about how many tokens ``text`` has: one for four ASCII characters, one for each other character.
 
-    Too few for tables of numbers, too many for Russian. Not a tokenizer's count, because what is cut
-    by it must not depend on what is installed: another cut would be another call, paid again.
+    Too few for tables of numbers, too many for Russian. Not a tokenizer's count, because documents
+    are cut by it, which must not depend on what is installed: another cut would be another call, paid again.
     """
     plain = len(text.encode("ascii", "ignore"))
     return -(-plain // ASCII_A_TOKEN) + len(text) - plain
 
 
 def counter(model: str) -> tuple[Count, str]:
-    """How tokens are counted for the bill, and in words how.
+    """Return how tokens are counted for the bill, and the name of that method.
 
-    tiktoken counts where it is installed, knows the model and has its files at hand: it is not let
-    loose on the network for an estimate.
+    tiktoken counts where it is installed, knows the model and has its files: for an estimate it is not
+    allowed to fetch them.
     """
     try:
         if os.environ.get(TIKTOKEN_FILES):
@@ -38,29 +38,29 @@ def counter(model: str) -> tuple[Count, str]:
 
 
 class Bill:
-    """Counts what will be asked, and what is in the cache and free."""
+    """Counts the calls to make, and the kept answers, which are free."""
 
     def __init__(self, model: str, price: tuple[float, float] | None) -> None:
-        """Count for the API's ``model``; ``price`` is in US dollars for a million tokens asked, and answered."""
+        """Count for the API's ``model``; ``price`` is in US dollars for a million tokens of input, and of output."""
         self._count, self._how = counter(model)
         self._price = price
-        self.calls = self.free = self.asked = self.answered = 0
+        self.calls = self.free = self.input = self.output = 0
 
     def add(self, texts: Sequence[str], answer: str = "") -> None:
         """Count one call."""
         self.calls += 1
-        self.asked += sum(map(self._count, texts))
-        self.answered += self._count(answer)
+        self.input += sum(map(self._count, texts))
+        self.output += self._count(answer)
 
-    def told(self, label: str) -> str:
-        """The bill in one line."""
+    def line(self, label: str) -> str:
+        """Return the bill as one line."""
         if not self.calls:
             return f"{label}: all {self.free} answers are in the cache, nothing is paid"
-        tokens = f"about {self.asked:,} tokens"
-        if self.answered:
-            tokens += f" and {self.answered:,} of answers"
+        tokens = f"about {self.input:,} tokens"
+        if self.output:
+            tokens += f" and {self.output:,} of answers"
         cost = "price unknown"
         if self._price:
-            paid = self.asked * self._price[0] + self.answered * self._price[1]
+            paid = self.input * self._price[0] + self.output * self._price[1]
             cost = f"${paid / MILLION:,.2f}" if paid >= MILLION / 100 else "less than $0.01"
         return f"{label}: {self.calls:,} calls with {tokens} ({self._how}), {cost}; {self.free:,} answers are cached"

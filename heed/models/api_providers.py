@@ -1,4 +1,4 @@
-"""Where models of APIs are asked: addresses and keys, which stay in the environment, and what each API needs."""
+"""Providers of models behind APIs: addresses and keys, which stay in the environment, and what each API needs."""
 
 import os
 import re
@@ -8,20 +8,19 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe
+from heed.errors import ServiceError
 from heed.io.files import digest_json
-from heed.models.model_files import TOLD
 from heed.models.registry import Model
+from heed.types import Config
 
-VERSION = 1  # raise when other requests are made of the same inputs
+VERSION = 1  # raise when the same inputs give other requests
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Provider(NamedTuple):
-    """An API: the environment variables of key and address, its own address, and what its embeddings ask for.
+    """An API: the environment variables of key and address, its own address, and extra fields of its embeddings.
 
-    ``cuts``: it cuts what is longer than a model's limit, where others refuse it.
+    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse.
     """
 
     key: str
@@ -53,61 +52,56 @@ PROVIDERS = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a model is asked; ``told`` is the address without what it may hold of secrets, ``model`` its name there."""
+    """The address of a model; ``shown`` is it without secrets, ``model`` the model's name there."""
 
     base: SplitResult = field(repr=False)
-    told: str
+    shown: str
     model: str
     provider: Provider
     key: str = field(repr=False)
 
     def url(self, path: str) -> str:
-        """The address of ``path`` below the base."""
+        """Return the address of ``path`` below the base."""
         return urlunsplit(self.base._replace(path=f"{self.base.path.rstrip('/')}/{path}"))
 
     @property
-    def recipe(self) -> Recipe:
-        """What decides the answers here."""
-        return {"api": VERSION, "url": self.told, "model": self.model}
+    def config(self) -> Config:
+        """What decides the answers of this address."""
+        return {"api": VERSION, "url": self.shown, "model": self.model}
 
-    def digest(self, path: str, body: Recipe) -> str:
-        """What the answer to ``body`` is kept under."""
-        return digest_json([VERSION, f"{self.told}/{path}", self.model, body])
+    def digest(self, path: str, body: Config) -> str:
+        """Return the key under which the answer to ``body`` is kept."""
+        return digest_json([VERSION, f"{self.shown}/{path}", self.model, body])
 
 
 def endpoint(model: Model) -> Endpoint:
-    """Where ``owner/name`` is asked: an entry of status ``api`` at ``owner``, one of ``PROVIDERS``, as ``name``.
+    """Return the address of ``owner/name``: for an entry of status ``api`` that of ``owner``, one of ``PROVIDERS``.
 
-    Other models are asked at OPENAI_BASE_URL as ``owner/name``, which is what such servers call them;
-    without that address, at ``owner`` too. Raises :class:`HeedError` naming the environment variable
-    that is missing or wrong.
+    Other models are requested from OPENAI_BASE_URL as ``owner/name``, which is what such servers call
+    them; without that address, from ``owner`` too. Raises :class:`ServiceError` naming the environment
+    variable that is missing or wrong.
     """
     owner, _, name = model.source.partition("/")
     known = owner in PROVIDERS and (model.status == "api" or not _set(PROVIDERS["openai"].base))
     provider = PROVIDERS[owner if known else "openai"]
     url, key = _set(provider.base), _set(provider.key)
     if not known and not url:
-        raise HeedError(
+        raise ServiceError(
             f"{model.source}: no API is known by the name {owner!r} (known: {', '.join(PROVIDERS)}); "
             f"set {provider.base} to the address of the server that has this model"
         )
     if not url and not key:
-        raise HeedError(
+        raise ServiceError(
             f"{model.source}: {provider.key} is not set; set it to your key, or {provider.base} to a server without one"
         )
     if not re.fullmatch(r"[!-~]*", key):
-        raise HeedError(f"{provider.key}: holds a space or another character that no key has; set it again")
+        raise ServiceError(f"{provider.key}: holds a space or another character that no key has; set it again")
     base = urlsplit(url or provider.url)
     if base.scheme not in ("http", "https") or not base.hostname:
-        raise HeedError(f"{provider.base}: not an address of the form https://host/v1; set it again")
-    told = f"{base.scheme}://{base.netloc.rpartition('@')[2]}{base.path.rstrip('/')}"
-    return Endpoint(base, told, name if known else model.source, provider, key)
+        raise ServiceError(f"{provider.base}: not an address of the form https://host/v1; set it again")
+    shown = f"{base.scheme}://{base.netloc.rpartition('@')[2]}{base.path.rstrip('/')}"
+    return Endpoint(base, shown, name if known else model.source, provider, key)
 
 
 def _set(variable: str) -> str:
     return os.environ.get(variable, "").strip()
-
-
-def settings(model: Model) -> Recipe:
-    """What an entry says that decides answers."""
-    return {name: value for name, value in model._asdict().items() if name not in TOLD}

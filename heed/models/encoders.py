@@ -4,51 +4,51 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe
-from heed.models.language_models import INT8, not_rounded, precision
+from heed.errors import ModelError
+from heed.models.language_models import INT8, cannot_round, precision
 from heed.models.model_files import fingerprint, runs_remote_code, unusable
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text
+from heed.models.runtime import DEFAULT, Runtime, unload
 from heed.models.sentence_inputs import Texts, lengths, unpad
 from heed.models.sentence_models import compares_by_cosine, load, set_up
 from heed.progress import log
 from heed.tables.text import fit
-from heed.types import Document
+from heed.types import Config, Document, Query
 
 if TYPE_CHECKING:
-    from heed.retrieval.vectors import Matrix
+    from heed.types import Matrix
 
 
 class Input(NamedTuple):
-    """A text with what the model reads before it, which is pooled too unless the entry says otherwise."""
+    """A text and the prefix that the model reads before it, which is pooled too unless the entry says otherwise."""
 
     prefix: str
     text: str
 
     @property
     def whole(self) -> str:
-        """What the model reads."""
+        """The whole text that the model reads."""
         return self.prefix + self.text
 
 
 class SentenceEncoder:
-    """A sentence-transformers model as an :class:`heed.retrieval.vectors.Encoder`.
+    """A sentence-transformers model as a :class:`heed.types.Encoder`.
 
     What the entry leaves open is as the model's own files say: prompts, pooling, normalisation, and
     a cosine between vectors, which is the inner product of normalised ones.
     """
 
-    def __init__(self, model: Model, device: str) -> None:
-        """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used.
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         Only safetensors weights are loaded, and code of the model's repository is run only where
-        the user allowed it. Raises :class:`HeedError` if the model cannot be found.
+        the user allowed it. Raises :class:`ModelError` if the model cannot be found.
         """
-        runs_remote_code(model)  # asked before anything is fetched
+        runs_remote_code(model)  # checked before anything is fetched
         self.name = model.name
-        self.recipe: Recipe = {**fingerprint(model), "precision": precision(model, device)}
-        self._model, self._device = model, device
+        self.config: Config = {**fingerprint(model), "precision": precision(model, runtime.device)}
+        self._model, self._device = model, runtime.device
 
     @cached_property
     def _encoder(self) -> Any:
@@ -62,7 +62,7 @@ class SentenceEncoder:
         set_up(self._model, encoder)
         rounded = self._model.dtype == INT8
         if not unpad(encoder, rounded) and rounded:
-            raise not_rounded(self._model)
+            raise cannot_round(self._model)
         return encoder.eval()
 
     def _loaded(self) -> Any:
@@ -72,8 +72,16 @@ class SentenceEncoder:
     def _cosine(self) -> bool:
         return compares_by_cosine(self._model)
 
-    def documents(self, documents: Sequence[Document]) -> "Matrix":
-        """Vectors of documents; what is longer than the model's limit is cut at its end, a table between rows."""
+    def load(self) -> None:
+        """Load the model."""
+        _ = self._encoder
+
+    def close(self) -> None:
+        """Unload the model; a later call loads it again."""
+        unload(self, "_encoder")
+
+    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Return the vectors of documents; long ones are cut at their end, tables between rows."""
         return self._vectors([self._document(self._cut(document)) for document in documents], "document")
 
     def _cut(self, document: Document) -> Document:
@@ -90,10 +98,10 @@ class SentenceEncoder:
         whole = document_text(self._model, document.title, document.text)
         return self._input("document", whole, document_text(_unprefixed(self._model), document.title, document.text))
 
-    def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
-        """Vectors of queries with their instructions; those that the model must cut are told on stderr."""
-        inputs = [self._query(query, instruction) for query, instruction in topics]
-        self._tell_cut(inputs)
+    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+        """Return the vectors of queries with their instructions; logs how many the model must cut."""
+        inputs = [self._query(query.query, query.instruction) for query in queries]
+        self._log_cut(inputs)
         return self._vectors(inputs, "query")
 
     def _query(self, query: str, instruction: str) -> Input:
@@ -101,7 +109,7 @@ class SentenceEncoder:
         return self._input("query", whole, query_text(_unprefixed(self._model), query, instruction))
 
     def _input(self, task: str, whole: str, unprefixed: str) -> Input:
-        """``whole`` parted where its prefix is not pooled; without a template, after the model's own prompt."""
+        """Return ``whole`` split where its prefix is not pooled; without a template, after the model's own prompt."""
         template = self._model.query if task == "query" else self._model.document
         if template is None:
             prompts = self._encoder.prompts
@@ -111,80 +119,80 @@ class SentenceEncoder:
             return Input("", whole)
         return Input(whole.removesuffix(unprefixed), unprefixed)
 
-    def _tell_cut(self, inputs: Sequence[Input]) -> None:
+    def _log_cut(self, inputs: Sequence[Input]) -> None:
         limit = self._limit("query")
         if limit is None:
             return
-        lengths = self._lengths([one.whole for one in inputs])
-        cut = [one for one, length in zip(inputs, lengths, strict=True) if length > limit]
+        lengths = self._lengths([text.whole for text in inputs])
+        cut = [text for text, length in zip(inputs, lengths, strict=True) if length > limit]
         if cut:
             log.info(
                 f"{self.name}: {len(cut)} of {len(inputs)} queries are longer than {limit} tokens: their end is cut"
             )
-        longest = max(self._lengths([one.prefix for one in cut]), default=0)
+        longest = max(self._lengths([text.prefix for text in cut]), default=0)
         if longest >= limit and not self._model.pool_prefix:
-            raise HeedError(
+            raise ModelError(
                 f"{self.name}: an instruction of {longest} tokens leaves no room for its query in the model's {limit}; "
                 "choose a model with a longer limit"
             )
 
     def _vectors(self, inputs: Sequence[Input], task: str) -> "Matrix":
-        """One vector a row, whatever was read together: texts behind the same prefix, by length."""
+        """Return one vector a row, in order; texts with the same prefix are read together, by length."""
         import numpy as np
 
         from heed.models.unpadded import in_batches
 
         groups: dict[str, list[int]] = {}
-        for at, one in enumerate(inputs):
-            groups.setdefault(one.prefix, []).append(at)
+        for index, text in enumerate(inputs):
+            groups.setdefault(text.prefix, []).append(index)
         rows: dict[int, Any] = {}
-        for prefix, places in groups.items():
-            texts = Texts(self._encoder, [inputs[at].text for at in places], prefix, task)
+        for prefix, group in groups.items():
+            texts = Texts(self._encoder, [inputs[index].text for index in group], prefix, task)
             read, network = partial(self._read, texts, task), getattr(self._encoder[0], "model", None)
-            for batch, found in in_batches(texts.lengths(self._limit(task)), read, network, self._encoder.device):
-                rows.update(zip((places[at] for at in batch), found, strict=True))
-        vectors = np.array([rows[at] for at in range(len(inputs))], dtype=np.float32)
+            for batch, part in in_batches(texts.lengths(self._limit(task)), read, network, self._encoder.device):
+                rows.update(zip((group[index] for index in batch), part, strict=True))
+        vectors = np.array([rows[index] for index in range(len(inputs))], dtype=np.float32)
         if not np.isfinite(vectors).all():
-            raise HeedError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
+            raise ModelError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
         if self._cosine:  # in float32: vectors of half precision are not of length 1
             vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors
 
-    def _read(self, texts: Texts, task: str, places: list[int]) -> "Matrix":
+    def _read(self, texts: Texts, task: str, batch: list[int]) -> "Matrix":
         import torch
         from sentence_transformers.util import batch_to_device
 
-        features = texts.batch(places)
+        features = texts.batch(batch)
         if self._model.append_eos:
             self._check_ends(features)
         with torch.inference_mode():
-            read = self._encoder(batch_to_device(features, self._encoder.device), task=task)["sentence_embedding"]
-        vectors: Matrix = read[:, : self._encoder.truncate_dim].float().cpu().numpy()
+            output = self._encoder(batch_to_device(features, self._encoder.device), task=task)["sentence_embedding"]
+        vectors: Matrix = output[:, : self._encoder.truncate_dim].float().cpu().numpy()
         return vectors
 
     def _check_ends(self, features: Any) -> None:
-        """Refuse a text whose last token, the one that is pooled, is not the end-of-text token."""
+        """Raise :class:`ModelError` for a text whose last token, which is pooled, is not the end-of-text token."""
         end = self._encoder.tokenizer.eos_token_id
         for ids, mask in zip(features["input_ids"].tolist(), features["attention_mask"].tolist(), strict=True):
             last = [token for token, real in zip(ids, mask, strict=True) if real][-1]
             if last != end:
-                raise HeedError(
+                raise ModelError(
                     f"{self.name}: a text's last token is {last}, expected the end-of-text token {end}; "
                     "the tokenizer does not append it"
                 )
 
     def _limit(self, task: str) -> int | None:
-        """How many tokens a text may have; None without a limit."""
+        """Return how many tokens a text may have; None without a limit."""
         first = self._encoder[0]
-        found: float | None = getattr(first, f"{task}_length", None) or self._encoder.max_seq_length
-        return int(found) if found and found < 1e9 else None  # transformers writes 1e30 for no limit
+        limit: float | None = getattr(first, f"{task}_length", None) or self._encoder.max_seq_length
+        return int(limit) if limit and limit < 1e9 else None  # transformers writes 1e30 for no limit
 
     def _lengths(self, texts: list[str]) -> list[int]:
         return lengths(self._encoder, texts)
 
 
 def _unprefixed(model: Model) -> Model:
-    """``model`` with templates that begin at the query, or at the document's title or text."""
+    """Return ``model`` with templates that begin at the query, or at the document's title or text."""
     return model._replace(
         query=_from(model.query, "query"),
         bare=_from(model.bare, "query"),
@@ -195,4 +203,5 @@ def _unprefixed(model: Model) -> Model:
 def _from(template: str | None, *names: str) -> str | None:
     if template is None:
         return None
-    return template[min((at for name in names if (at := template.find(f"{{{name}}}")) >= 0), default=0) :]
+    starts = (template.find(f"{{{name}}}") for name in names)
+    return template[min((start for start in starts if start >= 0), default=0) :]

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from heed.errors import HeedError
+from heed.errors import ModelError
 from heed.io.document_store import DocumentStore
 from heed.models.encoders import Input, SentenceEncoder
 from heed.models.late_models import load
 from heed.models.registry import Model
+from heed.models.runtime import DEFAULT, Runtime
 from heed.models.yes_no import batches
 from heed.progress import log
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from heed.retrieval.vectors import Matrix
+    from heed.types import Matrix
 
 VERSION = 1  # raise when tokens or their vectors change
 FLOAT = 4  # bytes
@@ -25,25 +26,21 @@ class LateEncoder(SentenceEncoder):
     """A MultiVectorEncoder whose matrices are *packed*: a row for each token that is compared.
 
     Column 0 is 1 where a text begins, else 0; the others are the token's vector. The markers of
-    queries and documents are the model's own, before what the entry's templates make.
+    queries and documents are the model's own, before the filled templates of the entry.
     """
 
-    def __init__(self, model: Model, device: str) -> None:
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """As of :class:`SentenceEncoder`."""
-        super().__init__(model, device)
-        self.recipe["late"] = VERSION
+        super().__init__(model, runtime)
+        self.config["late"] = VERSION
         self._markers: dict[str, int] = {}
 
     def _loaded(self) -> Any:
         encoder, self._markers = load(self._model, self._device)
         return encoder
 
-    def load(self) -> None:
-        """Load the model, so that it can be timed alone."""
-        _ = self._encoder
-
     def begin(self, store: DocumentStore) -> None:
-        """Tell how large the vectors of ``store`` can become."""
+        """Log how large the vectors of ``store`` can become."""
         limit, width = self._limit("document"), FLOAT * (1 + self._encoder.get_embedding_dimension())
         if limit:
             most = store.count * limit * width / 1e9
@@ -60,33 +57,34 @@ class LateEncoder(SentenceEncoder):
         from heed.models.unpadded import TOKENS
 
         limit = self._limit(task)
-        lengths = self._lengths([one.whole for one in inputs])
-        found: dict[int, Matrix] = {}
+        lengths = self._lengths([text.whole for text in inputs])
+        by_index: dict[int, Matrix] = {}
         for batch in batches([min(length, limit or length) for length in lengths], TOKENS):
-            found.update(zip(batch, self._tokens([inputs[at] for at in batch], task), strict=True))
-        texts = [found[at] for at in range(len(inputs))]
+            by_index.update(zip(batch, self._tokens([inputs[index] for index in batch], task), strict=True))
+        texts = [by_index[index] for index in range(len(inputs))]
         if not all(len(text) and np.isfinite(text).all() for text in texts):
-            raise HeedError(f"{self.name}: a {task} without a token to compare, or with a vector that is not finite")
+            raise ModelError(f"{self.name}: a {task} without a token to compare, or with a vector that is not finite")
         if task == "query" and self._encoder.similarity_fn_name == "meanmaxsim":
             texts = [text / np.float32(len(text)) for text in texts]  # then the sum of the best products is their mean
         return packed(texts)
 
     def _tokens(self, inputs: Sequence[Input], task: str) -> "list[Matrix]":
-        """The vectors of each text's tokens that are compared, mask tokens of queries among them."""
+        """Return the vectors of each text's tokens that are compared, mask tokens of queries included."""
         import torch
         from sentence_transformers.util import batch_to_device
 
-        features = self._encoder.preprocess([one.text for one in inputs], prompt=inputs[0].prefix, task=task)
+        features = self._encoder.preprocess([text.text for text in inputs], prompt=inputs[0].prefix, task=task)
         if self._markers:
             features["input_ids"][:, 1] = self._markers[task]
         with torch.inference_mode():
-            read = self._encoder(batch_to_device(features, self._encoder.device), task=task)
-        vectors, masks = read["token_embeddings"].float().cpu().numpy(), read["attention_mask"].bool().cpu().numpy()
+            output = self._encoder(batch_to_device(features, self._encoder.device), task=task)
+        vectors = output["token_embeddings"].float().cpu().numpy()
+        masks = output["attention_mask"].bool().cpu().numpy()
         return [rows[mask] for rows, mask in zip(vectors, masks, strict=True)]
 
 
 def packed(texts: "Sequence[Matrix]") -> "Matrix":
-    """One packed matrix of the token vectors of ``texts``, each of which has a token."""
+    """Return one packed matrix of the token vectors of ``texts``, each of which has a token."""
     import numpy as np
 
     rows = np.zeros((sum(map(len, texts)), 1 + texts[0].shape[1]), dtype=np.float32)
@@ -96,14 +94,14 @@ def packed(texts: "Sequence[Matrix]") -> "Matrix":
 
 
 def begins(rows: "Matrix") -> "NDArray[np.int64]":
-    """At which row of a packed matrix each text begins."""
+    """Return the rows of a packed matrix at which texts begin."""
     import numpy as np
 
     return np.flatnonzero(rows[:, 0])
 
 
-def parted(rows: "Matrix") -> "list[Matrix]":
-    """The packed matrix of each text alone."""
+def split(rows: "Matrix") -> "list[Matrix]":
+    """Return the packed matrix of each text alone."""
     import numpy as np
 
     return np.split(rows, begins(rows)[1:])

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import ModelError
 from heed.models.model_files import local_copy, runs_remote_code
 from heed.models.registry import Model
 from heed.models.sentence_models import options
@@ -21,16 +21,16 @@ MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id"
 
 
 def load(model: Model, device: str) -> tuple[Any, dict[str, int]]:
-    """The ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its marker's id by task.
+    """Return the ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its markers' ids.
 
-    Raises :class:`HeedError` for a folder that holds no late-interaction model, and for pickled or missing weights.
+    Raises :class:`ModelError` for a folder that holds no late-interaction model, and for pickled or missing weights.
     """
     from sentence_transformers import MultiVectorEncoder
     from sentence_transformers.base.modules import Transformer
 
     folder = local_copy(model)
     _check_files(folder)
-    told = _metadata(folder) if _is_colbert(folder) else None
+    metadata = _metadata(folder) if _is_colbert(folder) else None
     with _without_report():
         encoder = MultiVectorEncoder(
             str(folder),
@@ -40,38 +40,38 @@ def load(model: Model, device: str) -> tuple[Any, dict[str, int]]:
             **options(model, device),
         )
     if not isinstance(encoder[0], Transformer):
-        raise HeedError(f"{model.source}: begins with a {type(encoder[0]).__name__}, expected a transformer")
+        raise ModelError(f"{model.source}: begins with a {type(encoder[0]).__name__}, expected a transformer")
     _set_lengths(model, encoder[0])
-    if told is None:
+    if metadata is None:
         return encoder, {}
     if model.padding == "left":
-        raise HeedError(f"{model.source}: padding left, but {COLBERT} has its marker as a text's second token")
-    return encoder, _as_colbert(folder, told, encoder)
+        raise ModelError(f"{model.source}: padding left, but {COLBERT} has its marker as a text's second token")
+    return encoder, _as_colbert(folder, metadata, encoder)
 
 
 def _without_report() -> AbstractContextManager[None]:
-    """Keep transformers' report of weights away: to it the projection is one too many. What is missing is an error."""
+    """Suppress transformers' report of weights, for which the projection is unexpected; missing ones are an error."""
     return logging_only("transformers", logging.ERROR)
 
 
 def _check_files(folder: Path) -> None:
     for pickled in folder.rglob(PICKLED):
         if not (pickled.parent / WEIGHTS).is_file():
-            raise HeedError(
+            raise ModelError(
                 f"{pickled}: pickled weights, which can run code; read them once where that does no harm, "
                 f"torch.load(…, weights_only=True), and write {WEIGHTS} beside it, safetensors.torch.save_file"
             )
-    saved = _json(folder / "config_sentence_transformers.json")
-    if _is_colbert(folder) or saved.get("model_type") in SAVED or "query_prefix" in saved:
+    config = _json(folder / "config_sentence_transformers.json")
+    if _is_colbert(folder) or config.get("model_type") in SAVED or "query_prefix" in config:
         return
-    raise HeedError(
+    raise ModelError(
         f"{folder}: no late-interaction model; expected the class {COLBERT} in its config.json, or what "
         "MultiVectorEncoder.save or pylate left (a copy by another class has lost the projection of its tokens)"
     )
 
 
 def _is_colbert(folder: Path) -> bool:
-    """Whether ColBERT's own code saved this; sentence-transformers' own form, if it is there too, goes first."""
+    """Whether ColBERT's own code saved this; sentence-transformers' own form, if it is there too, has precedence."""
     return not (folder / "modules.json").is_file() and COLBERT in (
         _json(folder / "config.json").get("architectures") or []
     )
@@ -86,22 +86,22 @@ def _metadata(folder: Path) -> dict[str, Any]:
 
     path = folder / METADATA
     if not path.is_file():
-        raise HeedError(f"{path}: not there, but it says how {COLBERT} reads texts; copy the whole model")
-    told: dict[str, Any] = _json(path)
+        raise ModelError(f"{path}: is missing, but it says how {COLBERT} reads texts; copy the whole model")
+    metadata: dict[str, Any] = _json(path)
     for field, default in MARKERS.values():
-        if not isinstance(told.setdefault(field, default), str):
-            raise HeedError(f"{path}: {field} is {told[field]!r}, expected the marker's token, mostly {default!r}")
+        if not isinstance(metadata.setdefault(field, default), str):
+            raise ModelError(f"{path}: {field} is {metadata[field]!r}, expected the marker's token, mostly {default!r}")
     with safe_open(folder / WEIGHTS, "pt") as stream:
         if "linear.weight" not in stream.keys():  # noqa: SIM118 (it is no dict)
-            raise HeedError(f"{folder / WEIGHTS}: no linear.weight, the projection of {COLBERT}; copy the whole model")
-    return told
+            raise ModelError(f"{folder / WEIGHTS}: no linear.weight, the projection of {COLBERT}; copy the whole model")
+    return metadata
 
 
 def _set_lengths(model: Model, transformer: Any) -> None:
-    """Let queries have up to the entry's tokens, with mask tokens up to the checkpoint's own query length.
+    """Set the entry's lengths; queries get mask tokens up to the checkpoint's own query length.
 
     This is what ColBERT's ``full_length_search`` does with one query; a fixed length would cut them
-    all or fill them all with masks. Raises :class:`HeedError` for a length that the model cannot read.
+    all or fill them all with masks. Raises :class:`ModelError` for a length that the model cannot read.
     """
     most = _most(transformer)
     expansion = transformer.query_expansion
@@ -112,39 +112,39 @@ def _set_lengths(model: Model, transformer: Any) -> None:
     for task in MARKERS:
         length = getattr(transformer, f"{task}_length")
         if length and length > most:
-            raise HeedError(f"{model.source}: {task}_length {length}, but the model reads {most} tokens at most")
+            raise ModelError(f"{model.source}: {task}_length {length}, but the model reads {most} tokens at most")
     if expansion:
         least = min(expansion["length"], transformer.query_length or expansion["length"])
         transformer.query_expansion = {**expansion, "strategy": "min", "length": least}
 
 
 def _most(transformer: Any) -> int:
-    """How many tokens there are positions for; RoBERTa's kind numbers them from behind the padding's index."""
+    """Return how many tokens there are positions for; RoBERTa counts them from the padding's index plus one."""
     table: Any = getattr(getattr(transformer.model, "embeddings", None), "position_embeddings", None)
     first = getattr(table, "padding_idx", None)
     positions = transformer.tokenizer.model_max_length
     return int(positions if first is None else min(positions, table.num_embeddings - first - 1))
 
 
-def _as_colbert(folder: Path, told: dict[str, Any], encoder: Any) -> dict[str, int]:
-    """Make ``encoder`` read texts as ColBERT's code does; gives back the id of each task's marker.
+def _as_colbert(folder: Path, metadata: dict[str, Any], encoder: Any) -> dict[str, int]:
+    """Make ``encoder`` read texts as ColBERT's code does; return the id of each task's marker.
 
     sentence-transformers puts the marker before the text. ColBERT's tokenizers (``query_tokenization.py``,
-    ``doc_tokenization.py``) write it over the first token of ``". "``, which leaves a full stop behind
+    ``doc_tokenization.py``) overwrite the first token of ``". "`` with it, which leaves a full stop
     where that is two tokens, as in XLM-R's vocabulary; and they skip the first token of each punctuation mark
-    (``colbert.py``), which for XLM-R is mostly the mark of a word's beginning with it. Models were trained so.
+    (``colbert.py``), which for XLM-R is mostly the mark that begins a word. Models were trained so.
     """
     from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
     tokenizer, network = encoder.tokenizer, encoder[0].model
     _check_weights(folder / WEIGHTS, network)
-    names = {task: told[field] for task, (field, _) in MARKERS.items()}
+    names = {task: metadata[field] for task, (field, _) in MARKERS.items()}
     known = tokenizer.get_vocab()
     tokenizer.add_tokens([name for name in names.values() if name not in known])  # the query's first, as PLAID-X does
     markers = {task: int(tokenizer.convert_tokens_to_ids(name)) for task, name in names.items()}
     rows = network.get_input_embeddings().num_embeddings
     if max(markers.values()) >= rows:
-        raise HeedError(
+        raise ModelError(
             f"{folder}: no embedding for the markers {' and '.join(names.values())}: the model has {rows}, and its "
             f"tokenizer puts them at {' and '.join(map(str, markers.values()))}; use the tokenizer it was saved with"
         )
@@ -153,13 +153,13 @@ def _as_colbert(folder: Path, told: dict[str, Any], encoder: Any) -> dict[str, i
     for module in encoder:
         if isinstance(module, MultiVectorMask) and module.skiplist_words:
             firsts = [tokenizer.encode(mark, add_special_tokens=False)[:1] for mark in string.punctuation]
-            module.skiplist_words = tokenizer.convert_ids_to_tokens([one for first in firsts for one in first])
+            module.skiplist_words = tokenizer.convert_ids_to_tokens([token for first in firsts for token in first])
             module.resolve_with_tokenizer(tokenizer)
     return markers
 
 
 def _check_weights(path: Path, network: Any) -> None:
-    """Refuse weights that lack some of the network's; transformers would make random ones."""
+    """Raise :class:`ModelError` for weights that lack some of the network's; transformers would use random numbers."""
     from safetensors import safe_open
 
     with safe_open(path, "pt") as stream:
@@ -167,4 +167,4 @@ def _check_weights(path: Path, network: Any) -> None:
     names |= {name.partition(".")[2] for name in names}  # below the network's name in HF_ColBERT
     missing = sorted(name for name in network.state_dict() if name not in names and not name.startswith("pooler."))
     if missing:
-        raise HeedError(f"{path}: {len(missing)} weights are missing, such as {missing[0]}; copy the whole model")
+        raise ModelError(f"{path}: {len(missing)} weights are missing, such as {missing[0]}; copy the whole model")

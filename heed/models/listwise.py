@@ -2,33 +2,31 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe
-from heed.io.document_store import DocumentStore
+from heed.errors import ModelError
 from heed.models.listwise_prompt import WORDS, Message, longest, messages, pieces
 from heed.models.registry import Model
 from heed.models.rendering import query_text
 from heed.progress import log
-from heed.types import Topic
+from heed.types import Config, Document, Query
 
 VERSION = 1  # raise when orders change
 WINDOW, STRIDE = 20, 10  # documents: Sun and others, RankGPT, EMNLP 2023, and rank_llm's defaults
-MAX_POOL = 100  # documents of a pool that are ordered: rank_llm's default; the rest stay below them as they were
+MAX_POOL = 100  # documents of a pool that are ordered: rank_llm's default; the rest stay below them in their order
 CONTEXT = 4096  # tokens of question and answer where the entry does not say: rank_llm's default
-THOUGHT = "</think>"  # what a reasoning model says before this is not its answer
+THOUGHT = "</think>"  # what a reasoning model writes before this is not its answer
 # an identifier has two digits; int() refuses very long numbers
 IN_BRACKETS, NUMBER = re.compile(r"\[\s*(\d{1,9})\s*\]"), re.compile(r"(?<!\d)\d{1,9}(?!\d)")
 
 
-class Reading(NamedTuple):
-    """What was understood of an answer: the order of all, counted from 0; ``found`` identifiers, ``whole`` or not."""
+class Ranking(NamedTuple):
+    """An answer as a permutation, counted from 0: it ``named`` so many documents, and is ``whole`` or was repaired."""
 
     order: list[int]
-    found: int
+    named: int
     whole: bool
 
 
@@ -36,141 +34,144 @@ class Chat(Protocol):
     """A language model that answers conversations."""
 
     @property
-    def recipe(self) -> Recipe:
-        """Everything that decides its answers."""
+    def config(self) -> Config:
+        """JSON data that decides its answers."""
 
-    def prepare(self) -> None:
+    def load(self) -> None:
         """Load what answering needs."""
+
+    def close(self) -> None:
+        """Unload it."""
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
         """Whether there is room for the conversation and an answer as long as ``ranking``."""
 
     def answer(self, conversation: list[Message], ranking: str) -> str:
-        """What the model says; ``ranking`` is an answer of the length that is asked for."""
+        """Return the model's answer; ``ranking`` is an answer of the expected length."""
 
-    def quote(self) -> "Quote | None":
-        """What to ask in place of :meth:`answer` to know the cost before; None where nothing is paid."""
+    def estimate(self) -> "Estimate | None":
+        """Return what to ask in place of :meth:`answer` to know the cost before; None where nothing is paid."""
 
 
-class Quote(Protocol):
-    """What answers will cost."""
+class Estimate(Protocol):
+    """Counts what answers will cost."""
 
-    def ask(self, conversation: list[Message], ranking: str) -> str | None:
-        """The answer if it is paid already, else None: it is put on the bill."""
+    def answer(self, conversation: list[Message], ranking: str) -> str | None:
+        """Return the answer if it is paid already, else None: its cost is added."""
 
-    def told(self, label: str) -> str:
-        """The bill in one line."""
+    def line(self, label: str) -> str:
+        """Return the costs as one line."""
 
 
 class ListwiseReranker:
-    """A chat model as a :class:`heed.reranking.rescoring.Reranker`.
+    """A chat model as a :class:`heed.types.Reranker`.
 
-    A score is one divided by the final rank: it tells a position and nothing else, so measures that
-    compare scores between runs (SICR) mean nothing here. The first ``MAX_POOL`` documents are
-    ordered; the others keep their order below them.
+    A score is one divided by the final rank: a position and nothing else, so measures that compare
+    scores between runs (SICR) mean nothing here. The first ``MAX_POOL`` documents are ordered; the
+    others keep their order below them.
     """
 
-    def __init__(self, model: Model, store: DocumentStore, chat: Chat, prompt: str) -> None:
-        """Take ``prompt``, one of ``listwise_prompt.PROMPTS``, where the entry names none."""
+    def __init__(self, model: Model, chat: Chat, prompt: str) -> None:
+        """Use ``prompt``, one of ``listwise_prompt.PROMPTS``, where the entry names none."""
         self.name = model.name
-        self._model, self._store, self._chat = model, store, chat
+        self._model, self._chat = model, chat
         self._texts = pieces(model, prompt)
-        self.recipe: Recipe = {
-            **chat.recipe,
+        self.config: Config = {
+            **chat.config,
             "listwise": [VERSION, WINDOW, STRIDE, MAX_POOL, WORDS],
             "texts": self._texts._asdict(),
-            "documents": store.digest,
         }
-        self._readings: list[Reading] = []
+        self._rankings: list[Ranking] = []
 
-    def prepare(self) -> None:
+    def load(self) -> None:
         """Load the model."""
-        self._chat.prepare()
+        self._chat.load()
 
-    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
-        """Tell what scoring these topics will cost, where answers are paid for."""
-        quote = self._chat.quote()
-        if quote is not None:
-            for topic in topics:
-                self._order(topic, condition, pooled.get(topic.qid, []), quote.ask)
-            log.info(quote.told(f"{self.name}.{condition}"))
+    def close(self) -> None:
+        """Unload the model; a later score loads it again."""
+        self._chat.close()
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """One divided by its final rank for each document.
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Log what scoring ``queries`` will cost, where answers are paid for."""
+        estimate = self._chat.estimate()
+        if estimate is not None and queries:
+            for query in queries:
+                self._order(query, documents(query), estimate.answer)
+            log.info(estimate.line(f"{self.name}.{queries[0].condition}"))
 
-        Raises :class:`HeedError` where query and instruction leave no room for the documents.
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return one divided by its final rank for each document.
+
+        Raises :class:`ModelError` where query and instruction leave no room for the documents.
         """
-        order, readings = self._order(topic, condition, docids, self._chat.answer)
-        self._readings += readings
-        rank = {docid: at for at, docid in enumerate(order, 1)}
-        return [1.0 / rank[docid] for docid in docids]
+        order, rankings = self._order(query, documents, self._chat.answer)
+        self._rankings += rankings
+        scores = [0.0] * len(order)
+        for rank, index in enumerate(order, 1):
+            scores[index] = 1.0 / rank
+        return scores
 
     def finish(self) -> None:
-        """Tell how many answers had to be repaired since the last time."""
-        repaired = sum(not one.whole for one in self._readings)
-        silent = sum(not one.found for one in self._readings)
-        if self._readings:
-            counted = f"{repaired} of {len(self._readings)} answers were no whole ranking and were repaired"
+        """Log how many answers had to be repaired since the last time."""
+        repaired = sum(not ranking.whole for ranking in self._rankings)
+        silent = sum(not ranking.named for ranking in self._rankings)
+        if self._rankings:
+            counted = f"{repaired} of {len(self._rankings)} answers were no whole ranking and were repaired"
             log.info(f"{self.name}: {counted}, {silent} of them named no document")
-        self._readings.clear()
+        self._rankings.clear()
 
     def _order(
-        self,
-        topic: Topic,
-        condition: str,
-        docids: Sequence[str],
-        answer: Callable[[list[Message], str], str | None],
-    ) -> tuple[list[str], list[Reading]]:
-        """All of ``docids`` in their final order; a window that has no answer stays as it is."""
-        documents = self._store.get(docids[:MAX_POOL])
-        instruction = "" if condition == "query" else topic.instructions[condition]
-        query = query_text(self._model, topic.query, instruction)
-        readings = []
-        for window in windows(len(documents)):
-            part = documents[window]
-            wanted = ranking(len(part))
+        self, query: Query, documents: Sequence[Document], answer: Callable[[list[Message], str], str | None]
+    ) -> tuple[list[int], list[Ranking]]:
+        """Return the documents' indices in their final order; a window without an answer stays as it is."""
+        order = list(range(len(documents)))
+        text = query_text(self._model, query.query, query.instruction)
+        rankings = []
+        for window in windows(min(len(documents), MAX_POOL)):
+            part = order[window]
+            expected = whole_ranking(len(part))
             try:
-                asked = longest(
+                conversation = longest(
                     self._model,
-                    part,
-                    lambda passages: messages(self._texts, query, passages),
-                    partial(self._chat.fits, ranking=wanted),
+                    [documents[index] for index in part],
+                    lambda passages: messages(self._texts, text, passages),
+                    partial(self._chat.fits, ranking=expected),
                 )
-            except HeedError as error:
-                raise HeedError(f"{self.name}: topic {topic.qid}: {error}") from error
-            told = answer(asked, wanted)
-            if told is not None:
-                readings.append(read(told, len(part)))
-                documents[window] = [part[at] for at in readings[-1].order]
-        return [*(document.docid for document in documents), *docids[MAX_POOL:]], readings
+            except ModelError as error:
+                raise ModelError(f"{self.name}: topic {query.qid}: {error}") from error
+            reply = answer(conversation, expected)
+            if reply is not None:
+                rankings.append(parse_ranking(reply, len(part)))
+                order[window] = [part[index] for index in rankings[-1].order]
+        return order, rankings
 
 
 def windows(count: int) -> list[slice]:
-    """The parts of ``count`` documents that are ordered one after another, the last ones first.
+    """Return the parts of ``count`` documents that are ordered one after another, the last ones first.
 
     Of 25: 5 to 25, then 0 to 15. One document needs no order.
     """
-    found: list[slice] = []
+    slices: list[slice] = []
     end = count
-    while end > 1 and not (found and found[-1].start == 0):
-        found.append(slice(max(end - WINDOW, 0), end))
+    while end > 1 and not (slices and slices[-1].start == 0):
+        slices.append(slice(max(end - WINDOW, 0), end))
         end -= STRIDE
-    return found
+    return slices
 
 
-def ranking(count: int) -> str:
-    """A whole answer for ``count`` passages: ``[1] > [2] > [3]``."""
+def whole_ranking(count: int) -> str:
+    """Return a whole answer for ``count`` passages: ``[1] > [2] > [3]``."""
     return " > ".join(f"[{number}]" for number in range(1, count + 1))
 
 
-def read(answer: str, count: int) -> Reading:
-    """The order that any text asks for: a permutation of ``count`` documents.
+def parse_ranking(answer: str, count: int) -> Ranking:
+    """Return the order that any text gives: a permutation of ``count`` documents.
 
-    Identifiers are the numbers in brackets, or all numbers where none is in brackets. Those that
-    come again or that no document has are dropped; documents that are not named follow in their order.
+    Identifiers are the numbers in brackets, or all numbers where none is in brackets. Repeated ones and those
+    that no document has are dropped; documents that are not named follow in their order.
     """
-    said = unicodedata.normalize("NFKC", answer.rpartition(THOUGHT)[2])  # ［１］ and ① are numbers too
-    numbers = [int(number) - 1 for number in IN_BRACKETS.findall(said) or NUMBER.findall(said)]
-    named = [at for at in dict.fromkeys(numbers) if 0 <= at < count]
+    text = unicodedata.normalize("NFKC", answer.rpartition(THOUGHT)[2])  # ［１］ and ① are numbers too
+    numbers = [int(number) - 1 for number in IN_BRACKETS.findall(text) or NUMBER.findall(text)]
+    named = [number for number in dict.fromkeys(numbers) if 0 <= number < count]
     order = named + sorted(set(range(count)).difference(named))
-    return Reading(order, len(named), numbers == order)
+    return Ranking(order, len(named), numbers == order)

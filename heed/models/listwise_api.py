@@ -2,39 +2,44 @@
 
 from typing import Any
 
-from heed.io.artifacts import Recipe
-from heed.io.document_store import DocumentStore
 from heed.models.api_cache import Answers
 from heed.models.api_client import Client, RefusedError
 from heed.models.api_cost import Bill, about
-from heed.models.api_providers import endpoint, settings
+from heed.models.api_providers import endpoint
 from heed.models.listwise import CONTEXT, ListwiseReranker
 from heed.models.listwise_prompt import Message
+from heed.models.model_files import settings_of
 from heed.models.registry import Model
+from heed.models.runtime import DEFAULT, Runtime
 from heed.progress import log
+from heed.types import Config
 
 PATH = "chat/completions"
 PROMPT = "rank_gpt"
 BAD_REQUEST = 400
 
 
-def api_listwise(model: Model, store: DocumentStore, device: str) -> ListwiseReranker:
-    """The reranker of family ``api-chat``; :class:`heed.errors.HeedError` for a missing key or address."""
-    return ListwiseReranker(model, store, ApiChat(model), PROMPT)
+def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+    """Return the reranker of family ``api-chat``; :class:`heed.errors.ServiceError` for a missing key or address."""
+    return ListwiseReranker(model, ApiChat(model, runtime), PROMPT)
 
 
 class ApiChat:
     """A model of the chat completions API as a :class:`heed.models.listwise.Chat`."""
 
-    def __init__(self, model: Model) -> None:
-        """Find key and address in the environment; nothing is asked yet."""
-        where = endpoint(model)
-        self.recipe: Recipe = {**settings(model), **where.recipe}
-        self._model, self._client, self._answers = model, Client(where), Answers()
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Read key and address from the environment; nothing is sent yet."""
+        target = endpoint(model)
+        self.config: Config = {**settings_of(model), **target.config}
+        self._model, self._client, self._answers = model, Client(target), Answers(runtime.answers)
         self._takes_temperature = True
 
-    def prepare(self) -> None:
-        """Nothing is to be loaded here."""
+    def load(self) -> None:
+        """Nothing is to be loaded."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
         """Whether both fit into the entry's ``max_length``, by :func:`heed.models.api_cost.about`."""
@@ -42,31 +47,31 @@ class ApiChat:
         return sum(map(about, texts)) <= (self._model.max_length or CONTEXT)
 
     def answer(self, conversation: list[Message], ranking: str) -> str:
-        """What the model says, at temperature 0 where it takes one; from the cache if it was asked before."""
+        """Return the model's answer, at temperature 0 where it takes one; a kept one is not requested again."""
         kept = self.kept(conversation)
         if kept is not None:
             return kept
-        said = self._ask(self._body(conversation))
-        self._answers.put({self._key(conversation): said.encode()})
-        return said
+        answer = self._request(self._body(conversation))
+        self._answers.put({self._key(conversation): answer.encode()})
+        return answer
 
     def kept(self, conversation: list[Message]) -> str | None:
-        """The answer if it is in the cache."""
+        """Return the answer if it is kept."""
         key = self._key(conversation)
-        found = self._answers.get([key]).get(key)
-        return None if found is None else found.decode()
+        answer = self._answers.get([key]).get(key)
+        return None if answer is None else answer.decode()
 
-    def quote(self) -> "ChatQuote":
-        """What answers will cost."""
-        return ChatQuote(self, self._client.where.model, self._model.price)
+    def estimate(self) -> "ChatEstimate":
+        """Return what counts the cost of answers."""
+        return ChatEstimate(self, self._client.endpoint.model, self._model.price)
 
-    def _body(self, conversation: list[Message]) -> Recipe:
-        return {"model": self._client.where.model, "messages": conversation, "temperature": 0}
+    def _body(self, conversation: list[Message]) -> Config:
+        return {"model": self._client.endpoint.model, "messages": conversation, "temperature": 0}
 
     def _key(self, conversation: list[Message]) -> str:
-        return self._client.where.digest(PATH, self._body(conversation))
+        return self._client.endpoint.digest(PATH, self._body(conversation))
 
-    def _ask(self, body: Recipe) -> str:
+    def _request(self, body: Config) -> str:
         if not self._takes_temperature:
             body = {name: value for name, value in body.items() if name != "temperature"}
         try:
@@ -76,18 +81,18 @@ class ApiChat:
                 raise
         log.info(f"{self._model.name}: takes no temperature, so another run without its cache can give other answers")
         self._takes_temperature = False
-        return self._ask(body)
+        return self._request(body)
 
 
-class ChatQuote:
-    """A :class:`heed.models.listwise.Quote` for an API."""
+class ChatEstimate:
+    """A :class:`heed.models.listwise.Estimate` for an API."""
 
     def __init__(self, chat: ApiChat, model: str, price: tuple[float, float] | None) -> None:
         """Count for the API's ``model``."""
         self._chat, self._bill = chat, Bill(model, price)
 
-    def ask(self, conversation: list[Message], ranking: str) -> str | None:
-        """The answer if it is in the cache, else None: it is put on the bill."""
+    def answer(self, conversation: list[Message], ranking: str) -> str | None:
+        """Return the answer if it is kept, else None: its cost is added."""
         kept = self._chat.kept(conversation)
         if kept is None:
             self._bill.add([message["content"] for message in conversation], ranking)
@@ -95,13 +100,13 @@ class ChatQuote:
             self._bill.free += 1
         return kept
 
-    def told(self, label: str) -> str:
-        """The bill in one line."""
-        return self._bill.told(label)
+    def line(self, label: str) -> str:
+        """Return the costs as one line."""
+        return self._bill.line(label)
 
 
 def _content(answer: Any) -> str:
-    """The text of the first choice; empty where the model would not speak, which is an answer too."""
+    """Return the text of the first choice; empty where the model refuses, which is an answer too."""
     content = answer["choices"][0]["message"]["content"]
     if content is not None and not isinstance(content, str):
         raise TypeError

@@ -5,83 +5,87 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe
-from heed.io.document_store import DocumentStore
+from heed.errors import ModelError
 from heed.models.deadline import within
-from heed.models.language_models import base_of, load_config, load_network, load_tokenizer, precision
+from heed.models.language_models import base_of, load_config, load_network, load_tokenizer, network_config
 from heed.models.listwise import CONTEXT, ListwiseReranker
 from heed.models.listwise_prompt import Message
-from heed.models.model_files import fingerprint, local_copy
+from heed.models.model_files import local_copy, runs_remote_code
 from heed.models.registry import Model
-from heed.models.vllm import VllmModel, Wanted, by_vllm, recipe
+from heed.models.runtime import DEFAULT, Runtime, unload
+from heed.models.vllm import Generation, VllmModel, engine_config, uses_vllm
+from heed.types import Config
 
 PROMPT = "rank_zephyr"
 TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sandbox lets loops in loops run for days
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
 
 
-def local_listwise(model: Model, store: DocumentStore, device: str) -> ListwiseReranker:
-    """The reranker of family ``listwise``; :class:`HeedError` for a model that cannot be found."""
-    return ListwiseReranker(model, store, LocalChat(model, device), PROMPT)
+def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+    """Return the reranker of family ``listwise``; :class:`ModelError` for a model that cannot be found."""
+    return ListwiseReranker(model, LocalChat(model, runtime), PROMPT)
 
 
 class LocalChat:
     """A causal language model as a :class:`heed.models.listwise.Chat`."""
 
-    def __init__(self, model: Model, device: str) -> None:
-        """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used."""
-        base = base_of(model)
-        self.recipe: Recipe = {
-            **fingerprint(model),
-            "precision": precision(model, device),
-            "base": fingerprint(base) if base else None,
-            **recipe(model),
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of ``model``, or fetch them; it is loaded when first used."""
+        runs_remote_code(model)  # checked before anything is fetched
+        self.config: Config = {
+            **network_config(model, runtime.device),
+            **engine_config(model, runtime.inference),
         }
-        self._model, self._device = model, device
-        self._by_vllm = by_vllm(model)
+        self._model, self._device = model, runtime.device
+        self._in_vllm = uses_vllm(model, runtime.inference)
 
-    def prepare(self) -> None:
+    def load(self) -> None:
         """Load the model."""
-        _ = self._engine.open() if self._by_vllm else self._language_model
+        _ = self._engine.open() if self._in_vllm else self._network
 
-    def quote(self) -> None:
+    def close(self) -> None:
+        """Unload the model; a later answer loads it again."""
+        if "_engine" in vars(self):
+            self._engine.close()
+        unload(self, "_engine", "_network", "_tokenizer", "_special")
+
+    def estimate(self) -> None:
         """Nothing is paid."""
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
-        """Whether both fit into ``max_length``, 4096 if not told, and into what the model was made for."""
+        """Whether both fit into ``max_length``, 4096 by default, and into the model's positions."""
         return len(self._ids(self.text(conversation))) + len(self._ids(ranking)) + SLACK <= self._room
 
     def answer(self, conversation: list[Message], ranking: str) -> str:
-        """What the model most likely says, token by token; as long as ``ranking`` at least, as rank_llm does."""
+        """Return the model's answer, decoded greedily; at least as long as ``ranking``, as rank_llm does."""
         import torch
 
         length, question = len(self._ids(ranking)), self._ids(self.text(conversation))
-        if self._by_vllm:
-            [written] = self._engine.written([question], Wanted(length, length + SLACK, self._ends))
-            return str(self._tokenizer.decode(written, skip_special_tokens=True))
-        asked = torch.tensor([question], device=self._language_model.device)
+        if self._in_vllm:
+            [answer] = self._engine.generate([question], Generation(length, length + SLACK, self._ends))
+            return str(self._tokenizer.decode(answer, skip_special_tokens=True))
+        prompt = torch.tensor([question], device=self._network.device)
         with torch.inference_mode():
-            said = self._language_model.generate(
-                input_ids=asked,
-                attention_mask=torch.ones_like(asked),
+            output = self._network.generate(
+                input_ids=prompt,
+                attention_mask=torch.ones_like(prompt),
                 min_new_tokens=length,
                 max_new_tokens=length + SLACK,
             )
-        return str(self._tokenizer.decode(said[0, asked.shape[1] :], skip_special_tokens=True))
+        return str(self._tokenizer.decode(output[0, prompt.shape[1] :], skip_special_tokens=True))
 
     def text(self, conversation: list[Message]) -> str:
-        """The conversation as the tokenizer's chat template has it, up to where the model speaks.
+        """Return the conversation in the tokenizer's chat template, up to where the model answers.
 
         Without a template it has Vicuna's form, that of RankVicuna, which comes without one. A
         template that takes no system message gets it before the first question. Raises
-        :class:`HeedError` for one that fails or leaves out a message.
+        :class:`ModelError` for one that fails or leaves out a message.
         """
-        told = [{**message, "content": self._escaped(message["content"])} for message in conversation]
+        escaped = [{**message, "content": self._escaped(message["content"])} for message in conversation]
         if self._tokenizer.chat_template is None:
-            return _vicuna(told, self._tokenizer.bos_token or "", self._tokenizer.eos_token or "")
+            return _vicuna(escaped, self._tokenizer.bos_token or "", self._tokenizer.eos_token or "")
         problem = "it leaves out a message"
-        for form in (told, _without_system(told)):
+        for form in (escaped, _without_system(escaped)):
             try:
                 with within(TEMPLATE_TIME):
                     text = str(
@@ -97,11 +101,11 @@ class LocalChat:
                 continue
             if all(message["content"].strip() in text for message in form):
                 return text
-        raise HeedError(f"{self._model.source}: its chat template cannot be used ({problem}); mend its template")
+        raise ModelError(f"{self._model.source}: its chat template cannot be used ({problem}); fix its template")
 
     def _escaped(self, text: str) -> str:
-        """The text without the tokenizer's special tokens: a document must not end its own message."""
-        return self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+        """Return the text without the tokenizer's special tokens: a document must not end its own message."""
+        return self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
     @cached_property
     def _special(self) -> re.Pattern[str]:
@@ -114,7 +118,7 @@ class LocalChat:
 
     @cached_property
     def _room(self) -> int:
-        """Tokens of question and answer."""
+        """The most tokens of question and answer."""
         room = self._model.max_length or CONTEXT
         return min(room, getattr(load_config(self._model), "max_position_embeddings", None) or room)
 
@@ -124,34 +128,34 @@ class LocalChat:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The ids that end an answer: those of the repository, else the tokenizer's."""
+        """The ids that end an answer: those of the model's generation settings, else the tokenizer's."""
         from transformers import GenerationConfig
 
         config: Any = GenerationConfig
         folder = local_copy(base_of(self._model) or self._model)
-        told = (folder / "generation_config.json").is_file()
-        own = config.from_pretrained(folder) if told else config.from_model_config(load_config(self._model))
-        found = self._tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id
-        return [found] if isinstance(found, int) else list(found or [])
+        given = (folder / "generation_config.json").is_file()
+        settings = config.from_pretrained(folder) if given else config.from_model_config(load_config(self._model))
+        ends = self._tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
+        return [ends] if isinstance(ends, int) else list(ends or [])
 
     @cached_property
     def _tokenizer(self) -> Any:
         return load_tokenizer(self._model)
 
     @cached_property
-    def _language_model(self) -> Any:
+    def _network(self) -> Any:
         import transformers
 
-        loaded = load_network(self._model, self._device, transformers.AutoModelForCausalLM)
+        network = load_network(self._model, self._device, transformers.AutoModelForCausalLM)
         tokenizer = self._tokenizer
-        # greedy, whatever the repository's generation_config.json says of sampling, beams and penalties
+        # greedy decoding, whatever the repository's generation_config.json says of sampling, beams and penalties
         configuration: Any = transformers.GenerationConfig
-        loaded.generation_config = configuration(
+        network.generation_config = configuration(
             do_sample=False,
             eos_token_id=self._ends,
             pad_token_id=tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id,
         )
-        return loaded
+        return network
 
 
 def _without_system(conversation: Sequence[Message]) -> list[Message]:
@@ -162,5 +166,5 @@ def _without_system(conversation: Sequence[Message]) -> list[Message]:
 def _vicuna(conversation: Sequence[Message], begin: str, end: str) -> str:
     """FastChat's vicuna_v1.1: ``SYSTEM USER: … ASSISTANT:``, which rank_llm sets for RankVicuna."""
     forms = {"system": "{} ", "user": "USER: {} ", "assistant": f"ASSISTANT: {{}}{end}"}
-    said = "".join(forms[message["role"]].format(message["content"]) for message in conversation)
-    return f"{begin}{said}ASSISTANT:"
+    text = "".join(forms[message["role"]].format(message["content"]) for message in conversation)
+    return f"{begin}{text}ASSISTANT:"

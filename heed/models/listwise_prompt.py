@@ -5,10 +5,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from heed.errors import HeedError
+from heed.errors import ModelError
+from heed.languages import HAN, HAN_WORDS
 from heed.models.registry import Model
 from heed.models.rendering import document_text
-from heed.reranking.passages import HAN, HAN_WORDS
 from heed.tables.text import fit
 from heed.templates import placed
 from heed.types import Document
@@ -25,8 +25,8 @@ IDENTIFIER = re.compile(r"\[\s*(\d+)\s*\]")
 class Pieces(NamedTuple):
     """The texts of a prompt, with ``{num}``, ``{query}``, ``{rank}`` and ``{candidate}``.
 
-    ``welcome`` and ``receipt`` are what the assistant is made to have answered to the opening and to
-    each passage; without them all goes into one message.
+    ``welcome`` and ``receipt`` are the assistant's supposed answers to the opening and to each passage;
+    without them all goes into one message.
     """
 
     system: str
@@ -68,16 +68,16 @@ RANK_GEMINI = RANK_ZEPHYR._replace(  # the system instruction is in rerank/listw
 PROMPTS = {"rank_zephyr": RANK_ZEPHYR, "rank_gpt": RANK_GPT, "rank_gemini": RANK_GEMINI}
 
 
-def pieces(model: Model, usual: str) -> Pieces:
-    """The texts that the entry's ``prompt`` names, or those of ``usual``; :class:`HeedError` for another name."""
-    name = model.prompt or usual
+def pieces(model: Model, default: str) -> Pieces:
+    """Return the texts that the entry's ``prompt`` names, or those of ``default``; :class:`ModelError` for others."""
+    name = model.prompt or default
     if name not in PROMPTS:
-        raise HeedError(f"{model.source}: prompt is {name[:60]!r}, expected one of {', '.join(PROMPTS)} (list-wise)")
+        raise ModelError(f"{model.source}: prompt is {name[:60]!r}, expected one of {', '.join(PROMPTS)} (list-wise)")
     return PROMPTS[name]
 
 
 def messages(texts: Pieces, query: str, passages: Sequence[str]) -> list[Message]:
-    """The conversation that asks to rank ``passages``, which are numbered from 1."""
+    """Return the conversation that asks the model to rank ``passages``, which are numbered from 1."""
     query, num = _unnumbered(query), str(len(passages))
     numbered = [
         (placed(texts.passage, rank=str(rank), candidate=text), placed(texts.receipt, rank=str(rank)))
@@ -85,12 +85,12 @@ def messages(texts: Pieces, query: str, passages: Sequence[str]) -> list[Message
     ]
     opening, closing = (placed(text, query=query, num=num) for text in (texts.opening, texts.closing))
     if not texts.receipt:
-        told = [("user", opening + "".join(passage for passage, _ in numbered) + closing)]
+        turns = [("user", opening + "".join(passage for passage, _ in numbered) + closing)]
     else:
-        turns = [(opening, texts.welcome), *numbered]
-        told = [one for asked, answered in turns for one in (("user", asked), ("assistant", answered))]
-        told.append(("user", closing))
-    return [{"role": role, "content": text} for role, text in (("system", texts.system), *told)]
+        exchanges = [(opening, texts.welcome), *numbered]
+        turns = [turn for user, assistant in exchanges for turn in (("user", user), ("assistant", assistant))]
+        turns.append(("user", closing))
+    return [{"role": role, "content": text} for role, text in (("system", texts.system), *turns)]
 
 
 def longest(
@@ -99,29 +99,29 @@ def longest(
     ask: Callable[[list[str]], list[Message]],
     fits: Callable[[list[Message]], bool],
 ) -> list[Message]:
-    """What ``ask`` makes of the documents' passages: of the most words, ``WORDS`` at most, for which that ``fits``.
+    """Return the conversation that ``ask`` makes of passages with the most words, at most ``WORDS``, that ``fits``.
 
-    All are cut to the same number of words. Raises :class:`HeedError` where not one word of each
+    All are cut to the same number of words. Raises :class:`ModelError` where not one word of each
     fits: query and instruction are never cut.
     """
 
-    def made(words: int) -> list[Message]:
+    def conversation(words: int) -> list[Message]:
         return ask([passage(model, document, words) for document in documents])
 
-    whole = made(WORDS)
+    whole = conversation(WORDS)
     if fits(whole):
         return whole
-    words = bisect_left(range(1, WORDS), True, key=lambda words: not fits(made(words)))
+    words = bisect_left(range(1, WORDS), True, key=lambda words: not fits(conversation(words)))
     if not words:
-        raise HeedError(
+        raise ModelError(
             f"query and instruction leave no room for one word of each of {len(documents)} passages; "
             "set a larger max_length in the model's entry, or choose a model with a longer context"
         )
-    return made(words)
+    return conversation(words)
 
 
 def passage(model: Model, document: Document, words: int) -> str:
-    """A document in the model's template, cut to ``words`` words; ``[7]`` in it becomes ``(7)``.
+    """Return a document in the model's template, cut to ``words`` words; ``[7]`` in it becomes ``(7)``.
 
     A table is cut between rows, and keeps its lines; other text becomes one line.
     """
@@ -138,12 +138,12 @@ def _unnumbered(text: str) -> str:
 
 
 def _first(text: str, words: int) -> str:
-    """The beginning of ``text``, ``words`` words long; a Chinese character counts ``HAN_WORDS`` of one."""
+    """Return the beginning of ``text``, ``words`` words long; a Chinese character counts ``HAN_WORDS`` of one."""
     counted = 0.0
-    for found in WORD.finditer(text):
-        counted += _weight(found[0])
+    for word in WORD.finditer(text):
+        counted += _weight(word[0])
         if counted > words + 0.5:  # sums of fractions must not move a boundary by a character
-            return text[: found.start()].rstrip()
+            return text[: word.start()].rstrip()
     return text
 
 

@@ -1,98 +1,106 @@
-"""The files of a model: here, in the hub's cache, or fetched; whose code may run; what identifies them."""
+"""The files of a model: here, in the hub's cache, or fetched; whether its code may run; what identifies them."""
 
 import json
+import re
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError, fail
-from heed.io.artifacts import Recipe
+from heed.errors import ModelError, fail
 from heed.io.files import digest, read_bytes
 from heed.models.hub_client import fetching
-from heed.models.model_code import refuse_code_elsewhere
 from heed.models.registry import Model
 from heed.progress import log
+from heed.types import Config
 
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]  # never pickled weights
 CODE = "*.py"  # fetched only where the user lets it run
-# what transformers, tokenizers, sentence-transformers and PEFT read without looking first; each is an object
+# what transformers, tokenizers, sentence-transformers and PEFT read without checking; each is an object
 OBJECTS = {
     *("config.json", "generation_config.json", "adapter_config.json", "model.safetensors.index.json"),
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("config_sentence_transformers.json", "sentence_bert_config.json"),
 }
 MODULES = "modules.json"  # of sentence-transformers: a list of objects
-# what decides no score: facts for people
-TOLD = ("status", "pickled", "licence", "gated", "price", "needs", "note", "names", "presets")
-_remote_code = False
-
-
-def allow_remote_code() -> None:
-    """Let models that bring code run it, where their entry pins a revision."""
-    global _remote_code
-    _remote_code = True
+# fields that decide no score: facts for people, and the user's permission
+FACTS = ("status", "pickled", "licence", "gated", "price", "needs", "note", "names", "presets", "trusted")
+NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
+ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
+TOLD = FACTS  # while pipelines.models moves
 
 
 def runs_remote_code(model: Model) -> bool:
-    """Whether to run code of the model's repository; :class:`HeedError` where that is not allowed or not pinned."""
+    """Whether to run code of the model's repository; :class:`ModelError` where that is not allowed or not pinned."""
     if not model.remote_code:
         return False
-    if not _remote_code:
-        raise HeedError(
+    if not model.trusted:
+        raise ModelError(
             f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
             "with --trust-remote-code"
         )
     if not model.revision and not Path(model.source).is_dir():
-        raise HeedError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
+        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
     return True
 
 
 def local_copy(model: Model) -> Path:
-    """The folder of the model's files: the local path, or the hub's files fetched at most once.
+    """Return the folder of the model's files: the local path, or the hub's files fetched at most once.
 
     Only configuration, tokenizer and safetensors files are fetched, and code where it may run. Raises
-    :class:`HeedError` that says what to do when there is no such folder, the hub is out of reach or
-    access must be granted first, and that names all files which are not what their name says.
+    :class:`ModelError` that says what to do when there is no such folder, the hub is out of reach or
+    access must be granted first, and that names all files with unexpected content.
     """
     code = runs_remote_code(model)
     folder = (
         Path(model.source) if Path(model.source).is_dir() else _from_hub(model, [*FETCHED, CODE] if code else FETCHED)
     )
     if code:
-        refuse_code_elsewhere(folder)
-    named = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    fail(problem for path in named if (problem := _problem(path, path.stat().st_mtime_ns)))
+        _refuse_code_elsewhere(folder)
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    problems = (_problem(path, path.stat().st_mtime_ns) for path in paths)
+    fail(filter(None, problems), ModelError)
     return folder
+
+
+def _refuse_code_elsewhere(folder: Path) -> None:
+    """Raise :class:`ModelError` where a model's files name code of a hub repository: it would be fetched unpinned."""
+    for path in (folder / name for name in NAMING):
+        match = ELSEWHERE.search(path.read_text(encoding="utf-8")) if path.is_file() else None
+        if match:
+            raise ModelError(
+                f"{path}: names code in the repository {match[1]}, which the model's revision does not pin; read it, "
+                f"put its files beside a copy of the model, and take {match[1]}-- out of the copy's {path.name}"
+            )
 
 
 @cache
 def _problem(path: Path, changed: int) -> str:
-    """What is wrong with a file of a model, empty if nothing is; one that ``changed`` since is read again."""
+    """Return what is wrong with a file of a model, empty if nothing is; one that ``changed`` is read again."""
     if path.suffix == ".safetensors":
         return _weights_problem(path)
     if path.name not in {*OBJECTS, MODULES}:
         return ""
     try:
-        found = json.loads(read_bytes(path))
+        content = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         return f"{path}: not JSON ({error}); fetch the file again"
-    expected = _expected(path.name, found)
-    return f"{path}: found {type(found).__name__}, expected {expected}; fetch the file again" if expected else ""
+    expected = _expected(path.name, content)
+    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again" if expected else ""
 
 
-def _expected(name: str, found: Any) -> str:
-    """What a JSON file should have held, empty if it does."""
+def _expected(name: str, content: Any) -> str:
+    """Return what a JSON file should have held, empty if it does."""
     if name == MODULES:
-        whole = isinstance(found, list) and all(isinstance(one, dict) and "type" in one for one in found)
-        return "" if whole else "a list of objects with type and path"
-    if not isinstance(found, dict):
+        valid = isinstance(content, list) and all(isinstance(module, dict) and "type" in module for module in content)
+        return "" if valid else "a list of objects with type and path"
+    if not isinstance(content, dict):
         return "an object"
-    whole = name != "tokenizer.json" or (isinstance(found.get("model"), dict) and "added_tokens" in found)
-    return "" if whole else "an object with model and added_tokens"
+    valid = name != "tokenizer.json" or (isinstance(content.get("model"), dict) and "added_tokens" in content)
+    return "" if valid else "an object with model and added_tokens"
 
 
 def _weights_problem(path: Path) -> str:
-    """What is wrong with weights: their head is read, and whether the rest is as long as it says."""
+    """Return what is wrong with weights: their header, and whether the file is as long as it says."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -107,13 +115,13 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     get = partial(snapshot_download, model.source, revision=model.revision, allow_patterns=patterns)
-    try:  # with the patterns: without the repository's other files a folder is not whole to the hub's client
+    try:  # with the patterns: without the repository's other files a folder is incomplete to the hub's client
         folder = Path(get(local_files_only=True))
         if CODE not in patterns or any(folder.rglob(CODE)):  # it may have been fetched before without its code
             return folder
     except LocalEntryNotFoundError:
         if model.pickled:
-            raise HeedError(
+            raise ModelError(
                 f"{model.source}: its weights on the hub are pickled, and a pickle can run code; load them once with "
                 "transformers where that does no harm, save_pretrained(DIR), and give DIR"
             ) from None
@@ -123,32 +131,47 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
             return Path(get())
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
         if model.gated and not model.base:  # an adapter's gate is its base's
-            raise _gate(model.source, error) from error
+            raise _gated(model.source, error) from error
         raise unusable(model.source, error) from error
 
 
-def fingerprint(model: Model) -> Recipe:
-    """What identifies a model in a recipe: its entry, and the commit or the digests of its files."""
-    settings = {field: value for field, value in model._asdict().items() if field not in TOLD}
+def fingerprint(model: Model) -> Config:
+    """Return what identifies a model in a ``config``: its settings, and the commit or the digests of its files.
+
+    Of a model in a local folder the path is left out: another machine may have the same files elsewhere.
+    """
+    settings = settings_of(model)
+    if model.base and Path(model.base).is_dir():
+        del settings["base"]
     folder = local_copy(model)
     if folder != Path(model.source):
         return {**settings, "commit": folder.name}
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {**settings, "files": {str(path.relative_to(folder)): digest(path) for path in found}}
+    del settings["source"]
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {**settings, "files": {str(path.relative_to(folder)): digest(path) for path in paths}}
 
 
-def unusable(source: str, error: Exception) -> HeedError:
-    """The error for a model that cannot be loaded: why, and what to do without a network."""
+def settings_of(model: Model) -> Config:
+    """Return the fields of an entry that decide scores."""
+    return {field: value for field, value in model._asdict().items() if field not in FACTS}
+
+
+def unusable(source: str, error: Exception) -> ModelError:
+    """Return the error for a model that cannot be loaded: why, and what to do without a network."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return HeedError(
+    return ModelError(
         f"{source}: cannot be loaded as a model ({reason}); give the path of a local copy with safetensors weights, "
         f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
     )
 
 
-def _gate(source: str, error: Exception) -> HeedError:
-    """The error for a model whose owner grants access to persons."""
-    return HeedError(
-        f"{unusable(source, error)}; access to it must be granted first: ask for it with your account at "
+def _gated(source: str, error: Exception) -> ModelError:
+    """Return the error for a model whose owner grants access to persons."""
+    return ModelError(
+        f"{unusable(source, error)}; access to it must be granted first: request it with your account at "
         f"https://huggingface.co/{source}, then log in with 'hf auth login' or set HF_TOKEN"
     )
+
+
+def allow_remote_code() -> None:  # noqa: D103  (while the callers move to Registry)
+    return None

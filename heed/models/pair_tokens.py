@@ -9,7 +9,7 @@ KEPT = 25_000_000  # tokens of documents that are kept, of 4 bytes each
 
 
 class Frame(NamedTuple):
-    """What stands before and after a document's tokens, with their types; ``kind`` is the document's own type."""
+    """The tokens before and after a document's, with their types; ``kind`` is the document's own type."""
 
     head: list[int]
     tail: list[int]
@@ -19,30 +19,30 @@ class Frame(NamedTuple):
 
 
 class PairTokens:
-    """Pairs of at most ``limit`` tokens, cut at the document; the tokenizer's own ids, made of parts."""
+    """Pairs of at most ``limit`` tokens, cut at the document; the tokenizer's own ids, assembled from parts."""
 
     def __init__(self, tokenizer: Any, limit: int | None) -> None:
         """``tokenizer`` is a fast one; ``limit`` None for none."""
         self._tokenizer, self._limit = tokenizer, limit
-        self._documents: dict[tuple[str, int], array[int]] = {}
+        self._documents: dict[tuple[str, int], array[int]] = {}  # by docid and the text's hash
         self._count = 0
 
     def pairs(self, query: str, docids: Sequence[str], texts: Sequence[str]) -> dict[str, list[list[int]]] | None:
-        """Ids, types and masks of ``query`` with each of ``texts``, not padded.
+        """Return ids, types and masks of ``query`` with each of ``texts``, not padded.
 
         None for a tokenizer whose pair is not its parts between special tokens.
         """
         frame = self._frame(query)
         if frame is None:
             return None
-        found = self._tokens(docids, texts)
+        documents = self._tokens(docids, texts)
         room = None if self._limit is None else self._limit - len(frame.head) - len(frame.tail)
-        cut = [self._cut(tokens, room) for tokens in found]
+        cut = [self._cut(tokens, room) for tokens in documents]
         ids = [[*frame.head, *tokens, *frame.tail] for tokens in cut]
         if ids and ids[0] != self._whole(query, texts[0])["input_ids"]:
             return None
         kinds = [[*frame.head_kinds, *[frame.kind] * len(tokens), *frame.tail_kinds] for tokens in cut]
-        return {"input_ids": ids, "token_type_ids": kinds, "attention_mask": [[1] * len(one) for one in ids]}
+        return {"input_ids": ids, "token_type_ids": kinds, "attention_mask": [[1] * len(pair) for pair in ids]}
 
     def _cut(self, tokens: "array[int]", room: int | None) -> "array[int]":
         if room is None or len(tokens) <= room:
@@ -50,8 +50,8 @@ class PairTokens:
         return tokens[len(tokens) - room :] if self._tokenizer.truncation_side == "left" else tokens[:room]
 
     def _frame(self, query: str) -> Frame | None:
-        made = self._tokenizer(query, "a", return_token_type_ids=True, verbose=False)
-        ids, kinds, parts = made["input_ids"], made["token_type_ids"], made.sequence_ids()
+        pair = self._tokenizer(query, "a", return_token_type_ids=True, verbose=False)
+        ids, kinds, parts = pair["input_ids"], pair["token_type_ids"], pair.sequence_ids()
         if 1 not in parts:
             return None
         begin, end = parts.index(1), len(parts) - parts[::-1].index(1)
@@ -62,23 +62,24 @@ class PairTokens:
         return self._tokenizer(query, text, verbose=False, **cut)
 
     def _tokens(self, docids: Sequence[str], texts: Sequence[str]) -> "list[array[int]]":
-        """The tokens of ``texts``; of a docid one of a length is the same text, a table being cut to a prefix."""
-        keys = [(docid, len(text)) for docid, text in zip(docids, texts, strict=True)]
+        """Return the tokens of ``texts``; those of earlier calls are kept."""
+        keys = [(docid, hash(text)) for docid, text in zip(docids, texts, strict=True)]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._documents}
         if new:
-            made = self._tokenizer(list(new.values()), add_special_tokens=False, verbose=False)["input_ids"]
-            self._documents.update((key, array("I", ids[: self._kept()])) for key, ids in zip(new, made, strict=True))
+            encoded = self._tokenizer(list(new.values()), add_special_tokens=False, verbose=False)["input_ids"]
+            for key, ids in zip(new, encoded, strict=True):
+                self._documents[key] = array("I", ids[: self._kept()])
             self._count += sum(len(self._documents[key]) for key in new)
-        found = [self._documents[key] for key in keys]
+        documents = [self._documents[key] for key in keys]
         self._forget()
-        return found
+        return documents
 
     def _kept(self) -> int | None:
-        """How many first tokens of a document can be read; all where it is cut at its beginning."""
+        """Return how many first tokens of a document can be read; None, for all, where its beginning is cut."""
         return None if self._tokenizer.truncation_side == "left" else self._limit
 
     def _forget(self) -> None:
-        """Drop the documents that came first, while there are too many tokens."""
+        """Drop the oldest documents while there are too many tokens."""
         while self._count > KEPT:
             key = next(islice(self._documents, 1))
             self._count -= len(self._documents.pop(key))

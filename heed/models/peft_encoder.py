@@ -3,38 +3,39 @@
 import warnings
 from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import ModelError
 from heed.models.encoders import SentenceEncoder
-from heed.models.language_models import ADAPTER, base_of
+from heed.models.language_models import ADAPTER, base_of, no_peft
 from heed.models.model_files import fingerprint, local_copy
 from heed.models.registry import Model
+from heed.models.runtime import DEFAULT, Runtime
 from heed.models.sentence_models import modules
 
 WEIGHTS = "adapter_model.safetensors"
 
 
 class PeftEncoder(SentenceEncoder):
-    """An adapter merged into its base as an :class:`heed.retrieval.vectors.Encoder`.
+    """An adapter merged into its base as an :class:`heed.types.Encoder`.
 
     Where the entry does not say otherwise: the hidden state of the end-of-text token, which is
     appended to every text, at length 1, with padding on the right, as MTEB's loader of RepLLaMA and
     Promptriever's own scripts have it.
     """
 
-    def __init__(self, model: Model, device: str) -> None:
-        """Make sure that adapter and base are here; they are loaded on ``device`` when first used.
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of adapter and base, or fetch them; they are loaded when first used.
 
-        Raises :class:`HeedError` for what is no adapter, one without safetensors weights, and a base
-        that cannot be had; for a gated one it says how access is granted.
+        Raises :class:`ModelError` for what is no adapter, one without safetensors weights, and a base
+        that cannot be fetched; for a gated one it says how access is granted.
         """
         model = _as_trained(model)
         folder, base = local_copy(model), base_of(model)
         if base is None:
-            raise HeedError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
+            raise ModelError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
         if not (folder / WEIGHTS).is_file():
-            raise HeedError(f"{folder}: no {WEIGHTS}; save the adapter with safe_serialization")
-        super().__init__(model, device)
-        self.recipe["base"] = fingerprint(base)
+            raise ModelError(f"{folder}: no {WEIGHTS}; save the adapter with safe_serialization")
+        super().__init__(model, runtime)
+        self.config["base"] = fingerprint(base)
         self._base = base
 
     def _loaded(self) -> Any:
@@ -57,20 +58,20 @@ def _as_trained(model: Model) -> Model:
 
 
 def merged(model: Model, network: Any) -> Any:
-    """``network`` with the adapter of ``model`` added to its weights.
+    """Return ``network`` with the adapter of ``model`` added to its weights.
 
-    Raises :class:`HeedError` where the adapter was made for another class of network, whose names peft would pass over.
+    Raises :class:`ModelError` where the adapter was made for another class of network, whose names peft would skip.
     """
     try:
         from peft import PeftModel
     except ImportError as error:
-        raise HeedError(f"{model.source}: is an adapter, which needs peft; install it with pip install peft") from error
+        raise no_peft(model) from error
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # peft's own use of names that transformers gives up
+        warnings.simplefilter("ignore", FutureWarning)  # peft's own use of deprecated names of transformers
         warnings.filterwarnings("error", message=".*missing adapter keys")
         try:
             adapted = PeftModel.from_pretrained(network, str(local_copy(model)), torch_device="cpu")
         except (UserWarning, AttributeError) as error:  # the latter for adapters of models with a head
             kind = type(network).__name__
-            raise HeedError(f"{model.source}: its weights do not fit {kind}, so it adapts another model") from error
+            raise ModelError(f"{model.source}: its weights do not fit {kind}, so it adapts another model") from error
     return adapted.merge_and_unload()

@@ -1,29 +1,21 @@
-"""Rerankers that think in words before they answer yes or no: Rank1."""
+"""Rerankers that reason in words before they answer yes or no: Rank1."""
 
 import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe
-from heed.io.document_store import DocumentStore
-from heed.models.language_models import (
-    base_of,
-    entry_ids,
-    load_config,
-    load_network,
-    load_tokenizer,
-    precision,
-)
-from heed.models.model_files import fingerprint, runs_remote_code
+from heed.errors import ModelError
+from heed.models.language_models import entry_ids, load_config, load_network, load_tokenizer, network_config
+from heed.models.model_files import runs_remote_code
 from heed.models.prompts import Prompts
 from heed.models.registry import Model
 from heed.models.rendering import query_text
-from heed.models.vllm import VllmModel, Wanted, by_vllm, recipe
+from heed.models.runtime import DEFAULT, Runtime, unload
+from heed.models.vllm import Generation, VllmModel, engine_config, uses_vllm
 from heed.models.yes_no import batches
 from heed.progress import log
-from heed.types import Document, Topic
+from heed.types import Config, Document, Query
 
 END = "</think>"
 THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
@@ -32,151 +24,159 @@ VERSION = 2  # raise when scores change
 
 
 class ReasoningReranker:
-    """A causal language model of family ``reasoning`` as a :class:`heed.reranking.rescoring.Reranker`.
+    """A causal language model of family ``reasoning`` as a :class:`heed.types.Reranker`.
 
-    The model goes on from its prompt, which ends in ``<think>``, always with the likeliest token, until
-    it writes ``</think>``. A score is ``logit(yes) − logit(no)`` of the entry's ``tokens`` as the
-    word after that: the log-odds of Rank1's score, so without its ties at 0 and 1. A thought that does
-    not end within 8192 tokens is cut after its last sentence and ended for the model, as Rank1's code does.
+    The model continues its prompt, which ends in ``<think>``, greedily until it writes
+    ``</think>``. A score is ``logit(yes) − logit(no)`` of the entry's ``tokens`` as the word after
+    that: the log-odds of Rank1's score, so without its ties at 0 and 1. A thought that does not end
+    within 8192 tokens is cut after its last sentence and ended for the model, as Rank1's code does.
     """
 
-    def __init__(self, model: Model, store: DocumentStore, device: str) -> None:
-        """Make sure that the files of ``model`` are here; it is loaded on ``device`` when first used."""
-        runs_remote_code(model)  # asked before anything is fetched
-        base = base_of(model)
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of ``model``, or fetch them; it is loaded when first used."""
+        runs_remote_code(model)  # checked before anything is fetched
         self.name = model.name
-        self.recipe: Recipe = {
-            **fingerprint(model),
+        self.config: Config = {
+            **network_config(model, runtime.device),
             "reasoning": [VERSION, THOUGHT],
-            "dtype": precision(model, device),
-            "base": fingerprint(base) if base else None,
-            "documents": store.digest,
-            **recipe(model),
+            **engine_config(model, runtime.inference),
         }
-        self._model, self._store, self._device = model, store, device
-        self._by_vllm = by_vllm(model)
+        self._model, self._runtime = model, runtime
 
     @cached_property
-    def _thinker(self) -> "_Thinker":
-        return _Thinker(self._model, self._device, self._by_vllm)
+    def _reasoner(self) -> "_Reasoner":
+        return _Reasoner(self._model, self._runtime)
 
-    def prepare(self) -> None:
+    def load(self) -> None:
         """Load the model."""
-        _ = self._thinker
+        _ = self._reasoner
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """The log-odds of yes for each document, after thinking about it.
+    def close(self) -> None:
+        """Unload the model; a later score loads it again."""
+        if "_reasoner" in vars(self):
+            self._reasoner.generator.close()
+        unload(self, "_reasoner")
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return the log-odds of yes for each document, after reasoning about it.
 
         Where a prompt leaves less than 8192 tokens for the thought the document is cut, a table
-        between rows; raises :class:`HeedError` where query, instruction and prompt leave no room for it.
+        between rows; raises :class:`ModelError` where query, instruction and prompt leave no room for it.
         """
-        if not docids:
+        if not documents:
             return []
-        instruction = topic.instructions[condition] if condition != "query" else ""
-        query = query_text(self._model, topic.query, instruction)
-        return self._thinker.scores(f"{self.name}: topic {topic.qid}", query, self._store.get(docids))
+        text = query_text(self._model, query.query, query.instruction)
+        return self._reasoner.scores(f"{self.name}: topic {query.qid}", text, documents)
 
 
-class _Thinker:
+class _Reasoner:
     """The loaded model with its prompts."""
 
-    def __init__(self, model: Model, device: str, by_vllm: bool) -> None:
+    def __init__(self, model: Model, runtime: Runtime) -> None:
         self._tokenizer = load_tokenizer(model)
         limit = model.max_length or load_config(model).max_position_embeddings
         if limit <= THOUGHT:
-            raise HeedError(
+            raise ModelError(
                 f"{model.source}: max_length {limit}, expected more than the {THOUGHT} tokens that a thought may take"
             )
-        self._prompts = Prompts(model, self._tokenizer, limit - THOUGHT)
-        self._mind = (_EngineMind if by_vllm else _Mind)(model, device, self._tokenizer, limit)
+        self.prompts = Prompts(model, self._tokenizer, limit - THOUGHT)
+        generator = _VllmGenerator if uses_vllm(model, runtime.inference) else _TransformersGenerator
+        self.generator = generator(model, runtime.device, self._tokenizer, limit)
 
     def scores(self, place: str, query: str, documents: Sequence[Document]) -> list[float]:
-        prompts = self._prompts.ids(place, query, documents)
-        thoughts = self._mind.thoughts(prompts)
+        prompts = self.prompts.ids(place, query, documents)
+        thoughts = self.generator.thoughts(prompts)
         endless = sum(END not in thought for thought in thoughts)
         if endless:
             log.info(f"{place}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
         added = self._tokenizer(list(map(ended, thoughts)), add_special_tokens=False, verbose=False)["input_ids"]
-        return self._mind.answers([[*prompt, *thought] for prompt, thought in zip(prompts, added, strict=True)])
+        return self.generator.answers([[*prompt, *thought] for prompt, thought in zip(prompts, added, strict=True)])
 
 
-class _Mind:
+class _TransformersGenerator:
     """The model in transformers."""
 
     def __init__(self, model: Model, device: str, tokenizer: Any, limit: int) -> None:
         from transformers import AutoModelForCausalLM, GenerationConfig
 
-        from heed.models.answers import two_rows
+        from heed.models.logits import two_rows
 
         self._tokenizer = tokenizer
         entries = entry_ids(model, tokenizer)
         self._network = load_network(model, device, AutoModelForCausalLM)
-        # else what the model's files say, such as a penalty for repetition, fills up what _written leaves open
+        # else settings of the model's files, such as a repetition penalty, apply where _generate gives none
         self._network.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         self._head, self._two = self._network.get_output_embeddings(), two_rows(self._network, entries, model.source)
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
-        """What the model writes after each prompt."""
+        """Return what the model writes after each prompt."""
         thoughts = [""] * len(prompts)
         self._network.set_output_embeddings(self._head)
         for batch in batches([len(prompt) + THOUGHT for prompt in prompts], BATCH_TOKENS):
-            for at, thought in zip(batch, self._written([prompts[at] for at in batch]), strict=True):
-                thoughts[at] = thought
+            for position, thought in zip(batch, self._generate([prompts[index] for index in batch]), strict=True):
+                thoughts[position] = thought
         return thoughts
 
-    def _written(self, prompts: list[list[int]]) -> list[str]:
+    def _generate(self, prompts: list[list[int]]) -> list[str]:
         from transformers import GenerationConfig
 
-        from heed.models.answers import padded
+        from heed.models.logits import padded
 
         ids, mask = padded(prompts, "left", self._network.device)
         stop = self._tokenizer.eos_token_id
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=THOUGHT, do_sample=False, stop_strings=[END], eos_token_id=stop, pad_token_id=stop
         )
-        made = self._network.generate(ids, attention_mask=mask, generation_config=settings, tokenizer=self._tokenizer)
+        output = self._network.generate(ids, attention_mask=mask, generation_config=settings, tokenizer=self._tokenizer)
         # without special tokens: shorter thoughts are filled up with that of the end
-        found: list[str] = self._tokenizer.batch_decode(made[:, ids.shape[1] :], skip_special_tokens=True)
-        return found
+        texts: list[str] = self._tokenizer.batch_decode(output[:, ids.shape[1] :], skip_special_tokens=True)
+        return texts
 
     def answers(self, prompts: list[list[int]]) -> list[float]:
-        """``logit(yes) − logit(no)`` after each prompt with its thought."""
-        from heed.models.answers import causal_logits
+        """Return ``logit(yes) − logit(no)`` after each prompt with its thought."""
+        from heed.models.logits import causal_logits
 
         scores = [0.0] * len(prompts)
         self._network.set_output_embeddings(self._two)
         for batch in batches(list(map(len, prompts))):
-            logits = causal_logits(self._network, [prompts[at] for at in batch], "left")
-            for at, (no, yes) in zip(batch, logits.tolist(), strict=True):
-                scores[at] = yes - no
+            logits = causal_logits(self._network, [prompts[index] for index in batch], "left")
+            for position, (no, yes) in zip(batch, logits.tolist(), strict=True):
+                scores[position] = yes - no
         return scores
 
+    def close(self) -> None:
+        """Nothing is held outside of this object."""
 
-class _EngineMind:
+
+class _VllmGenerator:
     """The model in vLLM."""
 
     def __init__(self, model: Model, device: str, tokenizer: Any, limit: int) -> None:
         self._tokenizer = tokenizer
         self._entries = entry_ids(model, tokenizer)
-        # a thought may grow where its text becomes other tokens than it was written in
+        # a thought may grow when its text is tokenised again
         longest = min(2 * limit, max(limit, load_config(model).max_position_embeddings))
         self._engine = VllmModel(model, device, longest + 1)
         self._engine.open()
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
-        """What the model writes after each prompt."""
-        wanted = Wanted(0, THOUGHT, [self._tokenizer.eos_token_id], END)
-        written = self._engine.written(prompts, wanted)
-        found: list[str] = self._tokenizer.batch_decode(written, skip_special_tokens=True)
-        return found
+        """Return what the model writes after each prompt."""
+        form = Generation(0, THOUGHT, [self._tokenizer.eos_token_id], END)
+        generated = self._engine.generate(prompts, form)
+        texts: list[str] = self._tokenizer.batch_decode(generated, skip_special_tokens=True)
+        return texts
 
     def answers(self, prompts: list[list[int]]) -> list[float]:
-        """``logit(yes) − logit(no)`` after each prompt with its thought."""
+        """Return ``logit(yes) − logit(no)`` after each prompt with its thought."""
         return self._engine.differences(prompts, self._entries)
+
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.close()
 
 
 def ended(thought: str) -> str:
-    """A thought up to its ``</think>``; one without is cut after its last sentence and gets one."""
+    """Return a thought up to its ``</think>``; one without is cut after its last sentence and gets one."""
     before, end, _ = thought.partition(END)
     if end:
         return before + end

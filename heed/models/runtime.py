@@ -1,7 +1,9 @@
-"""How the models of an experiment are run."""
+"""How the models of an experiment are run, and how their memory is given back."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from heed.memory import free_memory
 
 
 class Runtime(NamedTuple):
@@ -14,3 +16,13 @@ class Runtime(NamedTuple):
     device: str = "auto"
     inference: str = "transformers"
     answers: Path = Path("indexes") / "api"
+
+
+DEFAULT = Runtime()
+
+
+def unload(system: Any, *names: str) -> None:
+    """Drop the cached properties ``names`` of ``system``, which hold what it has loaded, and free their memory."""
+    for name in names:
+        vars(system).pop(name, None)
+    free_memory()

@@ -1,4 +1,4 @@
-"""Texts as a model of sentence-transformers reads them: tokenised once, and without padding where that is sooner."""
+"""Texts as a model of sentence-transformers reads them: tokenised once, and without padding where that is faster."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,34 +8,34 @@ AS_LISTS = {"text": {"padding": False}, "common": {"return_tensors": None}}
 
 
 class Texts:
-    """Some texts behind one prompt, ready to be read in any batches."""
+    """Texts with one prompt before them, tokenised for any batches."""
 
     def __init__(self, encoder: Any, texts: list[str], prompt: str, task: str) -> None:
-        """Tokenise ``texts``, once where the model's own batches would get the same tokens."""
+        """Tokenise ``texts`` once, where the model's own batches would get the same tokens."""
         self._encoder, self._texts, self._prompt, self._task = encoder, texts, prompt, task
-        self._made: dict[str, Any] = {}
+        self._features: dict[str, Any] = {}
         if _tokenises_each_alone(encoder):
-            self._made = dict(encoder.preprocess(texts, prompt=prompt, task=task, processing_kwargs=AS_LISTS))
+            self._features = dict(encoder.preprocess(texts, prompt=prompt, task=task, processing_kwargs=AS_LISTS))
 
     def lengths(self, limit: int | None) -> list[int]:
-        """How many tokens each text has, at most ``limit``."""
-        if self._made:
-            return list(map(len, self._made["input_ids"]))
-        found = lengths(self._encoder, [self._prompt + text for text in self._texts])
-        return [min(length, limit or length) for length in found]
+        """Return how many tokens each text has, at most ``limit``."""
+        if self._features:
+            return list(map(len, self._features["input_ids"]))
+        counts = lengths(self._encoder, [self._prompt + text for text in self._texts])
+        return [min(count, limit or count) for count in counts]
 
-    def batch(self, places: Sequence[int]) -> Any:
-        """What the model reads for the texts at ``places``."""
-        if not self._made:
-            texts = [self._texts[at] for at in places]
+    def batch(self, indices: Sequence[int]) -> Any:
+        """Return the model's input for the texts at ``indices``."""
+        if not self._features:
+            texts = [self._texts[index] for index in indices]
             return self._encoder.preprocess(texts, prompt=self._prompt, task=self._task)
-        ids = {name: [self._made[name][at] for at in places] for name in IDS if name in self._made}
-        rest = {name: value for name, value in self._made.items() if name not in IDS}
+        ids = {name: [self._features[name][index] for index in indices] for name in IDS if name in self._features}
+        rest = {name: value for name, value in self._features.items() if name not in IDS}
         return {**self._encoder.tokenizer.pad(ids, return_tensors="pt"), **rest}
 
 
 def lengths(encoder: Any, texts: list[str]) -> list[int]:
-    """How many tokens the texts have, those that are always there included."""
+    """Return how many tokens the texts have, special tokens included."""
     tokenizer = encoder.tokenizer
     if not texts or not callable(tokenizer):  # static embeddings' tokenizer is not; they have no limit
         return list(map(len, texts))
@@ -43,7 +43,7 @@ def lengths(encoder: Any, texts: list[str]) -> list[int]:
 
 
 def _tokenises_each_alone(encoder: Any) -> bool:
-    """Whether a text's tokens are the same in every batch: no chat template around it, no mask tokens behind it."""
+    """Whether a text's tokens are the same in every batch: without chat template and mask tokens."""
     from sentence_transformers.sentence_transformer.modules import Transformer
 
     first = encoder[0]
@@ -51,7 +51,7 @@ def _tokenises_each_alone(encoder: Any) -> bool:
 
 
 def unpad(encoder: Any, int8: bool) -> bool:
-    """Let ``encoder`` read without padding, where it begins with a network that can and then pools; tells whether."""
+    """Replace the network of ``encoder`` by one without padding, if pooling follows it; return whether it was."""
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
     from heed.models.unpadded import unpadded
@@ -60,7 +60,7 @@ def unpad(encoder: Any, int8: bool) -> bool:
     if len(parts) < 2 or not isinstance(parts[0], Transformer) or not isinstance(parts[1], Pooling):
         return False
     first = parts[1].pooling_mode in ("cls", ("cls",)) and parts[1].include_prompt
-    found = unpadded(parts[0].model, first, int8)
-    if found:
-        parts[0].model = found
-    return found is not None
+    replacement = unpadded(parts[0].model, first, int8)
+    if replacement:
+        parts[0].model = replacement
+    return replacement is not None

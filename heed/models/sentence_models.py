@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import ModelError
 from heed.models.language_models import precision
 from heed.models.model_files import local_copy, runs_remote_code
 from heed.models.registry import Model
@@ -14,19 +14,19 @@ OF_TRANSFORMERS = ("query_length", "document_length", "padding", "append_eos", "
 
 
 def load(model: Model, device: str) -> Any:
-    """The ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
+    """Return the ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
     from sentence_transformers import SentenceTransformer
 
-    folder, where = local_copy(model), None if device == "auto" else device
+    folder, target = local_copy(model), None if device == "auto" else device
     if model.pooling is not None:
-        return SentenceTransformer(modules=modules(model, str(folder), device), device=where)
+        return SentenceTransformer(modules=modules(model, str(folder), device), device=target)
     _refuse_pickles(folder)
     code = runs_remote_code(model)
-    return SentenceTransformer(str(folder), device=where, trust_remote_code=code, **options(model, device))
+    return SentenceTransformer(str(folder), device=target, trust_remote_code=code, **options(model, device))
 
 
 def modules(model: Model, folder: str, device: str = "cpu") -> list[Any]:
-    """Transformer and pooling as the entry says, whatever the model's files say."""
+    """Return transformer and pooling as the entry says, whatever the model's files say."""
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
     transformer = Transformer(folder, **options(model, device))
@@ -34,21 +34,21 @@ def modules(model: Model, folder: str, device: str = "cpu") -> list[Any]:
 
 
 def options(model: Model, device: str) -> dict[str, Any]:
-    """How the network, its tokenizer and its configuration are loaded."""
+    """Return the arguments with which the network, its tokenizer and its configuration are loaded."""
     code = {"trust_remote_code": runs_remote_code(model)}
     weights = {"use_safetensors": True, "dtype": precision(model, device)}
     return {"model_kwargs": {**code, **weights}, "processor_kwargs": dict(code), "config_kwargs": dict(code)}
 
 
 def _refuse_pickles(folder: Path) -> None:
-    """Refuse a module's pickled weights, which sentence-transformers would load where there are no others."""
+    """Raise :class:`ModelError` for pickled weights, which sentence-transformers would load without others."""
     for pickled in folder.glob("*/pytorch_model.bin"):
         if not (pickled.parent / "model.safetensors").is_file():
-            raise HeedError(f"{pickled}: pickled weights, which can run code; save the model with safetensors")
+            raise ModelError(f"{pickled}: pickled weights, which can run code; save the model with safetensors")
 
 
 def compares_by_cosine(model: Model) -> bool:
-    """Whether vectors are brought to length 1: as the entry says, else as sentence-transformers' own file does."""
+    """Whether vectors are normalised to length 1: as the entry says, else as sentence-transformers' own file does."""
     if model.similarity is not None or model.normalize is not None:
         return model.similarity == "cos" or bool(model.normalize)
     path = local_copy(model) / "config_sentence_transformers.json"
@@ -58,35 +58,35 @@ def compares_by_cosine(model: Model) -> bool:
 
 
 def set_up(model: Model, encoder: Any) -> None:
-    """Give a loaded ``encoder`` the entry's lengths, sides and tokens; :class:`HeedError` where it can have none."""
+    """Set the entry's lengths, sides and tokens of a loaded ``encoder``; :class:`ModelError` where it has none."""
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
     if model.max_length is not None:
         encoder.max_seq_length = model.max_length
-    for at in reversed([at for at, module in enumerate(encoder) if isinstance(module, Normalize)]):
+    for index in reversed([index for index, module in enumerate(encoder) if isinstance(module, Normalize)]):
         if model.normalize is False:
-            encoder.pop(at)
+            encoder.pop(index)
     pools = [module for module in encoder if isinstance(module, Pooling)]
     if not model.pool_prefix:
         if not pools:
-            raise HeedError(f"{model.source}: has no pooling of tokens, so pool_prefix cannot be false")
+            raise ModelError(f"{model.source}: has no pooling of tokens, so pool_prefix cannot be false")
         encoder.set_pooling_include_prompt(False)
     if isinstance(encoder[0], Transformer):
         _set_up_transformer(model, encoder[0])
         return
-    said = [field for field in OF_TRANSFORMERS if getattr(model, field)]
-    if said:
-        raise HeedError(f"{model.source}: begins with a {type(encoder[0]).__name__}, so it can have no {said[0]}")
+    unusable = [field for field in OF_TRANSFORMERS if getattr(model, field)]
+    if unusable:
+        raise ModelError(f"{model.source}: begins with a {type(encoder[0]).__name__}, so it can have no {unusable[0]}")
 
 
 def _set_up_transformer(model: Model, transformer: Any) -> None:
     transformer.query_length = model.query_length or model.max_length or transformer.query_length
     transformer.document_length = model.document_length or model.max_length or transformer.document_length
-    # with templates a text is the whole prompt, so a chat template of the tokenizer is not put around it
+    # with templates a text is the whole prompt, so the tokenizer's chat template is not applied to it
     if model.pooling is not None or model.query is not None:
         transformer.modality_config.pop("message", None)
     if model.bidirectional:
-        transformer.model.config.is_causal = False  # transformers' masks of decoders obey it
+        transformer.model.config.is_causal = False  # transformers' attention masks of decoders follow it
     tokenizer = transformer.tokenizer
     tokenizer.truncation_side = "right"
     if model.padding:
@@ -98,15 +98,15 @@ def _set_up_transformer(model: Model, transformer: Any) -> None:
 
 
 def append_eos(source: str, tokenizer: Any) -> None:
-    """Make ``tokenizer`` end every text with its end-of-text token, also one that it cuts.
+    """Make ``tokenizer`` end every text with its end-of-text token, even one that it cuts.
 
-    Raises :class:`HeedError` for a tokenizer without such a token, or that is not a fast one.
+    Raises :class:`ModelError` for a tokenizer without such a token, or that is not a fast one.
     """
     from tokenizers import processors
 
     if tokenizer.eos_token is None or not tokenizer.is_fast:
         lacks = "is not a fast one" if tokenizer.eos_token else "has no end-of-text token"
-        raise HeedError(f"{source}: append_eos is set, but its tokenizer {lacks}")
+        raise ModelError(f"{source}: append_eos is set, but its tokenizer {lacks}")
     if tokenizer("a")["input_ids"][-1] == tokenizer.eos_token_id:
         return
     end = tokenizer.eos_token

@@ -1,14 +1,20 @@
-"""Encoders of BERT's and RoBERTa's form read without padding, in float32 on a CPU: the same states, sooner.
+"""Networks of BERT's and RoBERTa's form without padding, in float32 on a CPU: the same states, faster.
 
-Texts of a batch stand behind each other in one row of tokens, so nothing is computed for padding but
-attention, which is asked for texts of one length at a time. Query, key and value are one product;
-oneDNN, where torch has it, keeps the weights in its own order and applies GELU before a product
-leaves the cache. Who pools the first token asks the last layer for no other.
+The texts of a batch are concatenated into one row of tokens, so nothing is computed for padding;
+attention is computed for texts of one length at a time. Key and value are one product; oneDNN,
+where torch has it, keeps the weights in its own order and applies GELU before a product leaves the
+cache. Where only the first token is pooled, the last layer computes no other.
+
+``NAME@int8`` computes the products with eight-bit integers. Weights are rounded to 127 steps either side of zero for
+every output, their inputs to as many for every token (dynamic quantisation: https://docs.pytorch.org, "Dynamic
+Quantization"). A token's scale is its own, not its batch's, so that a text's vector does not depend on what was read
+with it. oneDNN, inside torch, multiplies.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, TypeVar
 
 import torch
@@ -16,21 +22,22 @@ from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_att
 from transformers import BertModel, CamembertModel, RobertaModel, XLMRobertaModel
 from transformers.modeling_outputs import BaseModelOutputWithPoolingAndCrossAttentions
 
-from heed.models.int8 import Int8Product
 from heed.models.yes_no import batches
 
 KINDS = (BertModel, CamembertModel, RobertaModel, XLMRobertaModel)
 ROWS = 2048  # of a product for which oneDNN orders weights; any number of rows may follow
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
-TOKENS_CPU = 2048  # the same for a CPU's thread, so that what it computes stays in its cache
+TOKENS_CPU = 2048  # the same for a CPU's thread, so that its results stay in its cache
+STEPS = 127  # either side of zero
+MIDDLE = 128  # zero among the unsigned integers that oneDNN takes
 Rows = TypeVar("Rows")
 
 
 class Product:
-    """A linear layer, or several with one input beside each other; ``activation`` is none or gelu, the exact one."""
+    """A linear layer, or several with one input side by side; ``activation`` is none or gelu, the exact one."""
 
     def __init__(self, layers: Sequence[torch.nn.Linear], activation: str = "none") -> None:
-        """Take the weights of ``layers``, which have the same input."""
+        """Copy the weights of ``layers``, which have the same input."""
         self._weight = torch.cat([layer.weight.detach() for layer in layers])
         self._bias = torch.cat([layer.bias.detach() for layer in layers])
         self._activation = activation
@@ -40,21 +47,50 @@ class Product:
             self._weight = self._weight[:0]  # one copy is enough
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
-        """``(tokens, in)`` to ``(tokens, out)``."""
+        """Return ``(tokens, out)`` of ``(tokens, in)``."""
         if self._packed is not None:
             packed: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
                 rows, self._packed, self._bias, self._activation, [], "none"
             )
             return packed
-        found = linear(rows, self._weight, self._bias)
-        return gelu(found) if self._activation == "gelu" else found
+        product = linear(rows, self._weight, self._bias)
+        return gelu(product) if self._activation == "gelu" else product
+
+
+class Int8Product:
+    """A :class:`Product` of eight-bit integers."""
+
+    def __init__(self, layers: Sequence[torch.nn.Linear], activation: str = "none") -> None:
+        """Round the weights of ``layers``, which have the same input."""
+        weight = torch.cat([layer.weight.detach() for layer in layers])
+        self._bias = torch.cat([layer.bias.detach() for layer in layers])
+        self._activation = activation
+        self._scales, whole = _rounded(weight)
+        self._zeros = torch.zeros(len(weight), dtype=torch.long)
+        self._packed = torch.ops.onednn.qlinear_prepack(whole.to(torch.int8), None)
+
+    def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return ``(tokens, out)`` of ``(tokens, in)``, both float32."""
+        scales, whole = _rounded(rows)
+        sums = torch.ops.onednn.qlinear_pointwise(
+            whole.add_(MIDDLE).to(torch.uint8), 1.0, MIDDLE, self._packed, self._scales, self._zeros,
+            None, 1.0, 0, torch.float32, "none", [], "none",
+        )  # fmt: skip
+        product = torch.addcmul(self._bias, sums, scales[:, None])
+        return gelu(product) if self._activation == "gelu" else product
+
+
+def _rounded(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return each row's scale, and the row as whole numbers of it (still float32)."""
+    scales = rows.abs().amax(dim=1).clamp_min_(torch.finfo(torch.float32).tiny).div_(STEPS)
+    return scales, torch.div(rows, scales[:, None]).round_()
 
 
 class Layer:
     """One layer of the encoder."""
 
     def __init__(self, layer: Any, product: type[Product | Int8Product]) -> None:
-        """Take the weights of a transformers layer."""
+        """Copy the weights of a transformers layer."""
         attention = layer.attention.self
         self._heads, self._width = attention.num_attention_heads, attention.attention_head_size
         self._query = product([attention.query])
@@ -64,32 +100,32 @@ class Layer:
         self._first, self._second = layer.attention.output.LayerNorm, layer.output.LayerNorm
 
     def __call__(self, rows: torch.Tensor, lengths: Sequence[int], first: bool) -> torch.Tensor:
-        """``(tokens, width)`` to the same, or with ``first`` to ``(texts, width)``, the texts' first tokens alone."""
-        asking = rows[_begins(lengths)] if first else rows
-        queries, states = self._query(asking), self._states(rows)
-        read = torch.empty_like(queries)
-        at = row = 0
+        """Return the states after this layer, ``(tokens, width)``; with ``first`` the texts' first alone."""
+        inputs = rows[_begins(lengths)] if first else rows
+        queries, states = self._query(inputs), self._states(rows)
+        attended = torch.empty_like(queries)
+        token = row = 0
         for length, texts in _runs(lengths):
-            asked = 1 if first else length
-            here, there = slice(row, row + texts * asked), slice(at, at + texts * length)
-            keys, values = self._parted(states[there], texts, 2)
-            found = scaled_dot_product_attention(self._parted(queries[here], texts, 1)[0], keys, values)
-            read[here] = found.transpose(1, 2).reshape(texts * asked, -1)
-            at, row = there.stop, here.stop
-        between = _normal(self._joined(read).add_(asking), self._first)
+            wanted = 1 if first else length
+            targets, sources = slice(row, row + texts * wanted), slice(token, token + texts * length)
+            keys, values = self._split(states[sources], texts, 2)
+            heads = scaled_dot_product_attention(self._split(queries[targets], texts, 1)[0], keys, values)
+            attended[targets] = heads.transpose(1, 2).reshape(texts * wanted, -1)
+            token, row = sources.stop, targets.stop
+        between = _normal(self._joined(attended).add_(inputs), self._first)
         return _normal(self._down(self._up(between)).add_(between), self._second)
 
-    def _parted(self, rows: torch.Tensor, texts: int, parts: int) -> list[torch.Tensor]:
-        """Each of the ``parts`` that stand beside each other, as ``(texts, heads, length, width)``."""
+    def _split(self, rows: torch.Tensor, texts: int, parts: int) -> list[torch.Tensor]:
+        """Return each of the ``parts`` that are side by side, as ``(texts, heads, length, width)``."""
         shaped = rows.view(texts, -1, parts, self._heads, self._width)
         return [shaped[:, :, part].transpose(1, 2) for part in range(parts)]
 
 
 class Unpadded(torch.nn.Module):
-    """Stands where a network of transformers stood and takes what that took; padding may be on either side."""
+    """Replaces a network of transformers and takes the same inputs; padding may be on either side."""
 
     def __init__(self, network: Any, first: bool, product: type[Product | Int8Product]) -> None:
-        """Take over ``network``, which loses its layers; with ``first`` give the state of the first token alone."""
+        """Take the layers of ``network`` out of it; with ``first`` return the state of the first token alone."""
         super().__init__()
         self.config, self.embeddings, self.pooler = network.config, network.embeddings, network.pooler
         self._first = first
@@ -106,15 +142,15 @@ class Unpadded(torch.nn.Module):
         inputs_embeds: torch.Tensor | None = None,
         return_dict: bool = True,
     ) -> BaseModelOutputWithPoolingAndCrossAttentions:
-        """The states after the last layer, zero at padding: ``(texts, longest, width)``, or ``(texts, 1, width)``."""
+        """Return the states after the last layer, zero at padding: ``(texts, longest or 1, width)``."""
         if position_ids is not None or inputs_embeds is not None or not return_dict:
-            raise NotImplementedError("ids and mask are all that is read")
+            raise NotImplementedError("only ids, types and mask are supported")
         mask = attention_mask.bool()
         lengths = mask.sum(dim=1).tolist()
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-        places = torch.cat([torch.arange(self._begin, self._begin + length) for length in lengths])
+        positions = torch.cat([torch.arange(self._begin, self._begin + length) for length in lengths])
         rows = self.embeddings(
-            input_ids=input_ids[mask][None], token_type_ids=types[mask][None], position_ids=places[None]
+            input_ids=input_ids[mask][None], token_type_ids=types[mask][None], position_ids=positions[None]
         )[0]
         for number, layer in enumerate(self._layers, start=1):
             rows = layer(rows, lengths, self._first and number == len(self._layers))
@@ -130,14 +166,14 @@ class Unpadded(torch.nn.Module):
 
 
 def unpadded(network: Any, first: bool, int8: bool) -> Unpadded | None:
-    """``network`` read without padding, where it is one of :data:`KINDS` in float32 on a CPU; else None.
+    """Return ``network`` without padding, where it is one of :data:`KINDS` in float32 on a CPU; else None.
 
-    A class of the model's own repository is none of them. ``int8`` computes its products in integers.
+    A class of the model's own repository is none of them. ``int8`` computes its products with integers.
     """
     config = network.config
     plain = type(network) in KINDS and config.hidden_act == "gelu" and not config.is_decoder
     plain = plain and not config.output_hidden_states
-    if not plain or any(one.dtype != torch.float32 or one.device.type != "cpu" for one in network.parameters()):
+    if not plain or any(part.dtype != torch.float32 or part.device.type != "cpu" for part in network.parameters()):
         return None
     return Unpadded(network, first, Int8Product if int8 else Product)
 
@@ -145,9 +181,9 @@ def unpadded(network: Any, first: bool, int8: bool) -> Unpadded | None:
 def in_batches(
     lengths: Sequence[int], read: Callable[[list[int]], Rows], network: Any, device: Any
 ) -> Iterator[tuple[list[int], Rows]]:
-    """Places in ``lengths`` with what ``read`` gives for them, longest first, in batches that suit network and device.
+    """Yield indices of ``lengths`` with the result of ``read`` for them, longest first, in fitting batches.
 
-    Without padding a thread reads a batch alone, as many at once as torch has threads, so that none
+    Without padding each thread reads batches of its own, as many at once as torch has threads, so that none
     waits for another between products; fewer batches than threads are read one by one by all threads.
     """
     threads = torch.get_num_threads()
@@ -155,12 +191,12 @@ def in_batches(
         tokens = min(TOKENS, TOKENS_CPU * threads) if device.type == "cpu" else TOKENS
         yield from ((batch, read(batch)) for batch in batches(lengths, tokens))
         return
-    places = list(batches(lengths, TOKENS_CPU))
-    if threads == 1 or len(places) < threads:
-        yield from ((batch, read(batch)) for batch in places)
+    small = list(batches(lengths, TOKENS_CPU))
+    if threads == 1 or len(small) < threads:
+        yield from ((batch, read(batch)) for batch in small)
         return
     with _one_thread(threads), ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        yield from zip(places, pool.map(read, places), strict=True)
+        yield from zip(small, pool.map(read, small), strict=True)
 
 
 @contextmanager
@@ -173,17 +209,14 @@ def _one_thread(before: int) -> Iterator[None]:
 
 
 def _begins(lengths: Sequence[int]) -> torch.Tensor:
-    """At which token each text begins."""
+    """Return the token at which each text begins."""
     return torch.tensor([0, *lengths[:-1]]).cumsum(0)
 
 
 def _runs(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """A length and how many texts of it stand behind each other."""
-    begin = 0
-    for at in range(1, len(lengths) + 1):
-        if at == len(lengths) or lengths[at] != lengths[begin]:
-            yield lengths[begin], at - begin
-            begin = at
+    """Yield each length and how many neighbouring texts have it."""
+    for length, run in groupby(lengths):
+        yield length, sum(1 for _ in run)
 
 
 def _normal(rows: torch.Tensor, norm: torch.nn.LayerNorm) -> torch.Tensor:

@@ -1,1 +1,1 @@
-"""What is judged: fusion, orders, budgets, samples, statistics."""
+"""Pools for judging: fusion, orders, budgets, samples, statistics."""

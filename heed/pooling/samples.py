@@ -1,4 +1,4 @@
-"""Stratified samples of a pool by rank, from which what is left unjudged can be estimated."""
+"""Stratified samples of a pool by rank, from which the relevant documents that are not judged can be estimated."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.io.files import write_bytes
-from heed.pooling.budgets import Candidates
-from heed.pooling.fusion import best
+from heed.pooling.fusion import Candidates, best
 from heed.types import Qrels
 
 
@@ -21,73 +20,75 @@ class Stratum(NamedTuple):
     share: Fraction
 
     def __str__(self) -> str:
-        """As the user writes it."""
+        """Return the stratum as in :func:`parse_strata`."""
         return f"{self.first}-{self.last}:{float(self.share):g}"
 
 
 class Drawn(NamedTuple):
-    """Of which stratum (from 1) a drawn document is, and with which probability it was drawn."""
+    """A drawn document's stratum (from 1), and the probability with which it was drawn."""
 
     stratum: int
     probability: Fraction
 
 
-Sample = dict[str, dict[str, Drawn]]  # topic -> docid -> how it was drawn
+Sample = dict[str, dict[str, Drawn]]  # topic -> docid -> stratum and probability
+ByStratum = Mapping[str, Sequence[Sequence[str]]]  # topic -> the documents of each stratum, best first
 
 
-def strata(text: str) -> list[Stratum]:
-    """Read ``1-10:1.0,11-100:0.3``; ValueError where ranks leave a gap or a share is not in (0, 1]."""
-    found: list[Stratum] = []
+def parse_strata(text: str) -> tuple[Stratum, ...]:
+    """Return the strata of ``1-10:1.0,11-100:0.3``; ValueError where ranks leave a gap or a share is not in (0, 1]."""
+    strata: list[Stratum] = []
     for part in text.split(","):
         ranks, _, share = part.strip().partition(":")
         first, _, last = ranks.partition("-")
         try:
-            one = Stratum(int(first), int(last), Fraction(share))
+            stratum = Stratum(int(first), int(last), Fraction(share))
         except (ValueError, ZeroDivisionError) as error:
             raise ValueError(f"found {part!r}, expected FIRST-LAST:SHARE, such as 11-100:0.3") from error
-        after = found[-1].last + 1 if found else 1
-        if one.first != after or one.last < one.first:
-            raise ValueError(f"found {part!r}, expected a stratum from rank {after}, without gap or overlap")
-        if not 0 < one.share <= 1:
+        next_rank = strata[-1].last + 1 if strata else 1
+        if stratum.first != next_rank or stratum.last < stratum.first:
+            raise ValueError(f"found {part!r}, expected a stratum from rank {next_rank}, without gap or overlap")
+        if not 0 < stratum.share <= 1:
             raise ValueError(f"found {part!r}, expected a share above 0 and up to 1")
-        found.append(one)
-    return found
+        strata.append(stratum)
+    return tuple(strata)
 
 
-def in_strata(candidates: Candidates, layers: Sequence[Stratum]) -> dict[str, list[list[str]]]:
-    """``topic -> the documents of each stratum``, best first."""
-    found = {}
-    for topic, standings in candidates.items():
-        parts: list[list[str]] = [[] for _ in layers]
-        for docid in best(standings):
-            parts[next(at for at, one in enumerate(layers) if standings[docid].rank <= one.last)].append(docid)
-        found[topic] = parts
-    return found
+def split_by_stratum(candidates: Candidates, strata: Sequence[Stratum]) -> dict[str, list[list[str]]]:
+    """Return ``topic -> the documents of each stratum``, best first."""
+    by_stratum = {}
+    for topic, documents in candidates.items():
+        parts: list[list[str]] = [[] for _ in strata]
+        for docid in best(documents):
+            rank = documents[docid].rank
+            parts[next(index for index, stratum in enumerate(strata) if rank <= stratum.last)].append(docid)
+        by_stratum[topic] = parts
+    return by_stratum
 
 
-def draw(divided: Mapping[str, Sequence[Sequence[str]]], layers: Sequence[Stratum], seed: int) -> Sample:
-    """Simple random samples without replacement, one of each topic's strata (of :func:`in_strata`).
+def draw_sample(by_stratum: ByStratum, strata: Sequence[Stratum], seed: int) -> Sample:
+    """Return simple random samples without replacement, one of each topic's strata.
 
     Of ``n`` documents ``m = ceil(share · n)`` are drawn, so that none has probability 0; every one of
     them has the probability ``m / n``. It is the stratified design of xinfAP (Yilmaz, Kanoulas and
-    Aslam, SIGIR 2008). Chance is the SHA-256 of seed, topic and docid: the same for any order of the
+    Aslam, SIGIR 2008). Randomness is the SHA-256 of seed, topic and docid: the same for any order of the
     runs, and a larger share draws all that a smaller one drew and more.
     """
     sample: Sample = {}
-    for topic, parts in divided.items():
-        mine = sample.setdefault(topic, {})
-        for number, (docids, one) in enumerate(zip(parts, layers, strict=True), 1):
-            taken = math.ceil(one.share * len(docids))
+    for topic, parts in by_stratum.items():
+        drawn = sample.setdefault(topic, {})
+        for number, (docids, stratum) in enumerate(zip(parts, strata, strict=True), 1):
+            count = math.ceil(stratum.share * len(docids))
             # "sample": with the key of the hidden order, drawn documents of thin strata would all come first in it
-            for docid in sorted(docids, key=lambda docid: lot("sample", seed, topic, docid))[:taken]:
-                mine[docid] = Drawn(number, Fraction(taken, len(docids)))
+            for docid in sorted(docids, key=lambda docid: random_key("sample", seed, topic, docid))[:count]:
+                drawn[docid] = Drawn(number, Fraction(count, len(docids)))
     return sample
 
 
-def lot(use: str, seed: int, topic: str, docid: str) -> bytes:
-    """The document's lot: 32 bytes that tell nothing of its rank or runs, the same on every machine.
+def random_key(use: str, seed: int, topic: str, docid: str) -> bytes:
+    """Return 32 pseudo-random bytes for a document, independent of its rank and runs, the same on every machine.
 
-    ``use`` keeps the lots of different uses apart. Ids hold no spaces, so no two inputs look alike.
+    Different ``use`` gives independent keys. Ids hold no spaces, so no two inputs give the same text.
     """
     return sha256(f"{use} {seed} {topic} {docid}".encode()).digest()
 
@@ -96,19 +97,19 @@ def write_probabilities(path: Path, sample: Sample) -> None:
     """Write a line for each drawn document: topic, stratum, docid, probability, with a space between.
 
     These are the columns of qrels with the stratum in the second, which qrels leave unused, and the
-    probability where the grade will stand. TREC's Legal track put the probability after the grade
-    (``qrelsL07.probs``); xinfAP's own program wants stratum and grade. Both files are joined from this
+    probability in the place of the grade. TREC's Legal track put the probability after the grade
+    (``qrelsL07.probs``); xinfAP's program expects stratum and grade. Both files can be joined from this
     one and the finished qrels. Probabilities are written so that they read back as the same double.
     """
     lines = [
-        f"{topic} {how.stratum} {docid} {float(how.probability)!r}\n"
-        for topic, drawn in sample.items()
-        for docid, how in drawn.items()
+        f"{topic} {drawn.stratum} {docid} {float(drawn.probability)!r}\n"
+        for topic, documents in sample.items()
+        for docid, drawn in documents.items()
     ]
     write_bytes(path, "".join(lines).encode())
 
 
-class Layer(NamedTuple):
+class StratumCounts(NamedTuple):
     """A stratum over all topics: its documents, how many were drawn and judged, and the relevant ones.
 
     ``estimated`` is the Horvitz–Thompson estimate of the stratum's relevant documents, the sum of
@@ -123,22 +124,22 @@ class Layer(NamedTuple):
     estimated: float | None
 
 
-def layers_of(
-    divided: Mapping[str, Sequence[Sequence[str]]], layers: Sequence[Stratum], sample: Sample, grades: Qrels
-) -> list[Layer]:
-    """The figures of each stratum; Horvitz and Thompson, JASA 1952, for the estimate."""
-    found = []
-    for number, one in enumerate(layers, 1):
-        drawn = [
-            (how.probability, grades.get(topic, {}).get(docid))
-            for topic, mine in sample.items()
-            for docid, how in mine.items()
-            if how.stratum == number
+def count_strata(
+    by_stratum: ByStratum, strata: Sequence[Stratum], sample: Sample, grades: Qrels
+) -> list[StratumCounts]:
+    """Return the counts of each stratum; Horvitz and Thompson, JASA 1952, for the estimate."""
+    counts = []
+    for number, stratum in enumerate(strata, 1):
+        graded = [
+            (drawn.probability, grades.get(topic, {}).get(docid))
+            for topic, documents in sample.items()
+            for docid, drawn in documents.items()
+            if drawn.stratum == number
         ]
-        judged = [(probability, grade) for probability, grade in drawn if grade is not None]
+        judged = [(probability, grade) for probability, grade in graded if grade is not None]
         relevant = [probability for probability, grade in judged if grade > 0]
         total = float(sum((1 / probability for probability in relevant), Fraction()))
-        documents = sum(len(parts[number - 1]) for parts in divided.values())
-        complete = len(judged) == len(drawn)
-        found.append(Layer(str(one), documents, len(drawn), len(judged), len(relevant), total if complete else None))
-    return found
+        size = sum(len(parts[number - 1]) for parts in by_stratum.values())
+        estimated = total if len(judged) == len(graded) else None
+        counts.append(StratumCounts(str(stratum), size, len(graded), len(judged), len(relevant), estimated))
+    return counts

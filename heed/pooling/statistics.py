@@ -1,17 +1,17 @@
-"""What a pool consists of: each run's share in it, how far runs agree, how long the judging takes."""
+"""Statistics of a pool: its sizes, each run's share of it, the overlap of runs, the expected judging time."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from heed.io.pools import Pool
-from heed.pooling.runs import Listing, system_of
+from heed.pooling.runs import RankedList, system_of
 
-SECONDS = 30.0  # a document, judging; an assumption, not a measurement: measure your own assessors
+SECONDS = 30.0  # to judge a document; an assumption, not a measurement: measure your own assessors
 
 
 class Sizes(NamedTuple):
-    """Documents a topic, and in all."""
+    """Documents in all, and per topic."""
 
     topics: int
     documents: int
@@ -21,7 +21,7 @@ class Sizes(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A run's part of a pool: its documents there, those of no other run, those of no other system."""
+    """A run's share of a pool: its documents there, those of no other run, those of no other system."""
 
     run: str
     system: str
@@ -31,7 +31,7 @@ class Share(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """Of two runs' pooled documents: the share of ``run``'s that ``other`` holds too, and Jaccard's coefficient."""
+    """The share of ``run``'s pooled documents that ``other`` retrieved too, and Jaccard's coefficient of both."""
 
     run: str
     other: str
@@ -39,63 +39,63 @@ class Overlap(NamedTuple):
     jaccard: float
 
 
-Holdings = dict[str, int]  # run -> the pooled documents it holds, as the bits of one number
+Retrieved = dict[str, int]  # run -> the pooled documents that it retrieved, as the bits of one number
 
 
 def sizes(pooled: Pool) -> Sizes:
-    """The sizes of ``pooled``, which holds at least one topic."""
+    """Return the sizes of ``pooled``, which holds at least one topic."""
     counts = [len(docids) for docids in pooled.values()]
     return Sizes(len(counts), sum(counts), min(counts), float(median(counts)), max(counts))
 
 
-def holdings(pooled: Pool, topics: Mapping[str, Sequence[Listing]], runs: Sequence[str]) -> Holdings:
-    """Which documents of ``pooled`` each of ``runs`` holds in one of its lists; all that is counted comes from it."""
-    held = {run: bytearray(sum(map(len, pooled.values())) // 8 + 1) for run in runs}
+def retrieved_documents(pooled: Pool, topics: Mapping[str, Sequence[RankedList]], runs: Sequence[str]) -> Retrieved:
+    """Return which documents of ``pooled`` each of ``runs`` retrieved; shares and overlaps are counted from it."""
+    bits_of = {run: bytearray(sum(map(len, pooled.values())) // 8 + 1) for run in runs}
     start = 0
     for topic, docids in pooled.items():
-        place = {docid: at for at, docid in enumerate(docids, start)}
+        positions = {docid: position for position, docid in enumerate(docids, start)}
         start += len(docids)
-        for one in topics.get(topic, ()):
-            mine = held[one.run]
-            for at in (place[docid] for docid in one.docids if docid in place):
-                mine[at >> 3] |= 1 << (at & 7)
-    return {run: int.from_bytes(bits, "little") for run, bits in held.items()}
+        for ranking in topics.get(topic, ()):
+            bits = bits_of[ranking.run]
+            for position in (positions[docid] for docid in ranking.docids if docid in positions):
+                bits[position >> 3] |= 1 << (position & 7)
+    return {run: int.from_bytes(bits, "little") for run, bits in bits_of.items()}
 
 
-def shares(held: Holdings) -> list[Share]:
-    """Each run's part of the pool.
+def shares(retrieved: Retrieved) -> list[Share]:
+    """Return each run's share of the pool.
 
     Unique contribution is Zobel's (SIGIR 1998): documents in the pool by this run alone. Runs called
-    ``<system>.<condition>`` are one system's.
+    ``<system>.<condition>`` belong to one system.
     """
-    systems: Holdings = {}
-    for run, bits in held.items():
+    systems: Retrieved = {}
+    for run, bits in retrieved.items():
         systems[system_of(run)] = systems.get(system_of(run), 0) | bits
-    by_run, by_system = _by_several(held), _by_several(systems)
+    by_runs, by_systems = _by_several(retrieved), _by_several(systems)
     return [
-        Share(run, system_of(run), bits.bit_count(), (bits & ~by_run).bit_count(), (bits & ~by_system).bit_count())
-        for run, bits in held.items()
+        Share(run, system_of(run), bits.bit_count(), (bits & ~by_runs).bit_count(), (bits & ~by_systems).bit_count())
+        for run, bits in retrieved.items()
     ]
 
 
-def _by_several(held: Holdings) -> int:
+def _by_several(retrieved: Retrieved) -> int:
     once = several = 0
-    for bits in held.values():
+    for bits in retrieved.values():
         several |= once & bits
         once |= bits
     return several
 
 
-def overlaps(held: Holdings) -> list[Overlap]:
-    """Every run against every run, itself too; a run without a pooled document shares 0."""
-    found = []
-    for run, bits in held.items():
-        for other, others in held.items():
-            both, either, mine = (bits & others).bit_count(), (bits | others).bit_count(), bits.bit_count()
-            found.append(Overlap(run, other, both / mine if mine else 0.0, both / either if either else 0.0))
-    return found
+def overlaps(retrieved: Retrieved) -> list[Overlap]:
+    """Return the overlap of every run with every run, itself too; a run without a pooled document shares 0."""
+    pairs = []
+    for run, bits in retrieved.items():
+        for other, other_bits in retrieved.items():
+            both, either, own = (bits & other_bits).bit_count(), (bits | other_bits).bit_count(), bits.bit_count()
+            pairs.append(Overlap(run, other, both / own if own else 0.0, both / either if either else 0.0))
+    return pairs
 
 
 def hours(documents: int, seconds: float) -> float:
-    """The expected judging time in hours at ``seconds`` a document."""
+    """Return the expected judging time in hours at ``seconds`` a document."""
     return documents * seconds / 3600

@@ -1,17 +1,19 @@
-"""Results folders: ``summary.json`` and ``per_topic.json`` read back and checked."""
+"""Read and check results folders: ``summary.json`` and ``per_topic.json``."""
 
 import json
-import unicodedata
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
-from heed.errors import HeedError, fail
+from msgspec import Meta, ValidationError, convert
 
-if TYPE_CHECKING:
-    from heed.evaluation.summary import Detail, Row, Shift
+from heed.errors import DataError, HeedError, fail
+from heed.evaluation.summary import Detail, Label, Row, Shift
+from heed.io.files import read_bytes
+from heed.progress import log
 
-LARGEST = 1e9  # beyond it a value is a mistake; NaN and infinity fall out with it
+Record = TypeVar("Record", Row, Detail, Shift)
+Records = Annotated[list[Any], Meta(description="a list")]
 
 
 class Results(NamedTuple):
@@ -20,61 +22,71 @@ class Results(NamedTuple):
     folder: str
     collection: str
     subset: str
-    rows: "list[Row]"
-    details: "list[Detail]"
-    shifts: "list[Shift]"
+    rows: list[Row]
+    details: list[Detail]
+    shifts: list[Shift]
 
     @property
     def title(self) -> str:
-        """Collection and subset, as they are named to a reader."""
+        """Collection and subset, as the report names them."""
         return " ".join(filter(None, (self.collection, self.subset)))
 
-    def source(self, at: int) -> str:
-        """Where the figure of row ``at`` was read."""
-        return f"{self.folder}/summary.json#rows[{at}]"
+    def source(self, index: int) -> str:
+        """Return where the figure of row ``index`` was read."""
+        return f"{self.folder}/summary.json#rows[{index}]"
+
+
+class _Summary(TypedDict):
+    collection: Label
+    subset: Label
+    rows: Records
+
+
+class _PerTopic(TypedDict):
+    rows: Records
+    shifts: Records
 
 
 def read_tree(runs: Path) -> list[Results]:
-    """All results below ``runs``, by path; :class:`HeedError` with everything that is wrong in them.
+    """Return all results at and below ``runs``, by path; raise :class:`DataError` with all problems of their files.
 
-    A run without judgements leaves a summary without rows; such folders are told and left out.
+    A run without judgements leaves a summary without rows; such folders are logged and left out.
     """
-    from heed.progress import log
-
     if not runs.is_dir():
-        raise HeedError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
+        raise DataError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
     below = (path.relative_to(runs) for path in runs.rglob("summary.json"))
     paths = sorted(path for path in below if not any(part.startswith(".") for part in path.parts))
     if not paths:
-        raise HeedError(f"{runs}: no summary.json in it or below it; give the --out folder of a collection command")
+        raise DataError(f"{runs}: no summary.json in it or below it; give the --out folder of a collection command")
     problems: list[str] = []
-    found = [_read_folder(runs / path.parent, path.parent.as_posix(), problems) for path in paths]
-    empty = [f"{runs / one.folder / 'summary.json'}: no rows, nothing was measured" for one in found if not one.rows]
-    measured = [one for one in found if one.rows]
-    fail(problems or ([] if measured else [f"{one}; give judgements and run again" for one in empty]))
-    for one in empty:
-        log.info(f"{one}; left out")
+    folders = [_read_folder(runs / path.parent, path.parent.as_posix(), problems) for path in paths]
+    measured = [results for results in folders if results.rows]
+    empty = [
+        f"{runs / path}: no rows, nothing was measured"
+        for path, results in zip(paths, folders, strict=True)
+        if not results.rows
+    ]
+    fail(problems or ([] if measured else [f"{problem}; give judgements and run again" for problem in empty]))
+    for problem in empty:
+        log.info(f"{problem}; left out")
     return measured
 
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
-    """The results of ``folder``; what is wrong with them is added to ``problems``."""
-    summary = _read_object(folder / "summary.json", problems, {"collection": _LABEL, "subset": _LABEL, "rows": _LIST})
-    rows = _checked(folder / "summary.json", "rows", summary, ROW, problems)
-    _tell_doubles(folder / "summary.json", rows, problems)
-    topics: dict[str, Any] = {}
-    if (folder / "per_topic.json").exists():
-        topics = _read_object(folder / "per_topic.json", problems, {"rows": _LIST, "shifts": _LIST})
-    details = _checked(folder / "per_topic.json", "rows", topics, DETAIL, problems)
-    shifts = _checked(folder / "per_topic.json", "shifts", topics, SHIFT, problems)
-    _tell_strangers(folder / "per_topic.json", rows, details, problems)
+    """Return the results of ``folder``; add to ``problems`` what is wrong with them."""
+    path, topics_path = folder / "summary.json", folder / "per_topic.json"
+    summary = _read_object(path, _Summary, problems)
+    rows = _records(path, "rows", summary, Row, problems)
+    problems += _duplicates(path, rows)
+    topics = _read_object(topics_path, _PerTopic, problems) if topics_path.exists() else {}
+    details = _records(topics_path, "rows", topics, Detail, problems)
+    shifts = _records(topics_path, "shifts", topics, Shift, problems)
+    problems += _contradictions(topics_path, rows, details)
     return Results(name, summary.get("collection", ""), summary.get("subset", ""), rows, details, shifts)
 
 
-def _read_object(path: Path, problems: list[str], keys: "dict[str, Rule]") -> dict[str, Any]:
-    """The object in ``path`` if it has all ``keys`` in order, else an empty one."""
-    from heed.io.files import read_bytes
-
+def _read_object(path: Path, record: type, problems: list[str]) -> dict[str, Any]:
+    """Return the JSON object in ``path`` if it is a ``record``, else add to ``problems`` and return an empty one."""
     try:
         value = json.loads(read_bytes(path).decode("utf-8-sig"))
     except HeedError as error:
@@ -83,84 +95,60 @@ def _read_object(path: Path, problems: list[str], keys: "dict[str, Rule]") -> di
     except (ValueError, RecursionError) as error:
         problems.append(f"{path}: not JSON in UTF-8 ({error}); run the collection again")
         return {}
+    wrong = [f"{path}: {problem}" for problem in _problems(value, record)]
+    problems += wrong
+    return {} if wrong else value
+
+
+def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], problems: list[str]) -> list[Record]:
+    """Return the list ``value[key]`` if all of it are ``record``, else add to ``problems`` and return an empty one."""
+    entries = value.get(key, [])
+    try:
+        return [convert(entry, record) for entry in entries]
+    except ValidationError as error:  # the first problem alone, and without the value
+        found = (
+            f"{path}: {key}[{index}]: {problem}"
+            for index, entry in enumerate(entries)
+            for problem in _problems(entry, record)
+        )
+        problems += list(found) or [f"{path}: {key}: {error}"]
+        return []
+
+
+def _problems(value: Any, record: type) -> Iterator[str]:
+    """Yield every field of ``value`` that is not as the type ``record`` says."""
+    fields = get_type_hints(record, include_extras=True)
     if not isinstance(value, dict):
-        problems.append(f"{path}: found {_short(value)}, expected an object with {', '.join(keys)}")
-        return {}
-    told = list(_differences(value, keys))
-    problems += [f"{path}: {one}" for one in told]
-    return {} if told else value
+        yield f"found {_short(value)}, expected an object with {', '.join(fields)}"
+        return
+    for name, kind in fields.items():
+        expected = kind.__metadata__[0].description
+        if name not in value:
+            yield f"no {name}, expected {expected}"
+            continue
+        try:
+            convert(value[name], kind)
+        except ValidationError:
+            yield f"{name} is {_short(value[name])}, expected {expected}"
 
 
-def _checked(path: Path, key: str, holder: dict[str, Any], rules: "dict[str, Rule]", problems: list[str]) -> list[Any]:
-    """The list ``holder[key]`` if every entry of it keeps the ``rules``, else an empty one."""
-    entries = holder.get(key, [])
-    told = [f"{path}: {key}[{at}]{one}" for at, entry in enumerate(entries) for one in _entry(entry, rules)]
-    problems += told
-    return [] if told else entries
-
-
-def _entry(entry: Any, rules: "dict[str, Rule]") -> list[str]:
-    if not isinstance(entry, dict):
-        return [f": found {_short(entry)}, expected an object with {', '.join(rules)}"]
-    return [f": {one}" for one in _differences(entry, rules)]
-
-
-def _differences(value: dict[str, Any], rules: "dict[str, Rule]") -> list[str]:
-    told = [f"no {key}, expected {rule.expected}" for key, rule in rules.items() if key not in value]
-    wrong = (key for key, rule in rules.items() if key in value and not rule.holds(value[key]))
-    return told + [f"{key} is {_short(value[key])}, expected {rules[key].expected}" for key in wrong]
-
-
-def _tell_doubles(path: Path, rows: "list[Row]", problems: list[str]) -> None:
+def _duplicates(path: Path, rows: list[Row]) -> Iterator[str]:
     first: dict[tuple[str, str, str], int] = {}
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         key = row["system"], row["condition"], row["measure"]
-        if first.setdefault(key, at) != at:
-            problems.append(f"{path}: rows[{first[key]}] and rows[{at}] are both {' '.join(key)}; expected one")
+        if first.setdefault(key, index) != index:
+            yield f"{path}: rows[{first[key]}] and rows[{index}] are both {' '.join(key)}; expected one"
 
 
-def _tell_strangers(path: Path, rows: "list[Row]", details: "list[Detail]", problems: list[str]) -> None:
-    """Values by topic must belong to the summary beside them, not to an earlier one."""
-    known = {(row["system"], row["condition"], row["measure"], row["n"]): row["value"] for row in rows}
-    for at, one in enumerate(details):
-        value = known.get((one["system"], one["condition"], one["measure"], one["n"]))
-        if known and (value is None or abs(value - one["value"]) > 1e-9):
-            problems.append(
-                f"{path}: rows[{at}] is not a row of summary.json; the two differ, run the collection again"
-            )
+def _contradictions(path: Path, rows: list[Row], details: list[Detail]) -> Iterator[str]:
+    """Yield rows of values by topic that belong to an earlier summary than the one beside them."""
+    values = {(row["system"], row["condition"], row["measure"], row["n"]): row["value"] for row in rows}
+    for index, detail in enumerate(details):
+        value = values.get((detail["system"], detail["condition"], detail["measure"], detail["n"]))
+        if values and (value is None or abs(value - detail["value"]) > 1e-9):
+            yield f"{path}: rows[{index}] is not a row of summary.json; the two differ, run the collection again"
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str) and not any(unicodedata.category(one) in ("Cc", "Cs") for one in value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
-
-
-class Rule(NamedTuple):
-    """What a field has to be, in words and as a test."""
-
-    expected: str
-    holds: Callable[[Any], bool]
-
-
-_LABEL = Rule("text of one line", _is_label)
-_NAME = Rule("a name in one line", lambda value: _is_label(value) and bool(value.strip()))
-_LIST = Rule("a list", lambda value: isinstance(value, list))
-_NUMBER = Rule("a number", _is_number)
-_COUNT = Rule("a whole number from 0", lambda value: _is_number(value) and isinstance(value, int) and value >= 0)
-_RANK = Rule("a rank from 1", lambda value: _is_number(value) and isinstance(value, int) and value >= 1)
-_GROUP = Rule("compliant or violating", lambda value: value in ("compliant", "violating"))
-_TOPICS = Rule(
-    "numbers by qid",
-    lambda value: isinstance(value, dict) and all(_is_label(qid) and _is_number(one) for qid, one in value.items()),
-)
-ROW = {"system": _NAME, "condition": _NAME, "measure": _NAME, "value": _NUMBER, "n": _COUNT}
-DETAIL = ROW | {"per_topic": _TOPICS}
-SHIFT = {"system": _NAME, "qid": _LABEL, "docid": _LABEL, "group": _GROUP, "base": _RANK, "new": _RANK}

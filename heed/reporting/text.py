@@ -1,4 +1,4 @@
-"""The tables of a report: rows of a summary laid out, then written as text, Markdown, LaTeX or CSV."""
+"""The tables of a report as text, Markdown, LaTeX or CSV."""
 
 import csv
 import io
@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heed.evaluation.summary import ABSENT, LABELS, strings, table
+from heed.evaluation.summary import ABSENT, LABELS, cells, table
 
 if TYPE_CHECKING:
     from heed.reporting.folders import Results
 
-MARKDOWN = str.maketrans({one: f"\\{one}" for one in "\\`*_[]<|~&$#"})
+MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
 LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -22,22 +22,26 @@ LATEX = str.maketrans(
         "|": r"\textbar{}",
         '"': r"\textquotedbl{}",
     }
-    | {one: f"\\{one}" for one in "&%$#_{}"}
+    | {character: f"\\{character}" for character in "&%$#_{}"}
 )
 
 
-def tables(found: "Sequence[Results]", form: str) -> str:
-    """The tables of all folders in one ``form``; CSV is a single one with the values in full."""
+def tables(folders: "Sequence[Results]", form: str) -> str:
+    """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
+
+    CSV is a single table with the values in full. KeyError for another ``form``.
+    """
     if form == "csv":
-        return _csv(found)
+        return _csv(folders)
     write = {"text": _text, "markdown": _markdown, "latex": _latex}[form]
-    return "\n".join(write(results) for results in found)
+    return "\n".join(write(results) for results in folders)
 
 
 def _heading(results: "Results") -> str:
-    own = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")  # a path that says nothing new
-    where = "" if own or results.folder == "." else f" ({results.folder})"
-    return f"{results.title}{where}: values ×100"
+    # a folder named as collection and subset says nothing new
+    named_alike = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")
+    folder = "" if named_alike or results.folder == "." else f" ({results.folder})"
+    return f"{results.title}{folder}: values ×100"
 
 
 def _text(results: "Results") -> str:
@@ -45,14 +49,14 @@ def _text(results: "Results") -> str:
 
 
 def _markdown(results: "Results") -> str:
-    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in strings(results.rows)]
-    rule = ["---" if at < LABELS else "---:" for at in range(len(header))]
+    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in cells(results.rows)]
+    rule = ["---" if column < LABELS else "---:" for column in range(len(header))]
     body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
     return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
 
 
 def _latex(results: "Results") -> str:
-    header, *lines = [[latex(cell, at) for at, cell in enumerate(line)] for line in strings(results.rows)]
+    header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in cells(results.rows)]
     body = [f"{' & '.join(line)} \\\\" for line in lines]
     parts = [
         r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",
@@ -72,19 +76,19 @@ def _latex(results: "Results") -> str:
 
 
 def latex(text: str, column: int = 0) -> str:
-    """``text`` with LaTeX's special characters escaped, and a minus sign before a negative figure."""
+    """Return ``text`` with LaTeX's special characters escaped, and a minus sign before a negative figure."""
     if column >= LABELS and text.startswith("-") and text != ABSENT:
         return f"$-${text[1:]}"
     escaped = text.translate(LATEX).replace("×", r"$\times$")
     return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
 
 
-def _csv(found: "Sequence[Results]") -> str:
+def _csv(folders: "Sequence[Results]") -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["collection", "subset", "system", "condition", "measure", "value", "n", "source"])
-    for results in found:
-        for at, row in enumerate(results.rows):
+    for results in folders:
+        for index, row in enumerate(results.rows):
             figures = [row["system"], row["condition"], row["measure"], repr(row["value"]), row["n"]]
-            writer.writerow([results.collection, results.subset, *figures, results.source(at)])
+            writer.writerow([results.collection, results.subset, *figures, results.source(index)])
     return stream.getvalue()

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from heed.reranking.cues import Cues, cues, script_language
+from heed.languages import script_language
+from heed.reranking.cues import Cues, cues
 
 LETTER = r"[^\W\d_]"
 NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 DATA = Path(__file__).with_name("cues.json")
-SCRIPTS = (("zho", r"[\u3400-\u9fff]"), ("fas", r"[\u0600-\u06ff]"), ("rus", r"[\u0400-\u04ff]"), ("eng", r"[a-z]"))
 
 
 class Cues(NamedTuple):
@@ -74,11 +73,3 @@ def _pattern(alternatives: list[Any], words: bool) -> re.Pattern[str]:
     longest_first = sorted(alternatives, key=len, reverse=True)
     body = "|".join(f"(?:{one})" for one in longest_first)
     return re.compile(rf"(?<!\w)(?:{body})(?!\w)" if words else body)
-
-
-def script_language(text: str) -> str:
-    """The language whose script most letters of ``text`` are in, English without any letter."""
-    counts = {code: len(re.findall(pattern, text.lower())) for code, pattern in SCRIPTS}
-    # one Han character carries about as much as one word of the others
-    counts["zho"] *= 3
-    return max(counts, key=lambda code: counts[code]) if any(counts.values()) else "eng"

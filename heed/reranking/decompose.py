@@ -9,13 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.artifacts import Recipe
-from heed.io.document_store import DocumentStore
 from heed.io.files import digest_json
 from heed.reranking.clauses import split
 from heed.reranking.cues import DATA
-from heed.retrieval.vectors import Encoder
-from heed.types import Topic
+from heed.types import Config, Document, Encoder, Query, close, config_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,53 +36,60 @@ WEIGHTS = Weights(5.0, 5.0)
 
 
 class Decompose:
-    """The reranker over any encoder, as a :class:`heed.reranking.rescoring.Reranker`."""
+    """The reranker over any encoder, as a :class:`heed.types.Reranker`."""
 
-    def __init__(self, encoder: Encoder, store: DocumentStore, weights: Weights = WEIGHTS) -> None:
+    def __init__(self, encoder: Encoder, weights: Weights = WEIGHTS) -> None:
         """Compare by ``encoder``, which loads itself at the first score."""
         self.name = f"decompose:{encoder.name}"
-        self._encoder, self._store, self._weights = encoder, store, weights
+        self._encoder, self._weights = encoder, weights
         self._vectors: dict[str, Vector] = {}  # of every document seen: all conditions and topics share them
-        self.recipe: Recipe = {
-            "decompose": [VERSION, *weights],
-            "cues": digest_json(json.loads(DATA.read_text(encoding="utf-8"))),
-            "encoder": encoder.recipe,
-            "documents": store.digest,
-        }
+        config = config_of(encoder)
+        if config is not None:
+            self.config: Config = {
+                "decompose": [VERSION, *weights],
+                "cues": digest_json(json.loads(DATA.read_text(encoding="utf-8"))),
+                "encoder": config,
+            }
 
-    def prepare(self) -> None:
-        """Nothing: an encoder may ask for money, and a text to try it costs some."""
+    def close(self) -> None:
+        """Forget the vectors, and close the encoder's model."""
+        self._vectors.clear()
+        close(self._encoder)
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """``d·q + α·d·(q + a) − β·d·x`` for each document; an empty part adds nothing, so under ``query`` ``d·q``."""
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return ``d·q + α·d·(q + a) − β·d·x`` for each document; an empty part adds nothing."""
         import numpy as np
 
-        if not docids:
+        if not documents:
             return []
-        instruction = "" if condition == "query" else topic.instructions[condition]
-        found = parts(topic.query, instruction, self._weights)
-        wanted = self._encoder.queries([text for _, text in found]).astype(np.float64)
-        weights = np.array([weight for weight, _ in found])
-        similarities = self._documents(docids).astype(np.float64) @ wanted.T
+        parts = parts_of(query, self._weights)
+        wanted = self._encoder.encode_queries([part for _, part in parts]).astype(np.float64)
+        weights = np.array([weight for weight, _ in parts])
+        similarities = self._encoded(documents).astype(np.float64) @ wanted.T
         scores: list[float] = (similarities @ weights).tolist()
         return scores
 
-    def _documents(self, docids: Sequence[str]) -> "NDArray[np.float32]":
-        """The vectors of ``docids``, shape ``(len(docids), d)``; each is embedded once."""
+    def _encoded(self, documents: Sequence[Document]) -> "NDArray[np.float32]":
+        """Return the vectors of ``documents``, shape ``(len(documents), d)``; each is embedded once."""
         import numpy as np
 
-        new = [docid for docid in docids if docid not in self._vectors]
+        new = [document for document in documents if document.docid not in self._vectors]
         if new:
-            self._vectors.update(zip(new, self._encoder.documents(self._store.get(new)), strict=True))
-        return np.stack([self._vectors[docid] for docid in docids])
+            docids = [document.docid for document in new]
+            self._vectors.update(zip(docids, self._encoder.encode_documents(new), strict=True))
+        return np.stack([self._vectors[document.docid] for document in documents])
 
 
-def parts(query: str, instruction: str, weights: Weights) -> list[tuple[float, tuple[str, str]]]:
-    """The (query, instruction) pairs that a document is compared with, each with its weight."""
-    sides = split(instruction)
-    asked, excluded = (query, sides.asked), (sides.excluded, "")
-    return [
-        (1.0, (query, "")),
-        *([(weights.alpha, asked)] if sides.asked else []),
-        *([(-weights.beta, excluded)] if sides.excluded else []),
-    ]
+def parts_of(query: Query, weights: Weights) -> list[tuple[float, Query]]:
+    """Return the queries that a document is compared with, each with its weight."""
+    sides = split(query.instruction)
+    parts = [(1.0, _put(query, query.query, ""))]
+    if sides.asked:
+        parts.append((weights.alpha, _put(query, query.query, sides.asked)))
+    if sides.excluded:
+        parts.append((-weights.beta, _put(query, sides.excluded, "")))
+    return parts
+
+
+def _put(query: Query, text: str, instruction: str) -> Query:
+    return query._replace(query=text, instruction=instruction, text=f"{text} {instruction}".strip())

@@ -1,10 +1,12 @@
 """``polarity+NAME``: the lexical reranker that reads instructions and another reranker, their scores added."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import tee
 
-from heed.io.artifacts import Recipe
-from heed.reranking.rescoring import Announcing, Reranker
-from heed.types import Topic
+from heed.reranking.polarity import Polarity
+from heed.reranking.rescore import Pair, Parallel, score_all
+from heed.retrieval.corpus import Corpus
+from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
 
 VERSION = 1  # raise when scores change
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on
@@ -13,45 +15,63 @@ WEIGHT = 0.1
 
 
 class Fusion:
-    """``polarity`` and another reranker over the same documents, as a :class:`heed.reranking.rescoring.Reranker`.
+    """``polarity`` and another reranker over the same documents, as a :class:`heed.types.Reranker`.
 
     A document's score is ``p + w·o``: the two systems' scores, each brought to [0, 1] among the
     documents that are scored together for a topic, by ``(score − lowest) / (highest − lowest)``;
     scores that are all the same become 0.
     """
 
-    def __init__(self, polarity: Reranker, other: Reranker, weight: float = WEIGHT) -> None:
+    def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
         """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
         self.name = f"{polarity.name}+{other.name}"
-        self.recipe: Recipe = {"fusion": [VERSION, weight], "of": [polarity.recipe, other.recipe]}
         self._polarity, self._other, self._weight = polarity, other, weight
+        config = config_of(other)
+        if config is not None:
+            self.config: Config = {"fusion": [VERSION, weight], "of": [polarity.config, config]}
 
-    def prepare(self) -> None:
-        """Prepare both."""
-        self._polarity.prepare()
-        self._other.prepare()
+    def over(self, corpus: Corpus) -> "Fusion":
+        """Return the same reranker with polarity's statistics of other documents."""
+        return Fusion(self._polarity.over(corpus), self._other, self._weight)
 
-    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
-        """Let both parts tell what their work will cost."""
-        for part in self._announcing():
-            part.begin(topics, condition, pooled)
+    def load(self) -> None:
+        """Load both."""
+        self._polarity.load()
+        load(self._other)
+
+    def close(self) -> None:
+        """Close both."""
+        self._polarity.close()
+        close(self._other)
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Let the other reranker log what its work will cost."""
+        if isinstance(self._other, Estimating):
+            self._other.begin(queries, documents)
 
     def finish(self) -> None:
-        """Let them tell what they had to mend."""
-        for part in self._announcing():
-            part.finish()
+        """Let it log what it had to repair."""
+        if isinstance(self._other, Estimating):
+            self._other.finish()
 
-    def _announcing(self) -> list[Announcing]:
-        return [part for part in (self._polarity, self._other) if isinstance(part, Announcing)]
+    @property
+    def at_once(self) -> int:
+        """How many queries are scored at once."""
+        return self._other.at_once if isinstance(self._other, Parallel) else 1
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """``p + w·o`` for each document."""
-        ours, theirs = (scaled(one.score(topic, condition, docids)) for one in (self._polarity, self._other))
-        return [our + self._weight * their for our, their in zip(ours, theirs, strict=True)]
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return ``p + w·o`` for each document."""
+        return next(self.score_many([(query, documents)]))
+
+    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order."""
+        lexical, other = tee(pairs)
+        for ps, os in zip(score_all(self._polarity, lexical), score_all(self._other, other), strict=True):
+            yield [p + self._weight * o for p, o in zip(scaled(ps), scaled(os), strict=True)]
 
 
 def scaled(scores: Sequence[float]) -> list[float]:
-    """Scores brought to [0, 1], the lowest 0 and the highest 1; all 0 where they are all the same."""
+    """Return scores brought to [0, 1], the lowest 0 and the highest 1; all 0 where they are all the same."""
     lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
     if lowest == highest:
         return [0.0] * len(scores)

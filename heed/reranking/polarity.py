@@ -12,13 +12,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from heed.io.artifacts import Recipe
 from heed.io.files import digest_json
+from heed.languages import script_language
 from heed.reranking.clauses import of_schema, split
-from heed.reranking.cues import DATA, cues, script_language
-from heed.retrieval.bm25 import FIELD, Among, Searcher, Term
-from heed.retrieval.retrievers import Bm25
-from heed.types import Topic
+from heed.reranking.cues import DATA, cues
+from heed.retrieval.bm25 import Bm25
+from heed.retrieval.bm25_index import FIELD, Among, Searcher, Term
+from heed.retrieval.corpus import Corpus
+from heed.types import Config, Document, Query
 
 VERSION = 3  # raise when scores change
 # Chosen on FollowTable's WTR and IndusTR alone, and flat around this point: python -m benchmarks.polarity_weights
@@ -53,43 +54,51 @@ class Parts(NamedTuple):
 
 
 class Polarity:
-    """The reranker over one BM25 index, as a :class:`heed.reranking.rescoring.Reranker`."""
+    """The reranker over one BM25 index, as a :class:`heed.types.Reranker`."""
 
     name = "polarity"
 
     def __init__(self, bm25: Bm25) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25 = bm25
-        self._fields = TABLE if bm25.tabular else TEXT
-        self._among: Among | None = None  # the last pool: the instructions of one query share theirs
+        self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
+        self._among = Among([])  # the last pool: the instructions of one query share theirs
         cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
-        self.recipe: Recipe = {
+        self.config: Config = {
             "polarity": [VERSION, ALPHA, BETA],
             "fields": self._fields._asdict(),
             "cues": cue_digest,
-            "bm25": bm25.recipe,
+            "bm25": bm25.config,
         }
 
-    def prepare(self) -> None:
-        """Open the index."""
-        self._bm25.prepare()
+    def over(self, corpus: Corpus) -> "Polarity":
+        """Return the same reranker with the statistics of other documents."""
+        return Polarity(self._bm25.over(corpus))
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        """``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
-        instruction = "" if condition == "query" else topic.instructions[condition]
+    def load(self) -> None:
+        """Open the index."""
+        self._bm25.load()
+
+    def close(self) -> None:
+        """Forget the index."""
+        self._bm25.close()
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return ``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
+        docids = [document.docid for document in documents]
         searcher = self._bm25.searcher
-        if self._among is None or self._among.docids != docids:
+        if self._among.docids != docids:
             self._among = Among(docids)
-        found = parts(searcher, topic.query, instruction, self._fields)
-        scored = [_of_best(searcher.score(terms, self._among)) for terms in found]
+        parts = parts_of(searcher, query.query, query.instruction, self._fields)
+        scored = [_of_best(searcher.score(terms, self._among)) for terms in parts]
         return [
-            query + ALPHA * asked - BETA * excluded
-            for query, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
+            wanted + ALPHA * asked - BETA * excluded
+            for wanted, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
         ]
 
 
-def parts(searcher: Searcher, query: str, instruction: str, fields: Fields = TEXT) -> Parts:
-    """The terms of a topic; words about the task itself ("document", "relevant") are left out."""
+def parts_of(searcher: Searcher, query: str, instruction: str, fields: Fields = TEXT) -> Parts:
+    """Return the terms of a topic; words about the task itself ("document", "relevant") are left out."""
     sides = split(instruction)
     task = set(searcher.terms("\n".join(sorted(cues(script_language(instruction)).task))))
     wanted = set(searcher.terms(query))
@@ -108,7 +117,7 @@ def _weighted(terms: Iterable[str], fields: Mapping[str, float]) -> dict[Term, f
 
 
 def _of_best(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores divided by the topic's best, so that parts of different length weigh the same."""
+    """Return scores divided by the topic's best, so that parts of different length weigh the same."""
     best = max(scores.values(), default=0.0)
     return {docid: score / best for docid, score in scores.items()} if best > 0 else dict(scores)
 

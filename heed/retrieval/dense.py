@@ -2,20 +2,25 @@
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from heed.io.artifacts import Recipe, folder_as_made
 from heed.ranking import top
+from heed.retrieval.corpus import Corpus
 from heed.retrieval.gpus import OnGpus, on_gpus
+from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
+from heed.retrieval.lsa import build_lsa
 from heed.retrieval.scan import Scan
-from heed.retrieval.vectors import SHARD, Vectors
-from heed.types import Run
-from heed.workers.pool import Crew
+from heed.retrieval.vectors import SHARD, Vectors, embed, of_documents
+from heed.types import Config, Encoder, Query, Run, close, config_of
+from heed.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
-    from heed.retrieval.vectors import Matrix
+    from heed.types import Matrix
 
 KINDS = ("exact", "hnsw", "ivfpq")
 VERSION = 1  # raise when the index is built in another way
@@ -23,6 +28,14 @@ SPARE = 64  # further candidates, so that rounding inside FAISS does not decide 
 LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
 PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
 TRAIN = 200_000  # vectors that IVF-PQ learns from, at most
+
+
+class DenseSearch(NamedTuple):
+    """How vectors are searched: the kind of index, the device, and workers that share exact search."""
+
+    kind: str = KINDS[0]
+    device: str = "auto"
+    pool: WorkerPool | None = None
 
 
 class DenseIndex:
@@ -33,7 +46,7 @@ class DenseIndex:
         self._vectors, self._index = vectors, index
 
     def search(self, qids: Sequence[str], queries: "Matrix", depth: int) -> Run:
-        """The ``depth`` best documents for each row of ``queries``, shape ``(len(qids), d)``.
+        """Return the ``depth`` best documents for each row of ``queries``, shape ``(len(qids), d)``.
 
         The index finds the candidates; their inner products are then computed again in float64, so
         that scores do not depend on the kind of index, the batch or the number of threads.
@@ -59,21 +72,21 @@ class DenseIndex:
 
 
 def open_index(
-    folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str, crew: Crew | None = None
+    folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str, pool: WorkerPool | None = None
 ) -> DenseIndex:
-    """An index of ``vectors``; ``recipe`` tells how they were made.
+    """Return an index of ``vectors``; ``recipe`` says how they were made.
 
     The exact one reads the shards where they lie, or copies them to the GPUs if ``device`` is not cpu, faiss-gpu
-    and a GPU are there, and they hold them. Workers of ``crew`` on other machines share its shards. HNSW and
+    and a GPU are there, and they hold them. Workers of ``pool`` on other machines share its shards. HNSW and
     IVF-PQ are built once, in memory, kept in ``folder`` and mapped from there; FAISS has no HNSW for GPUs, and
     its IVF-PQ there takes no codes of 64 bytes (GpuIndexIVFPQ.cu, ``verifyPQSettings_``).
     """
     import faiss
 
     if kind == "exact":
-        scan = Scan(vectors, crew)
-        far = crew is not None and crew.far
-        return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not far else scan)
+        scan = Scan(vectors, pool)
+        remote = pool is not None and pool.remote
+        return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not remote else scan)
     made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
     folder_as_made(folder, made, lambda part: _write(part / "faiss", vectors, kind))
     # mapped, so that memory does not grow with the collection
@@ -117,3 +130,46 @@ def _build(vectors: Vectors, kind: str) -> Any:
     for part in vectors.parts():
         index.add(part)
     return index
+
+
+class Dense:
+    """An encoder's vectors behind an index, as a :class:`heed.types.Retriever`."""
+
+    def __init__(self, encoder: Encoder | None, corpus: Corpus, search: DenseSearch) -> None:
+        """Search with ``encoder``, or with LSA if it is None."""
+        self._given, self._corpus, self._search = encoder, corpus, search
+        self.name = encoder.name if encoder else "lsa"
+        system = config_of(encoder) if encoder else LSA_SETTINGS
+        if system is not None:
+            self.config: Config = {"system": system, "faiss": search.kind}
+
+    def load(self) -> None:
+        """Embed the documents unless their vectors are there, and open the index."""
+        _ = self._index
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return self._given or build_lsa(self._corpus.folder / "lsa" / "model", self._corpus.documents)
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the ``depth`` best documents of each query."""
+        vectors = self._encoder.encode_queries(queries)
+        return self._index.search([query.qid for query in queries], vectors, depth)
+
+    @cached_property
+    def _index(self) -> DenseIndex:
+        folder = self._corpus.folder / self.name
+        vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
+        encoder = config_of(self._encoder)
+        recipe = {
+            "system": uuid4().hex if encoder is None else of_documents(encoder),
+            "documents": self._corpus.documents.digest,
+        }
+        pool = self._search.pool if self._given else None
+        return open_index(folder / self._search.kind, vectors, recipe, self._search.kind, self._search.device, pool)
+
+    def close(self) -> None:
+        """Forget the vectors, and close the encoder's model."""
+        self.__dict__.pop("_index", None)
+        self.__dict__.pop("_encoder", None)
+        close(self._given)

@@ -7,7 +7,7 @@ from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import Vectors
 
 if TYPE_CHECKING:
-    from heed.retrieval.vectors import Matrix
+    from heed.types import Matrix
 
 MOST = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
 
@@ -25,7 +25,7 @@ class OnGpus:
 
 
 def on_gpus(vectors: Vectors, scan: Scan) -> OnGpus | None:
-    """``vectors`` on the GPUs; None without faiss-gpu or a GPU, and, told, where their memory does not hold them."""
+    """Return ``vectors`` on the GPUs; None without faiss-gpu or a GPU, and, logged, where they do not fit in memory."""
     import faiss
 
     if not hasattr(faiss, "StandardGpuResources") or not faiss.get_num_gpus():

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.errors import HeedError
-from heed.io.artifacts import Recipe, folder_as_made
+from heed.errors import DataError
+from heed.io.artifacts import folder_as_made
 from heed.io.document_store import DocumentStore
 from heed.io.files import finished
-from heed.types import Document
+from heed.types import Config, Document, Query
 
 if TYPE_CHECKING:
-    from heed.retrieval.vectors import Matrix
+    from heed.types import Matrix
 
-SETTINGS: Recipe = {
+SETTINGS: Config = {
     "lsa": 1,  # raise when the model changes
     "ngrams": [2, 4],
     "features": 2**16,
@@ -31,25 +31,25 @@ MODEL = "model.npz"
 
 
 class Lsa:
-    """The model of one collection, as an :class:`heed.retrieval.vectors.Encoder`."""
+    """The model of one collection, as an :class:`heed.types.Encoder`."""
 
     name = "lsa"
 
-    def __init__(self, folder: Path, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, config: Config) -> None:
         """Open the model that :func:`build_lsa` left in ``folder``."""
         import numpy as np
 
-        self.recipe = recipe
+        self.config = config
         model = np.load(folder / MODEL, allow_pickle=False)
         self._idf, self._components = model["idf"], model["components"]
 
-    def documents(self, documents: Sequence[Document]) -> "Matrix":
-        """Unit vectors of documents."""
+    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Return unit vectors of documents."""
         return self._project([_text(document) for document in documents])
 
-    def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
-        """Unit vectors of query, space, instruction."""
-        return self._project([f"{query} {instruction}".strip() for query, instruction in topics])
+    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+        """Return unit vectors of query, space, instruction."""
+        return self._project([f"{query.query} {query.instruction}".strip() for query in queries])
 
     def _project(self, texts: list[str]) -> "Matrix":
         import numpy as np
@@ -61,8 +61,8 @@ class Lsa:
 
 
 def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
-    """The model of ``store``, computed unless it is there for the same documents."""
-    recipe: Recipe = {**SETTINGS, "documents": store.digest}
+    """Return the model of ``store``, computed unless it is there for the same documents."""
+    recipe: Config = {**SETTINGS, "documents": store.digest}
     folder_as_made(folder, recipe, lambda part: _fit(part / MODEL, store))
     return Lsa(folder, recipe)
 
@@ -73,7 +73,7 @@ def _fit(target: Path, store: DocumentStore) -> None:
 
     counts = _counts([_text(document) for document in _sample(store)])
     if not counts.nnz:
-        raise HeedError("lsa: no document has any text to compute a model from; look at the documents' text field")
+        raise DataError("lsa: no document has any text to compute a model from; look at the documents' text field")
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
     idf = np.log((1 + counts.shape[0]) / (1 + containing)) + 1  # scikit-learn's smooth idf
     components = _components(normalize(counts.multiply(idf).tocsr()))
@@ -82,7 +82,7 @@ def _fit(target: Path, store: DocumentStore) -> None:
 
 
 def _components(weighted: Any) -> Any:
-    """The right singular vectors, shape ``(dimensions, features)``, by ARPACK on the smaller side."""
+    """Return the right singular vectors, shape ``(dimensions, features)``, by ARPACK on the smaller side."""
     import numpy as np
     from scipy.sparse.linalg import svds
     from threadpoolctl import threadpool_limits
@@ -97,7 +97,7 @@ def _components(weighted: Any) -> Any:
 
 
 def _sample(store: DocumentStore) -> list[Document]:
-    """All documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
+    """Return all documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
     size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])  # noqa: S311 (a sample, no secret)
     kept: list[Document] = []
     for seen, document in enumerate(store):
@@ -109,7 +109,7 @@ def _sample(store: DocumentStore) -> list[Document]:
 
 
 def _counts(texts: list[str]) -> Any:
-    """Sparse matrix of 1 + log counts, shape ``(len(texts), features)``."""
+    """Return the sparse matrix of 1 + log counts, shape ``(len(texts), features)``."""
     import numpy as np
     from sklearn.feature_extraction.text import HashingVectorizer
 

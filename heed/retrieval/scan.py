@@ -3,39 +3,58 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from heed.retrieval.vectors import Vectors
-from heed.workers.pool import Crew, Worker, found
-from heed.workers.tasks import Shard
+from heed.workers.pool import WorkerPool, result_of
+from heed.workers.tasks import Worker, WorkerState
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from heed.retrieval.vectors import Matrix
+    from heed.types import Matrix
 
     Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
+
+
+class SearchShard(NamedTuple):
+    """A shard of vectors to be searched by a worker; ``part`` is None where it has that from an earlier search."""
+
+    collection: str
+    number: int
+    part: "Matrix | None"
+    queries: "Matrix"
+    wanted: int
+    threads: int
+
+    def run(self, worker: WorkerState) -> "Hits":
+        """Return the best ``wanted`` rows for each query, and those that equal the last."""
+        from threadpoolctl import threadpool_limits
+
+        part = worker.shard(self.collection, self.number, self.part)
+        with threadpool_limits(self.threads, user_api="blas"):
+            return best_of(part, self.queries, self.wanted)
 
 
 class Scan:
     """All vectors against all queries, shard by shard; what is below a query's best so far is dropped at once."""
 
-    def __init__(self, vectors: Vectors, crew: Crew | None = None) -> None:
+    def __init__(self, vectors: Vectors, pool: WorkerPool | None = None) -> None:
         """Search ``vectors``, whose shards are read from the disk at each search, or from what the system keeps.
 
-        Workers of ``crew`` that may be on other machines get the shards at the first search and keep
+        Workers of ``pool`` that may be on other machines get the shards at the first search and keep
         them in memory; on this machine they would find nothing that one search with all threads does not.
         """
-        self._vectors, self._crew, self._name = vectors, crew, uuid4().hex
+        self._vectors, self._pool, self._name = vectors, pool, uuid4().hex
 
     def candidates(self, queries: "Matrix", wanted: int) -> "list[NDArray[np.int64]]":
-        """For each row of ``queries`` the numbers of its ``wanted`` best vectors and of all that equal the last."""
-        best = _Found(len(queries), wanted)
+        """Return the numbers of the ``wanted`` best vectors for each query, and of all that equal the last."""
+        best = _Best(len(queries), wanted)
         begin = 0
-        spread = self._spread(self._crew, queries, wanted) if self._crew and self._crew.far else repeat(None)
-        for part, hits in zip(self._vectors.parts(), spread, strict=False):
+        shared = self._by_workers(self._pool, queries, wanted) if self._pool and self._pool.remote else repeat(None)
+        for part, hits in zip(self._vectors.parts(), shared, strict=False):
             if hits is None:
                 best.search(part, queries, begin)
             else:
@@ -44,41 +63,41 @@ class Scan:
             begin += len(part)
         return best.best()
 
-    def _spread(self, crew: Crew, queries: "Matrix", wanted: int) -> "Iterator[Hits]":
-        """The best of each shard, in their order; a shard goes to the worker that has it as long as that one is there.
+    def _by_workers(self, pool: WorkerPool, queries: "Matrix", wanted: int) -> "Iterator[Hits]":
+        """Yield the best of each shard, in their order; a shard goes to the worker that has it, if that is still there.
 
-        All are asked for at once: what waits are the shards' places on the disk, not their vectors.
+        All are submitted at once: what waits are the shards' places on the disk, not their vectors.
         """
         from threadpoolctl import threadpool_info
 
-        threads = max(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        threads = max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
         waiting = [
-            crew.submit(
-                partial(self._ask, part, Shard(self._name, number, None, queries, wanted, threads)),
-                crew.workers[number % len(crew.workers)],
+            pool.submit(
+                partial(self._task, part, SearchShard(self._name, number, None, queries, wanted, threads)),
+                pool.workers[number % len(pool.workers)],
             )
             for number, part in enumerate(self._vectors.parts())
         ]
-        return map(found, waiting)
+        return map(result_of, waiting)
 
-    def _ask(self, part: "Matrix", unit: Shard, worker: Worker) -> Shard:
-        """``unit`` with its vectors where ``worker`` does not have them."""
-        worker.kept = {one for one in worker.kept if one[0] == self._name}  # as Bench.shard does
-        here = (self._name, unit.number)
-        sent = unit if here in worker.kept else unit._replace(part=part)
-        worker.kept.add(here)
-        return sent
+    def _task(self, part: "Matrix", task: SearchShard, worker: Worker) -> SearchShard:
+        """Return ``task``, with its vectors where ``worker`` does not have them."""
+        worker.shards = {shard for shard in worker.shards if shard[0] == self._name}  # as WorkerState.shard does
+        shard = (self._name, task.number)
+        complete = task if shard in worker.shards else task._replace(part=part)
+        worker.shards.add(shard)
+        return complete
 
 
 def best_of(part: "Matrix", queries: "Matrix", wanted: int) -> "Hits":
-    """The best ``wanted`` rows of ``part`` for each query, and all that equal the last."""
-    best = _Found(len(queries), wanted)
+    """Return the best ``wanted`` rows of ``part`` for each query, and all that equal the last."""
+    best = _Best(len(queries), wanted)
     best.search(part, queries, 0)
     return best.hits()
 
 
-class _Found:
-    """What was found for each query so far, and the score below which nothing can be among its best."""
+class _Best:
+    """The best rows of each query so far, and the score below which nothing can be among them."""
 
     def __init__(self, queries: int, wanted: int) -> None:
         import numpy as np
@@ -88,7 +107,7 @@ class _Found:
         self._hits: list[Hits] = []
 
     def search(self, part: "Matrix", queries: "Matrix", begin: int) -> None:
-        """Add what of ``part``, whose first vector has number ``begin``, is not below the floors."""
+        """Add the rows of ``part``, whose first has number ``begin``, that are not below the floors."""
         import numpy as np
 
         products = queries @ part.T
@@ -108,7 +127,7 @@ class _Found:
         return np.split(numbers, np.searchsorted(rows, np.arange(1, len(self.floors))))
 
     def hits(self) -> "Hits":
-        """What is among the best of each query, in the order of queries."""
+        """Return the best of each query, in the order of queries."""
         self._cut()
         return self._hits[0]
 

@@ -7,18 +7,19 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from uuid import uuid4
 
 from heed.io.artifacts import NOTE, Recipe, as_left, difference, digests
 from heed.io.document_store import DocumentStore
 from heed.io.files import digest, finished, write_bytes, write_json
 from heed.progress import bar, log, timed
-from heed.types import Document
+from heed.types import Config, Document, Encoder, config_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Matrix = NDArray[np.float32]
+    from heed.types import Matrix
 
 VERSION = 1  # raise when the shards change
 SHARD = 4_096  # documents a shard: what a kill can cost
@@ -26,42 +27,24 @@ OF_QUERIES = ("query", "bare", "task", "query_length", "prompt", "tokens", "labe
 PLAN, JOURNAL = "plan.json", "shards.txt"
 
 
-class Encoder(Protocol):
-    """Turns texts into vectors of float32, one row each, compared by inner product."""
-
-    @property
-    def name(self) -> str:
-        """What runs of this encoder are called."""
-
-    @property
-    def recipe(self) -> Recipe:
-        """Everything that decides its vectors."""
-
-    def documents(self, documents: Sequence[Document]) -> "Matrix":
-        """Vectors of documents, shape ``(len(documents), d)``."""
-
-    def queries(self, topics: Sequence[tuple[str, str]]) -> "Matrix":
-        """Vectors of ``(query, instruction)`` pairs, shape ``(len(topics), d)``; the instruction may be empty."""
-
-
 @runtime_checkable
-class Announcing(Protocol):
-    """An encoder that tells what a collection will cost before the first document is sent."""
+class Estimating(Protocol):
+    """An encoder that logs what a collection will cost before its first document is encoded."""
 
     def begin(self, store: DocumentStore) -> None:
         """Called before the first document of ``store`` is encoded."""
 
 
 @runtime_checkable
-class Spreading(Protocol):
-    """An encoder that has several shards read at once."""
+class Parallel(Protocol):
+    """An encoder that reads several batches at once."""
 
-    def shards(self, shards: Iterator[Sequence[Document]]) -> "Iterator[Matrix]":
-        """Vectors of each of ``shards``, in their order."""
+    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> "Iterator[Matrix]":
+        """Yield the vectors of each of ``batches``, in their order."""
 
 
 class Vectors:
-    """The vectors of a collection; row ``i`` belongs to the ``i``-th docid."""
+    """The vectors of a collection; row ``i`` is the ``i``-th docid's."""
 
     def __init__(self, folder: Path) -> None:
         """Open what :func:`embed` left in ``folder``."""
@@ -75,11 +58,11 @@ class Vectors:
         return [np.load(shard, mmap_mode="r", allow_pickle=False).view(np.ndarray) for shard in self.shards]
 
     def parts(self) -> Iterator["Matrix"]:
-        """The shards in order, memory-mapped."""
+        """Yield the shards in order, memory-mapped."""
         return iter(self._parts)
 
     def rows(self, numbers: "NDArray[np.int64]") -> "Matrix":
-        """The vectors of some rows, in that order."""
+        """Return the vectors of some rows, in that order."""
         import numpy as np
 
         picked = np.empty((len(numbers), self._parts[0].shape[1]), dtype=np.float32)
@@ -90,18 +73,19 @@ class Vectors:
         return picked
 
 
-def of_documents(recipe: Recipe) -> Recipe:
-    """An encoder's recipe without what concerns queries alone: another query template moves no document's vector."""
-    return {key: value for key, value in recipe.items() if key not in OF_QUERIES}
+def of_documents(config: Config) -> Config:
+    """Return an encoder's config without what concerns queries alone: it changes no document's vector."""
+    return {key: value for key, value in config.items() if key not in OF_QUERIES}
 
 
 def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
-    """The vectors of every document of ``store`` in docid order, computed unless they are there.
+    """Return the vectors of every document of ``store`` in docid order, computed unless they are there.
 
     Shards that an earlier, killed process finished are kept if the encoder and the documents are
-    the same; otherwise the folder is emptied first.
+    the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
     """
-    made_by = of_documents(encoder.recipe)
+    config = config_of(encoder)
+    made_by = of_documents(config) if config is not None else uuid4().hex
     recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": made_by}
     reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
     if reason is None:
@@ -111,7 +95,7 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     if difference(folder / PLAN, recipe, lambda _: True) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         write_json(folder / PLAN, {"recipe": recipe})
-    if isinstance(encoder, Announcing):
+    if isinstance(encoder, Estimating):
         encoder.begin(store)
     _write_shards(folder, store, encoder)
     write_json(folder / NOTE, {"recipe": recipe, "files": digests(folder)})
@@ -136,8 +120,11 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
                 yield batch
 
     with timed("embed", encoder.name) as work:
-        made = encoder.shards(missing()) if isinstance(encoder, Spreading) else map(encoder.documents, missing())
-        for vectors in made:
+        batches = missing()
+        encoded = (
+            encoder.encode_batches(batches) if isinstance(encoder, Parallel) else map(encoder.encode_documents, batches)
+        )
+        for vectors in encoded:
             shard, count = coming.popleft()
             with finished(shard) as stream:
                 np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
@@ -150,7 +137,7 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
 
 
 def _finished_shards(folder: Path) -> dict[str, str]:
-    """Name and digest of the shards that an earlier process finished and that are as it left them."""
+    """Return name and digest of the shards that an earlier process finished and that are unchanged since."""
     journal = folder / JOURNAL
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     noted = (line.split(" ") for line in lines)

@@ -105,7 +105,7 @@ class Learner:
         """The summed cross-entropy of the answers, over the whole vocabulary and in float32."""
         import torch
 
-        from heed.models.answers import padded
+        from heed.models.logits import padded
 
         ids, mask = padded([row.ids for row in rows], "left", self._network.device)
         logits = self._network(

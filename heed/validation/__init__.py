@@ -1,1 +1,1 @@
-"""What a run must be to be accepted, and what can be mended."""
+"""Validation of runs: checks, corrected copies, and packages for submission."""

@@ -1,74 +1,74 @@
-"""Which documents a collection holds, in 8 bytes each: enough to tell whether a docid is among millions."""
+"""The ids of a collection in 8 bytes each, enough to test whether a docid is among millions."""
 
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from heed.errors import SHOWN, HeedError, fail
+from heed.errors import SHOWN, DataError, fail
 from heed.io.document_store import FILE as DOCSTORE
 from heed.io.files import read_lines
 from heed.languages import LANGUAGES
 from heed.progress import bar
 
 
-class Members:
-    """The documents of one or several collections, by language; the language is empty where nobody told it.
+class CollectionIds:
+    """The ids of one or several collections, by language; the language is empty where it is not given.
 
-    Holds 64 bits of each docid's hash: among ten million documents a foreign id passes
-    with a chance of 5 in 10¹³.
+    Holds 64 bits of each docid's hash: among ten million documents an unknown id is accepted
+    with a probability of 5 in 10¹³.
     """
 
     def __init__(self) -> None:
         self._hashes: dict[str, array[int]] = {}
 
     def __len__(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return sum(map(len, self._hashes.values()))
 
     def add(self, docids: Iterable[str], language: str = "") -> None:
-        """Take in documents of one language; each may come more than once."""
+        """Add documents of one language; each may be repeated."""
         import numpy as np
 
-        found = array("q", map(hash, docids))
-        found.extend(self._hashes.get(language, array("q")))
-        self._hashes[language] = array("q", np.unique(np.frombuffer(found, dtype=np.int64)).tobytes())
+        hashes = array("q", map(hash, docids))
+        hashes.extend(self._hashes.get(language, array("q")))
+        self._hashes[language] = array("q", np.unique(np.frombuffer(hashes, dtype=np.int64)).tobytes())
 
     def language(self, docid: str) -> str | None:
-        """The document's language, None for one that is not here."""
+        """Return the document's language, None for an unknown document."""
         wanted = hash(docid)
         for language, hashes in self._hashes.items():
-            place = bisect_left(hashes, wanted)
-            if place < len(hashes) and hashes[place] == wanted:
+            index = bisect_left(hashes, wanted)
+            if index < len(hashes) and hashes[index] == wanted:
                 return language
         return None
 
 
-def read_members(docs: Sequence[str], lists: Sequence[str]) -> Members:
-    """The documents that ``--docs`` and ``--docids`` name, each ``PATH`` or ``LANG=PATH``.
+def read_collection_ids(docs: Sequence[str], lists: Sequence[str]) -> CollectionIds:
+    """Read the ids of ``docs`` and ``lists``, each ``PATH`` or ``LANG=PATH``.
 
-    ``docs`` are what the collection commands read: .jsonl, .parquet, folders of them, ids of
-    ir_datasets (which tell their language). ``lists`` are files of one docid a line, or a
-    ``documents`` folder that a collection command left in its indexes. Raises
-    :class:`HeedError` naming each bad line, and for an empty collection.
+    ``docs`` are documents as for the collection commands: .jsonl, .parquet, folders of them, ids of
+    ir_datasets (which have a language). ``lists`` are files of one docid a line, or a
+    ``documents`` folder in the indexes of a collection command. Raises
+    :class:`DataError` naming each bad line, and for an empty collection.
     """
-    members = Members()
+    ids = CollectionIds()
     for text in lists:
-        language, place = _told(text)
-        members.add(bar(_listed(Path(place)), 0, f"ids of {place}", "ids"), language)
+        language, path = _split_language(text)
+        ids.add(bar(_listed(Path(path)), 0, f"ids of {path}", "ids"), language)
     for text in docs:
-        language, place = _told(text)
-        if Path(place).exists():
-            members.add(bar(_documents(Path(place)), 0, f"ids of {place}", "documents"), language)
+        language, path = _split_language(text)
+        if Path(path).exists():
+            ids.add(bar(_documents(Path(path)), 0, f"ids of {path}", "documents"), language)
         else:
-            _add_dataset(members, language, place)
-    if not len(members):
-        raise HeedError(f"{', '.join([*docs, *lists])}: no document in it; expected a collection or a list of ids")
-    return members
+            _add_dataset(ids, language, path)
+    if not len(ids):
+        raise DataError(f"{', '.join([*docs, *lists])}: no document in it; expected a collection or a list of ids")
+    return ids
 
 
-def _told(text: str) -> tuple[str, str]:
-    """``(language, path)`` of ``zho=PATH``; the language is empty where none is told."""
+def _split_language(text: str) -> tuple[str, str]:
+    """Return language and path of ``zho=PATH``; the language is empty where none is given."""
     language, equals, path = text.partition("=")
     return (language, path) if equals and language in LANGUAGES and not Path(text).exists() else ("", text)
 
@@ -78,7 +78,7 @@ def _listed(path: Path) -> Iterator[str]:
         from heed.io.document_store import DocumentStore
 
         if not (path / DOCSTORE).is_file():
-            raise HeedError(f"{path}: no {DOCSTORE} in this folder; expected a file of ids, or indexes/…/documents")
+            raise DataError(f"{path}: no {DOCSTORE} in this folder; expected a file of ids, or indexes/…/documents")
         yield from DocumentStore(path, "").docids()
         return
     problems = []
@@ -107,17 +107,17 @@ def _documents(path: Path) -> Iterator[str]:
     fail(problems)
 
 
-def _add_dataset(members: Members, language: str, name: str) -> None:
-    """The documents of an ir_datasets id; NeuCLIR's and HC4's are read from the file itself."""
+def _add_dataset(ids: CollectionIds, language: str, name: str) -> None:
+    """Add the documents of an ir_datasets id; NeuCLIR's and HC4's are read from the file itself."""
     from heed.datasets import neuclir_files as irds
     from heed.datasets.irds import IrDataset, language_of
 
     known = irds.parse_id(name)
     if known:
-        place = irds.documents_file(known[0], known[1])
-        members.add(bar(_documents(place), 0, f"ids of {name}", "documents"), language or known[1])
+        path = irds.documents_file(known[0], known[1])
+        ids.add(bar(_documents(path), 0, f"ids of {name}", "documents"), language or known[1])
         return
     lines = IrDataset(name).lines()
     short = language_of(name)
-    code = next((one.code for one in LANGUAGES.values() if one.short == short), "")
-    members.add((line.document.docid for line in bar(lines, 0, name, "documents") if line.document), language or code)
+    code = next((entry.code for entry in LANGUAGES.values() if entry.short == short), "")
+    ids.add((line.document.docid for line in bar(lines, 0, name, "documents") if line.document), language or code)

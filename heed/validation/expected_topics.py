@@ -1,41 +1,39 @@
-"""Which topics a run must answer, from whatever file the user has of them."""
+"""The topics that a run must answer and the documents that it may rerank, from files of any form."""
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from heed.errors import HeedError
+from heed.errors import DataError, UsageError
 from heed.io.files import read_lines
+from heed.io.pools import read_pool
+from heed.io.run_formats import read_any_run
 from heed.io.topic_files import read_topics, recognised
 from heed.io.topics import read_jsonl_topics, read_objects
-from heed.types import Topic, under
 
-Topics = dict[str, frozenset[str]]  # qid -> languages that the topic is written in, as far as they are told
+Topics = dict[str, frozenset[str]]  # qid -> languages of the topic, as far as they are known
 NONE: frozenset[str] = frozenset()
 
 
 def expected_topics(path: Path, condition: str | None = None) -> Topics:
-    """The topics of a file in any form that the commands read, or of a plain list of ids.
+    """Read the topics of a file in any form that the commands read, or of a plain list of ids.
 
-    With ``condition``, those that can be asked under it. Raises :class:`HeedError` for bad lines, and if
+    With ``condition``, only those that have it. Raises :class:`DataError` for bad lines, and if
     there is no topic.
     """
     ids = _plain_list(path)
     form = "list" if ids else recognised(path)
     if form in ("list", "tsv", "trec"):
         if condition not in (None, "query"):
-            raise HeedError(f"{path}: a {form} of topics has no conditions; leave --condition out")
-        found = dict.fromkeys(ids or (topic.qid for topic in read_topics(path, "", "title", form)), NONE)
-    elif form == "neuclir":
-        found = _neuclir(path)
+            raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
+        topics = dict.fromkeys(ids or (topic.qid for topic in read_topics(path, "", "title", form)), NONE)
     else:
-        found = _heed(path, condition)
-    if not found:
-        raise HeedError(f"{path}: no topic{f' under condition {condition}' if condition else ''} in it")
-    return found
+        topics = _neuclir(path) if form == "neuclir" else _heed(path, condition)
+    if not topics:
+        raise DataError(f"{path}: no topic{f' under condition {condition}' if condition else ''} in it")
+    return topics
 
 
 def _plain_list(path: Path) -> list[str]:
-    """The ids of a file with one word a line, else nothing."""
+    """Return the ids of a file with one word a line; nothing for another file."""
     if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         return []
     ids = []
@@ -48,26 +46,29 @@ def _plain_list(path: Path) -> list[str]:
 
 
 def _neuclir(path: Path) -> Topics:
-    found: Topics = {}
+    topics: Topics = {}
     for line_no, record in read_objects(path):
         qid = record.get("topic_id")
         if not isinstance(qid, str | int) or not str(qid):
-            raise HeedError(f"{path}, line {line_no}: topic_id is {qid!r}, expected an id")
+            raise DataError(f"{path}, line {line_no}: topic_id is {qid!r}, expected an id")
         entries = record.get("topics")
-        texts = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
-        found[str(qid)] = frozenset(str(one["lang"]) for one in texts if one.get("lang"))
-    return found
+        texts = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        topics[str(qid)] = frozenset(str(text["lang"]) for text in texts if text.get("lang"))
+    return topics
 
 
 def _heed(path: Path, condition: str | None) -> Topics:
     languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path)})
-    found: dict[str, set[str]] = {}
+    topics: dict[str, set[str]] = {}
     for lang in languages:
-        topics: Iterable[Topic] = _asked(read_jsonl_topics(path, lang, "title"), condition)
-        for topic in topics:
-            found.setdefault(topic.qid, set()).update({lang} - {""})
-    return {qid: frozenset(spoken) for qid, spoken in found.items()}
+        for topic in read_jsonl_topics(path, lang, "title"):
+            if condition is None or topic.has(condition):
+                topics.setdefault(topic.qid, set()).update({lang} - {""})
+    return {qid: frozenset(langs) for qid, langs in topics.items()}
 
 
-def _asked(topics: Sequence[Topic], condition: str | None) -> Sequence[Topic]:
-    return under(topics, condition) if condition else topics
+def read_candidates(path: Path) -> dict[str, set[str]]:
+    """Read the documents that may be reranked, by topic, from a run or a pool (.jsonl)."""
+    is_pool = path.name.endswith((".jsonl", ".jsonl.gz"))
+    lists = read_pool(path) if is_pool else read_any_run(path)
+    return {qid: set(docids) for qid, docids in lists.items()}

@@ -1,4 +1,4 @@
-"""The lines of a run as its bytes have them: damage that other readers mend or pass over is told here."""
+"""Read the lines of a run byte by byte: damage that other readers repair or skip is reported."""
 
 import re
 import unicodedata
@@ -9,10 +9,10 @@ from heed.io.files import UNREADABLE, open_packed
 from heed.validation.run_report import Report
 
 BLOCK = 1 << 20
-LONGEST = 1 << 20  # bytes without a line end after which a file is no run
+LONGEST = 1 << 20  # bytes without a line end: longer, and the file is no run
 ODD_BYTES = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # control characters but tab and newline
-# The same, undecodable bytes (as Python's surrogateescape shows them), white space that is not
-# ASCII's (trec_eval does not split there, Python does), and characters that nobody sees
+# The same, undecodable bytes (as Python's surrogateescape has them), white space other than ASCII's
+# (trec_eval does not split there, Python does), and invisible characters
 ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\udc80-\udcff]"
 )
@@ -26,7 +26,7 @@ OTHER_FORMS = {
 
 
 def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
-    """Yield ``(line number, text)``; the text is None where the line is damaged, which ``report`` then has.
+    """Yield ``(line number, text)``; the text is None where the line is damaged, which is added to ``report``.
 
     Gunzipped by suffix, a block at a time in memory. Raises nothing: a file that cannot be read
     is an error in ``report`` too.
@@ -52,13 +52,13 @@ def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
 
 
 def _blocks(path: Path, report: Report) -> Iterator[bytes]:
-    """Whole lines, without the last one's end."""
+    """Yield blocks of complete lines, without the end of the last one."""
     with open_packed(path) as stream:
         rest = _head(stream.read(BLOCK), report)
         while rest:
-            whole, newline, rest = rest.rpartition(b"\n")
+            lines, newline, rest = rest.rpartition(b"\n")
             if newline:
-                yield whole
+                yield lines
             more = stream.read(BLOCK)
             if not more and rest:
                 report.warning(
@@ -74,10 +74,10 @@ def _blocks(path: Path, report: Report) -> Iterator[bytes]:
 
 
 def _head(start: bytes, report: Report) -> bytes:
-    """The file's first bytes without a byte-order mark; empty if it is of another form altogether."""
-    for mark, told in OTHER_FORMS.items():
+    """Return the file's first bytes without a byte-order mark; empty if the file has another form."""
+    for mark, description in OTHER_FORMS.items():
         if start.startswith(mark):
-            report.error(0, "encoding", f"found {told}")
+            report.error(0, "encoding", f"found {description}")
             return b""
     if start.startswith(BOM):
         report.error(1, "bom", "found a byte-order mark, expected the topic's first character; save without BOM")

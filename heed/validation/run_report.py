@@ -1,15 +1,15 @@
-"""The problems of one run: told with their lines, so many of each kind, the others counted."""
+"""The result of checking a run: problems with their lines, some of each kind, the others counted."""
 
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 ERROR, WARNING = "error", "warning"
-LONGEST = 600  # characters of a message: an id in a damaged file can be a megabyte
+LONGEST = 600  # characters of a message: an id in a damaged file can have a million
 
 
 class Problem(NamedTuple):
-    """One problem; ``line`` is 0 where the file as a whole is meant."""
+    """A problem; ``line`` is 0 for the file as a whole."""
 
     line: int
     kind: str
@@ -27,47 +27,77 @@ class Report:
         self._kept: list[Problem] = []
 
     def add(self, severity: str, line: int, kind: str, message: str) -> None:
-        """Take note of a problem."""
+        """Add a problem."""
         self.counts[severity, kind] += 1
         if self.counts[severity, kind] <= self._limit:
-            told = message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
-            self._kept.append(Problem(line, kind, severity, told))
+            if len(message) > LONGEST:
+                message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
+            self._kept.append(Problem(line, kind, severity, message))
 
     def error(self, line: int, kind: str, message: str) -> None:
-        """What makes a run invalid."""
+        """Add a problem that makes the run invalid."""
         self.add(ERROR, line, kind, message)
 
     def warning(self, line: int, kind: str, message: str) -> None:
-        """What a track takes, and the user should know."""
+        """Add a problem that the track accepts."""
         self.add(WARNING, line, kind, message)
 
     def count(self, severity: str) -> int:
-        """How many problems there are of ``severity``."""
-        return sum(times for (one, _), times in self.counts.items() if one == severity)
+        """Return the number of problems of ``severity``."""
+        return sum(times for (of_kind, _), times in self.counts.items() if of_kind == severity)
 
     def kinds(self, severity: str) -> dict[str, int]:
-        """How often each kind of problem occurs, by name."""
-        return {kind: times for (one, kind), times in sorted(self.counts.items()) if one == severity}
+        """Return how often each kind of problem occurs, by name."""
+        return {kind: times for (of_kind, kind), times in sorted(self.counts.items()) if of_kind == severity}
 
     def problems(self) -> list[Problem]:
-        """The problems that were kept, by line."""
+        """Return the problems that were kept, by line."""
         return sorted(self._kept)
 
-    def told(self, severity: str) -> list[str]:
-        """``FILE, line N: …`` for each problem that was kept, and how many more there are of a kind."""
-        lines = [f"{self._place(one.line)}: {one.message}" for one in self.problems() if one.severity == severity]
+    def messages(self, severity: str) -> list[str]:
+        """Return ``FILE, line N: …`` for each problem that was kept, and how many more there are of a kind."""
+        lines = [
+            f"{self.path}{f', line {line}' if line else ''}: {message}"
+            for line, _, of_severity, message in self.problems()
+            if of_severity == severity
+        ]
         for kind, times in self.kinds(severity).items():
             if times > self._limit:
                 lines.append(f"{self.path}: … and {times - self._limit} more of the kind {kind}; --limit shows more")
         return lines
 
     def as_data(self) -> dict[str, Any]:
-        """The report as JSON data."""
+        """Return the report as JSON data."""
         return {
             "errors": self.kinds(ERROR),
             "warnings": self.kinds(WARNING),
-            "problems": [one._asdict() for one in self.problems()],
+            "problems": [problem._asdict() for problem in self.problems()],
         }
 
-    def _place(self, line: int) -> str:
-        return f"{self.path}, line {line}" if line else str(self.path)
+
+class CheckedRun(NamedTuple):
+    """A run that was checked: its tag, its documents by topic and by language, and its problems."""
+
+    path: Path
+    report: Report
+    lines: int
+    tag: str
+    topics: dict[str, int]
+    languages: dict[str, int]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        facts = {"file": str(self.path), "tag": self.tag, "lines": self.lines, "topics": len(self.topics)}
+        return {**facts, "documents": sum(self.topics.values()), "languages": self.languages, **self.report.as_data()}
+
+    def as_text(self) -> str:
+        """Return the result in one line."""
+        languages = ", ".join(f"{code} {times}" for code, times in self.languages.items() if code)
+        by_language = f"; documents by language: {languages}" if languages else ""
+        problems = []
+        for severity in (ERROR, WARNING):
+            times, kinds = self.report.count(severity), ", ".join(self.report.kinds(severity))
+            if times:
+                problems.append(f"{times} {severity}{'s' if times > 1 else ''} ({kinds})")
+        counts = f"{len(self.topics)} topics, {sum(self.topics.values())} documents{by_language}"
+        return f"{self.path}: tag {self.tag or '-'}, {counts}: {'; '.join(problems) or 'no problem'}"

@@ -1,7 +1,7 @@
-"""A run's tag: its shape, and the parts of a NeuCLIR name and what they say of the run."""
+"""A run's tag: its form, and the parts of a NeuCLIR name with their meaning."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from heed.validation.run_report import ERROR, WARNING
@@ -27,11 +27,11 @@ LETTERS = {
 QUERIES = {"E": "eng", "C": "zho", "P": "fas", "R": "rus"}
 BLOCK = re.compile(f"([{''.join(LETTERS)}]+)(_|-|$)")
 
-Found = tuple[str, str]  # severity, message
+Problem = tuple[str, str]  # severity, message
 
 
 class RunName(NamedTuple):
-    """The parts of ``zho-TEAM-ACN_text``; a part that is not there is empty."""
+    """The parts of ``zho-TEAM-ACN_text``; a missing part is empty."""
 
     source: str
     team: str
@@ -39,13 +39,13 @@ class RunName(NamedTuple):
     rest: str
 
     @property
-    def over(self) -> Source | None:
-        """What the run is made over, None for an unknown first part."""
+    def documents(self) -> Source | None:
+        """The documents that were searched; None for an unknown first part."""
         return SOURCES.get(self.source)
 
 
 def parse_name(tag: str, team: str = "") -> RunName:
-    """The parts of a name; ``team`` helps where the team's own name has a dash in it."""
+    """Return the parts of a name; ``team`` is needed where the team's name holds a dash."""
     source, _, rest = tag.partition("-")
     if team and rest.startswith(f"{team}-"):
         second, rest = team, rest[len(team) + 1 :]
@@ -56,13 +56,13 @@ def parse_name(tag: str, team: str = "") -> RunName:
     return RunName(source, second, letters, rest)
 
 
-def tag_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Found]:
-    """What is wrong with ``tag`` in ``track``; no more than its shape where that is wrong already.
+def tag_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Problem]:
+    """Yield the problems of ``tag`` in ``track``; only that of its form where that is wrong.
 
-    ``topic_languages`` are those that the topics are written in, empty if that is not known.
+    ``topic_languages`` are the languages of the topics, empty if unknown.
     """
     if not re.fullmatch(track.tag.pattern, tag):
-        yield ERROR, f"found tag {tag!r}, expected {track.tag.told}; rename the run (--fix with --tag NAME)"
+        yield ERROR, f"found tag {tag!r}, expected {track.tag.description}; rename the run (--fix with --tag NAME)"
         return
     if 0 < track.advised < len(tag):
         yield WARNING, f"found a tag of {len(tag)} characters; many tracks take {track.advised} at most"
@@ -72,9 +72,9 @@ def tag_problems(tag: str, track: Track, team: str, topic_languages: frozenset[s
         yield from _name_problems(tag, track, team, topic_languages)
 
 
-def _name_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Found]:
+def _name_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Problem]:
     name = parse_name(tag, team)
-    expected = ", ".join(f"{one}-" for one in track.sources)
+    expected = ", ".join(f"{source}-" for source in track.sources)
     if name.source not in track.sources or "-" not in tag:
         yield ERROR, f"found tag {tag!r}, expected it to begin with one of {expected}; rename the run"
         return
@@ -86,7 +86,7 @@ def _name_problems(tag: str, track: Track, team: str, topic_languages: frozenset
     yield from _letter_problems(name, topic_languages)
 
 
-def _letter_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Found]:
+def _letter_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Problem]:
     letters = set(name.letters)
     block = BLOCK.match(name.rest)
     if block and block[2] == "-" and len(block[1]) > 1:
@@ -95,26 +95,26 @@ def _letter_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator
         yield WARNING, f"found letters {name.letters} with one twice; expected each once, before the first _"
     if {"A", "M"} <= letters:
         yield ERROR, f"found letters {name.letters}: A is automatic, M manual; expected one of them"
-    kinds = [one for one in name.letters if one in "SDL"]
+    kinds = [letter for letter in name.letters if letter in "SDL"]
     if len(kinds) > 1 and "H" not in letters:
-        told = ", ".join(f"{one} ({LETTERS[one]})" for one in kinds)
-        yield WARNING, f"found letters {name.letters}: {told}; if that is a word of yours, put something before it"
+        found = f"found letters {name.letters}: {_describe(kinds)}"
+        yield WARNING, f"{found}; if they are not meant as letters, put another word before them"
     yield from _language_problems(name, topic_languages)
 
 
-def _language_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Found]:
-    asked = {one: QUERIES[one] for one in name.letters if one in QUERIES}
-    over = name.over
+def _language_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Problem]:
+    queries = {letter: QUERIES[letter] for letter in name.letters if letter in QUERIES}
+    documents = name.documents
     # with translated documents (T) English queries are in the documents' language too
-    alone = "1" in name.letters and "T" not in name.letters
-    if over and alone and asked and not set(asked.values()) & set(over.languages):
-        found = f"found letters {name.letters}: {_say(asked)}, and 1 is monolingual"
-        yield ERROR, f"{found}, expected queries in {' or '.join(over.languages)}; mend the name"
-    strange = {one: code for one, code in asked.items() if topic_languages and code not in topic_languages}
-    if strange:
-        found = f"found letters {name.letters}: {_say(strange)}, and the topics are in"
-        yield ERROR, f"{found} {', '.join(sorted(topic_languages))}; mend the name or give the right --topics"
+    monolingual = "1" in name.letters and "T" not in name.letters
+    if documents and monolingual and queries and not set(queries.values()) & set(documents.languages):
+        found = f"found letters {name.letters}: {_describe(queries)}, and 1 is monolingual"
+        yield ERROR, f"{found}, expected queries in {' or '.join(documents.languages)}; correct the name"
+    unknown = [letter for letter, code in queries.items() if topic_languages and code not in topic_languages]
+    if unknown:
+        found = f"found letters {name.letters}: {_describe(unknown)}, and the topics are in"
+        yield ERROR, f"{found} {', '.join(sorted(topic_languages))}; correct the name or give the right --topics"
 
 
-def _say(letters: dict[str, str]) -> str:
-    return ", ".join(f"{one} ({LETTERS[one]})" for one in letters)
+def _describe(letters: Iterable[str]) -> str:
+    return ", ".join(f"{letter} ({LETTERS[letter]})" for letter in letters)

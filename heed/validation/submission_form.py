@@ -1,4 +1,4 @@
-"""NeuCLIR's submission form: what it asks of each run, its template, and where an answer cannot be right.
+"""NeuCLIR's submission form: its questions for each run, its template, and checks of the answers.
 
 Questions and answers are those of neuclir.github.io/2023, "Tasks" and "Submission".
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import read_bytes
 from heed.validation.run_tag import LETTERS, QUERIES, RunName, parse_name
 from heed.validation.track_rules import SOURCES, TRACKS, Source
@@ -24,11 +24,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "method": ("neural", "statistical", "both"),
     "type": ("automatic", "manual"),
 }
-ASKED = {
+QUESTIONS = {
     "task": "the task",
     "documents": "language of the documents; csl: technical abstracts",
     "query_language": "language of the queries; the provided human translation counts as that language",
-    "topic_fields": "what of a topic was used",
+    "topic_fields": "the fields of a topic that were used",
     "retrieval": "FR: full retrieval; RR: reranking of the official list",
     "method": "neural, statistical, or a combination",
     "type": "automatic: no human intervention of any kind",
@@ -41,58 +41,58 @@ OPTIONAL = {
     "description": "a sentence on how the run was made",
 }
 FIELDS = ("run", "priority", *CHOICES, *OPTIONAL)
-MOST_VALUES = 1_000_000  # of a form, with what its aliases stand for
-OPEN = "?"  # what a template has where nobody but the team knows the answer
+MAX_VALUES = 1_000_000  # of a form, with its aliases expanded
+OPEN = "?"  # in a template, an answer that only the team knows
 
 
 def template(tags: Sequence[str], track: str, team: str) -> str:
-    """The form for runs, wished to be pooled in the order of ``tags``; what their names tell is filled in."""
+    """Return the form for runs, to be pooled in the order of ``tags``; answers that follow from names are filled in."""
     lines = [
-        "# NeuCLIR's submission form. Fill in what has a ?; delete optional lines that you leave open.",
-        "# priority: the order in which you wish the runs to be pooled, 1 first.",
+        "# NeuCLIR's submission form. Replace each ?; delete optional lines that you leave empty.",
+        "# priority: the order in which the runs should be pooled, 1 first.",
         "runs:",
     ]
     for priority, tag in enumerate(tags, 1):
-        told = _told_by(parse_name(tag, team)) if TRACKS[track].sources else {}
+        known = _answers(parse_name(tag, team)) if TRACKS[track].sources else {}
         lines += [f"- run: {tag!r}", f"  priority: {priority}"]
         for name, choices in CHOICES.items():
-            lines.append(f"  {name}: {told.get(name, repr(OPEN))}  # {ASKED[name]}: {', '.join(choices)}")
-        lines += [f"  {name}:  # optional: {asked}" for name, asked in OPTIONAL.items()]
+            lines.append(f"  {name}: {known.get(name, repr(OPEN))}  # {QUESTIONS[name]}: {', '.join(choices)}")
+        lines += [f"  {name}:  # optional: {question}" for name, question in OPTIONAL.items()]
     return "\n".join(lines) + "\n"
 
 
-def _told_by(name: RunName) -> dict[str, str]:
-    """What a name says for sure."""
-    told = {"task": name.over.task, "documents": name.over.documents} if name.over else {}
-    spoken = [QUERIES[one] for one in name.letters if one in QUERIES]
-    if len(spoken) == 1:
-        told["query_language"] = spoken[0]
+def _answers(name: RunName) -> dict[str, str]:
+    """Return the answers that follow from a name."""
+    answers = {"task": name.documents.task, "documents": name.documents.documents} if name.documents else {}
+    languages = [QUERIES[letter] for letter in name.letters if letter in QUERIES]
+    if len(languages) == 1:
+        answers["query_language"] = languages[0]
     if "2" in name.letters:
-        told["retrieval"] = "RR"
-    kinds = [one for one in name.letters if one in "AM"]
+        answers["retrieval"] = "RR"
+    kinds = [letter for letter in name.letters if letter in "AM"]
     if len(kinds) == 1:
-        told["type"] = LETTERS[kinds[0]]
-    return told
+        answers["type"] = LETTERS[kinds[0]]
+    return answers
 
 
 def read_form(paths: Iterable[Path]) -> dict[str, Entry]:
-    """The answers by run, from YAML or JSON files with ``runs``, a list, or with one run each.
+    """Read the answers by run, from YAML or JSON files with ``runs``, a list, or with one run each.
 
-    Raises :class:`HeedError` for another form, and a run that comes twice.
+    Raises :class:`DataError` for another form, and for a run that is repeated.
     """
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     problems = []
     for path in paths:
         for entry in _entries(path):
             tag = entry.get("run")
             if not isinstance(tag, str):
                 problems.append(f"{path}: run is {tag!r}, expected its tag in quotes")
-            elif tag in found:
+            elif tag in entries:
                 problems.append(f"{path}: run {tag} comes twice; keep one")
             else:
-                found[tag] = entry
+                entries[tag] = entry
     fail(problems)
-    return found
+    return entries
 
 
 def _entries(path: Path) -> list[Entry]:
@@ -102,33 +102,33 @@ def _entries(path: Path) -> list[Entry]:
         text = read_bytes(path).decode("utf-8-sig")
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        # some hundred bytes of aliases of aliases stand for more than any memory holds
-        if _size(node, {}) > MOST_VALUES:
-            raise HeedError(f"{path}: aliases (*name) stand for more than {MOST_VALUES} values; write the answers out")
+        # a few hundred bytes of aliases of aliases can expand to more than any memory holds
+        if _size(node, {}) > MAX_VALUES:
+            raise DataError(f"{path}: aliases (*name) stand for more than {MAX_VALUES} values; write the answers out")
         read = loader.construct_document(node) if node else None
-    except HeedError:
+    except DataError:
         raise
-    except Exception as error:  # what PyYAML raises for a text that is not what its tag says, as !!bool x
-        raise HeedError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())}); mend the form") from error
+    except Exception as error:  # PyYAML raises many kinds, also for a value that does not match its tag, as !!bool x
+        raise DataError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())}); correct the form") from error
     entries = read.get("runs", [read]) if isinstance(read, dict) else read
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
-        raise HeedError(f"{path}: found no runs, expected runs: and a list of answers; start from the template")
+        raise DataError(f"{path}: found no runs, expected runs: and a list of answers; start from the template")
     return entries
 
 
 def _size(node: Any, known: dict[int, int]) -> int:
-    """The values of a YAML node, those that aliases stand for counted each time."""
+    """Return the number of values of a YAML node, with its aliases expanded."""
     if not node or isinstance(node.value, str):
         return 1
     if id(node) not in known:
-        known[id(node)] = MOST_VALUES  # of a node inside itself
-        pairs = (one if isinstance(one, tuple) else (one,) for one in node.value)
-        known[id(node)] = 1 + sum(_size(one, known) for pair in pairs for one in pair)
+        known[id(node)] = MAX_VALUES  # for a node inside itself
+        pairs = (item if isinstance(item, tuple) else (item,) for item in node.value)
+        known[id(node)] = 1 + sum(_size(child, known) for pair in pairs for child in pair)
     return known[id(node)]
 
 
 def as_yaml(entries: Iterable[Entry]) -> bytes:
-    """The answers in the form's own order, without those left open."""
+    """Return the answers in the form's order, without the empty ones."""
     import yaml
 
     runs = [{name: entry[name] for name in FIELDS if entry.get(name) is not None} for entry in entries]
@@ -137,65 +137,65 @@ def as_yaml(entries: Iterable[Entry]) -> bytes:
 
 
 def form_problems(entry: Entry, track: str, team: str) -> list[str]:
-    """What is wrong with one run's answers, in themselves and beside the run's name."""
-    told = []
+    """Return the problems of a run's answers, also those that contradict the run's name."""
+    problems = []
     for name in entry:
         if name not in FIELDS:
             near = difflib.get_close_matches(str(name), FIELDS, n=1)
-            told.append(f"found {name!r}, expected {near[0] if near else ', '.join(FIELDS)}; rename or delete it")
+            problems.append(f"found {name!r}, expected {near[0] if near else ', '.join(FIELDS)}; rename or delete it")
     for name, choices in CHOICES.items():
         if entry.get(name) not in choices:
-            told.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
-    return told + _optional(entry) + ([] if told else _against_name(entry, track, team))
+            problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
+    return problems + _optional_problems(entry) + ([] if problems else _contradictions(entry, track, team))
 
 
-def _optional(entry: Entry) -> list[str]:
-    told = []
+def _optional_problems(entry: Entry) -> list[str]:
+    problems = []
     seconds, parameters = entry.get("mean_response_seconds"), entry.get("parameters")
-    if seconds is not None and not _above_zero(seconds):
-        told.append(f"mean_response_seconds is {seconds!r}, expected a number above 0, or none")
-    if parameters is not None and not (_above_zero(parameters) and isinstance(parameters, int)):
-        told.append(f"parameters is {parameters!r}, expected a whole number above 0, or none")
+    if seconds is not None and not _is_positive(seconds):
+        problems.append(f"mean_response_seconds is {seconds!r}, expected a number above 0, or none")
+    if parameters is not None and not (_is_positive(parameters) and isinstance(parameters, int)):
+        problems.append(f"parameters is {parameters!r}, expected a whole number above 0, or none")
     for name in ("carbon_tracked", "carbon_offset"):
         if not isinstance(entry.get(name), bool | None):
-            told.append(f"{name} is {entry[name]!r}, expected true or false, or none")
+            problems.append(f"{name} is {entry[name]!r}, expected true or false, or none")
     if not isinstance(entry.get("description"), str | None):
-        told.append(f"description is {entry['description']!r}, expected a text, or none")
-    return told
+        problems.append(f"description is {entry['description']!r}, expected a text, or none")
+    return problems
 
 
-def _above_zero(value: object) -> bool:
+def _is_positive(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
-def _against_name(entry: Entry, track: str, team: str) -> list[str]:
-    """Answers that contradict each other, or the first part or the letters of a 2023 name."""
-    told = []
-    if (entry["task"], entry["documents"]) not in {(one.task, one.documents) for one in SOURCES.values()}:
-        told.append(f"task is {entry['task']}, which has no documents {entry['documents']}; mend one")
+def _contradictions(entry: Entry, track: str, team: str) -> list[str]:
+    """Return answers that contradict each other, or the first part or the letters of a 2023 name."""
+    problems = []
+    if (entry["task"], entry["documents"]) not in {(source.task, source.documents) for source in SOURCES.values()}:
+        problems.append(f"task is {entry['task']}, which has no documents {entry['documents']}; correct one")
     name = parse_name(entry["run"], team)
-    if not TRACKS[track].sources or name.over is None:
-        return told
-    for field, expected in (("task", name.over.task), ("documents", name.over.documents)):
+    if not TRACKS[track].sources or name.documents is None:
+        return problems
+    for field, expected in (("task", name.documents.task), ("documents", name.documents.documents)):
         if entry[field] != expected:
-            told.append(f"{field} is {entry[field]}, and the name's {name.source}- says {expected}; mend one")
-    for field, answers in _said(name.letters, name.over):
+            problems.append(f"{field} is {entry[field]}, and the name's {name.source}- says {expected}; correct one")
+    for field, answers in _possible_answers(name.letters, name.documents):
         if entry[field] not in answers:
-            said = " or ".join(answers)
-            told.append(f"{field} is {entry[field]}, and the name's letters {name.letters} say {said}; mend one")
-    return told
+            letters = f"the name's letters {name.letters} say {' or '.join(answers)}"
+            problems.append(f"{field} is {entry[field]}, and {letters}; correct one")
+    return problems
 
 
-def _said(letters: str, over: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The answers that letters leave open, by question."""
-    spoken = tuple(QUERIES[one] for one in letters if one in QUERIES)
-    if spoken:
-        yield "query_language", spoken
+def _possible_answers(letters: str, documents: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers that agree with the letters, by question."""
+    languages = tuple(QUERIES[letter] for letter in letters if letter in QUERIES)
+    if languages:
+        yield "query_language", languages
     elif "1" in letters and "T" not in letters:
-        yield "query_language", over.languages
+        yield "query_language", documents.languages
     if "2" in letters:
         yield "retrieval", ("RR",)
-    kinds = tuple(LETTERS[one] for one in letters if one in "AM")
+    kinds = tuple(LETTERS[letter] for letter in letters if letter in "AM")
     if kinds:
         yield "type", kinds
     if set(letters) & set("DL") and not set(letters) & set("SH"):

@@ -1,72 +1,38 @@
-"""Workers as a crew: each does one unit at a time; what a lost one was at is done again by another."""
+"""A pool of workers; the tasks of dead workers are retried by others."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Condition
-from typing import Any, Protocol
+from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import UsageError, WorkerError
 from heed.progress import log
-from heed.workers.work import Answer, Unit
+from heed.workers import ENGINES, Workers
+from heed.workers.processes import Processes
+from heed.workers.ray_cluster import Cluster
+from heed.workers.tasks import LostError, Place, Result, Task, Worker
 
-ATTEMPTS = 3  # times that a unit is begun before it is told to be what kills workers
+ATTEMPTS = 3  # times that a task is started before it is taken for what kills workers
 
-
-class LostError(Exception):
-    """A worker ended, or cannot be reached or started; says why."""
-
-
-class Worker(Protocol):
-    """A process somewhere that does units, one at a time."""
-
-    name: str  # what it is called when it is lost
-    kept: set[tuple[str, int]]  # collections and numbers of the shards that it has; none when it is begun
-
-    def begin(self) -> None:
-        """Start it; :class:`LostError` if it cannot be started."""
-
-    def do(self, unit: Unit) -> Answer:
-        """What came of ``unit``; :class:`LostError` if the worker ended on the way."""
-
-    def end(self) -> None:
-        """Stop it at once, whatever it does; nothing where it does not run."""
+TaskFor = Callable[[Worker], Task]  # the task for the worker that is to run it
 
 
-class Place(Protocol):
-    """Where workers run."""
+class WorkerPool:
+    """The workers of an experiment; they are started when there is work for them."""
 
-    @property
-    def far(self) -> bool:
-        """Whether they may run on other machines."""
-
-    def device(self, asked: str) -> str:
-        """The device that models get there where the user asked for ``asked``."""
-
-    def workers(self) -> list[Worker]:
-        """The workers, none of them started; none where this process does the work itself."""
-
-    def end(self) -> None:
-        """Let go of the place."""
-
-
-Ask = Callable[[Worker], Unit]  # a unit for the worker that is to do it
-
-
-class Crew:
-    """The workers of a command; they are started when there is work for them."""
-
-    def __init__(self, place: Place, asked: bool) -> None:
-        """Work at ``place``; ``asked`` tells that the user asked for workers."""
-        self._place, self._asked = place, asked
+    def __init__(self, place: Place, requested: bool) -> None:
+        """Run tasks at ``place``; ``requested``: the user asked for workers."""
+        self._place, self._requested = place, requested
         self._changed = Condition()
         self._idle: list[Worker] = []  # started or not
         self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
-        self._begun: set[Worker] = set()
+        self._started: set[Worker] = set()
         self._closed = False
         self._peak = 0.0
-        self._alone: set[str] = set()
+        self._local: set[str] = set()
 
     @cached_property
     def workers(self) -> list[Worker]:
@@ -76,41 +42,41 @@ class Crew:
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(len(self.workers), thread_name_prefix="heed-crew")
+        return ThreadPoolExecutor(len(self.workers), thread_name_prefix="heed-workers")
 
     @property
-    def far(self) -> bool:
-        """Whether the work is done by workers that may be on other machines."""
-        return self._place.far and bool(self.workers)
+    def remote(self) -> bool:
+        """Whether tasks are run by workers that may be on other machines."""
+        return self._place.remote and bool(self.workers)
 
-    def device(self, asked: str) -> str:
-        """The device of models that the workers run where the user asked for ``asked``."""
-        return self._place.device(asked)
+    def device(self, wanted: str) -> str:
+        """Return the device of models that the workers run where the user wants ``wanted``."""
+        return self._place.device(wanted)
 
-    def alone(self, name: str, why: str) -> None:
-        """Tell that system ``name`` runs without the workers that the user asked for."""
-        if self._asked and name not in self._alone:
-            self._alone.add(name)
+    def log_local(self, name: str, why: str) -> None:
+        """Log that system ``name`` runs in this process although the user asked for workers."""
+        if self._requested and name not in self._local:
+            self._local.add(name)
             log.info(f"{name}: runs in this process, not by workers: {why}")
 
-    def submit(self, ask: Ask, home: Worker | None = None) -> "Future[Answer]":
-        """Have a unit done by any worker, or by ``home`` as long as that one is there."""
-        return self._threads.submit(self._done, ask, home)
+    def submit(self, task_for: TaskFor, home: Worker | None = None) -> "Future[Result]":
+        """Have a task run by any worker, or by ``home`` as long as that one is there."""
+        return self._threads.submit(self._run, task_for, home)
 
-    def results(self, asks: Iterable[Ask]) -> Iterator[Any]:
-        """What came of each unit, in their order; twice as many as there are workers are asked for ahead."""
-        ahead: deque[Future[Answer]] = deque()
-        for ask in asks:
-            ahead.append(self.submit(ask))
+    def results(self, tasks: Iterable[Task]) -> Iterator[Any]:
+        """Yield the result of each task, in their order; up to two tasks a worker are submitted ahead."""
+        ahead: deque[Future[Result]] = deque()
+        for task in tasks:
+            ahead.append(self.submit(_always(task)))
             if len(ahead) >= 2 * len(self.workers):
-                yield found(ahead.popleft())
+                yield result_of(ahead.popleft())
         while ahead:
-            yield found(ahead.popleft())
+            yield result_of(ahead.popleft())
 
-    def everyone(self, unit: Unit) -> None:
-        """Have ``unit`` done by each worker."""
-        for future in [self.submit(lambda _: unit, home) for home in self.workers]:
-            found(future)
+    def broadcast(self, task: Task) -> None:
+        """Have ``task`` run by each worker."""
+        for future in [self.submit(_always(task), worker) for worker in self.workers]:
+            result_of(future)
 
     def close(self) -> None:
         """Stop all workers at once."""
@@ -118,74 +84,74 @@ class Crew:
             self._closed = True
             self._changed.notify_all()
         if "_threads" in self.__dict__:
-            self._end_workers()
+            self._stop_workers()
             self._threads.shutdown(cancel_futures=True)
         if "workers" in self.__dict__:
-            self._end_workers()  # one that was started in the meantime too
+            self._stop_workers()  # one that was started in the meantime too
         if self._peak:
             log.info(f"workers: peak memory {self._peak:.0f} MiB each at most")
-        self._place.end()
+        self._place.close()
 
-    def _end_workers(self) -> None:
+    def _stop_workers(self) -> None:
         for worker in self.workers:
-            worker.end()
+            worker.stop()
 
-    def _done(self, ask: Ask, home: Worker | None) -> Answer:
+    def _run(self, task_for: TaskFor, home: Worker | None) -> Result:
         losses = 0
         while losses < ATTEMPTS:
             worker = self._take(home)
             try:
-                answer = self._answer(worker, ask)
+                result = self._try(worker, task_for)
             except LostError as lost:
-                losses += worker in self._begun
+                losses += worker in self._started
                 self._replace(worker, lost, losses)
             except BaseException:
-                self._give(worker)
+                self._give_back(worker)
                 raise
             else:
-                self._peak = max(self._peak, answer.peak)
-                self._give(worker)
-                return answer
-        raise HeedError(
-            f"{ATTEMPTS} workers were lost at the same piece of work; they may lack memory: use fewer workers, or none"
+                self._peak = max(self._peak, result.peak)
+                self._give_back(worker)
+                return result
+        raise WorkerError(
+            f"{ATTEMPTS} workers were lost at the same task; they may lack memory: use fewer workers, or none"
         )
 
-    def _answer(self, worker: Worker, ask: Ask) -> Answer:
-        if worker not in self._begun:
-            worker.begin()
-            self._begun.add(worker)
-        return worker.do(ask(worker))
+    def _try(self, worker: Worker, task_for: TaskFor) -> Result:
+        if worker not in self._started:
+            worker.start()
+            self._started.add(worker)
+        return worker.run(task_for(worker))
 
     def _take(self, home: Worker | None) -> Worker:
-        """``home`` when it is idle, or any idle worker if there is no such home; waits for it."""
+        """Wait for ``home``, or for any idle worker if there is no such home, and return it."""
         with self._changed:
             while not self._closed:
                 if len(self._lost) == len(self.workers):
                     reasons = ", ".join(sorted(set(self._lost.values())))
-                    raise HeedError(f"no worker is left, and none can be started: {reasons}")
-                settled = home if home and home.name not in self._lost else None
-                if settled in self._idle or (settled is None and self._idle):
-                    worker = settled or self._idle[0]
+                    raise WorkerError(f"no worker is left, and none can be started: {reasons}")
+                wanted = home if home and home.name not in self._lost else None
+                if wanted in self._idle or (wanted is None and self._idle):
+                    worker = wanted or self._idle[0]
                     self._idle.remove(worker)
                     return worker
                 self._changed.wait()
-        raise HeedError("stopped")
+        raise WorkerError("stopped")
 
-    def _give(self, worker: Worker) -> None:
+    def _give_back(self, worker: Worker) -> None:
         with self._changed:
             self._idle.append(worker)
             self._changed.notify_all()
 
     def _replace(self, worker: Worker, lost: LostError, losses: int) -> None:
         """Let a lost worker be started again when its turn comes; do without one that could not be started."""
-        worker.end()
+        worker.stop()
         if self._closed:
             return
-        if worker in self._begun:
-            self._begun.discard(worker)
-            after = f"its work is done again, attempt {losses + 1} of {ATTEMPTS}" if losses < ATTEMPTS else "given up"
-            log.info(f"{worker.name}: lost ({lost}); {after}")
-            self._give(worker)
+        if worker in self._started:
+            self._started.discard(worker)
+            then = f"its task is retried, attempt {losses + 1} of {ATTEMPTS}" if losses < ATTEMPTS else "given up"
+            log.info(f"{worker.name}: lost ({lost}); {then}")
+            self._give_back(worker)
             return
         log.info(f"{worker.name}: cannot be started ({lost})")
         with self._changed:
@@ -193,13 +159,40 @@ class Crew:
             self._changed.notify_all()
 
 
-def found(future: "Future[Answer]") -> Any:
-    """What came of a unit; tells what the worker told, and raises what it raised."""
-    answer = future.result()
-    for level, message in answer.told:
+def result_of(future: "Future[Result]") -> Any:
+    """Return the value of a task's result; log its messages, and raise its error."""
+    result = future.result()
+    for level, message in result.messages:
         log.log(level, message)
-    if answer.problem:
-        raise HeedError(answer.problem)
-    if answer.trace:
-        raise RuntimeError(answer.trace.splitlines()[-1]) from RuntimeError(f"of a worker:\n{answer.trace}")
-    return answer.found
+    if result.error:
+        raise result.error
+    if result.trace:
+        raise RuntimeError(result.trace.splitlines()[-1]) from RuntimeError(f"in a worker:\n{result.trace}")
+    return result.value
+
+
+def _always(task: Task) -> TaskFor:
+    return lambda _: task
+
+
+@contextmanager
+def open_pool(settings: Workers, device: str) -> Iterator[WorkerPool]:
+    """Yield the workers for models on ``device``, stopped at the end of the block.
+
+    Raises :class:`UsageError` where an address is given without Ray, and :class:`WorkerError` where Ray is
+    requested and not installed.
+    """
+    if settings.engine not in ENGINES:
+        raise UsageError(f"engine {settings.engine!r}: expected one of {', '.join(ENGINES)}")
+    if settings.address and settings.engine != "ray":
+        raise UsageError("--ray-address: used with --engine ray alone")
+    place: Place
+    if settings.engine == "ray":
+        place = Cluster(settings.number, settings.address, device)
+    else:
+        place = Processes(settings.number, device)
+    pool = WorkerPool(place, requested=settings.engine != ENGINES[0] or bool(settings.number))
+    try:
+        yield pool
+    finally:
+        pool.close()

@@ -10,40 +10,39 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from heed.progress import log
-from heed.workers.pool import LostError, Worker
-from heed.workers.work import Answer, Bench, Unit
+from heed.workers.tasks import LostError, Result, Task, Worker, WorkerState
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 GRACE = 2.0  # seconds for a process to end
 
 
 class Processes:
-    """This machine as a :class:`heed.workers.pool.Place`."""
+    """This machine as a :class:`heed.workers.tasks.Place`."""
 
-    far = False
+    remote = False
 
-    def __init__(self, asked: int | None, device: str) -> None:
-        """Have ``asked`` workers; if that is None one for each GPU where there are several, else none."""
-        self._asked, self._device = asked, device
+    def __init__(self, count: int | None, device: str) -> None:
+        """Use ``count`` workers; if that is None one for each GPU where there are several, else none."""
+        self._count, self._device = count, device
 
-    def device(self, asked: str) -> str:
-        """``asked``: what is found automatically is the same for all processes of a machine."""
-        return asked
+    def device(self, wanted: str) -> str:
+        """Return ``wanted``: ``auto`` finds the same device in all processes of a machine."""
+        return wanted
 
     def workers(self) -> list[Worker]:
-        """The workers; several share a GPU where there are fewer GPUs."""
+        """Return the workers; several share a GPU where there are fewer GPUs."""
         gpus = visible_gpus() if self._device != "cpu" else []
-        count = self._asked or (len(gpus) if len(gpus) > 1 else 0)
+        count = self._count or (len(gpus) if len(gpus) > 1 else 0)
         if count:
             log.info(f"models run in {count} processes" + (f" on {min(count, len(gpus))} GPUs" if gpus else ""))
         return [Process(number, gpus[number % len(gpus)] if gpus else None) for number in range(count)]
 
-    def end(self) -> None:
-        """Nothing to let go of."""
+    def close(self) -> None:
+        """Do nothing: the workers are all there is."""
 
 
 def visible_gpus() -> list[str]:
-    """The GPUs that torch sees, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    """Return the GPUs that torch sees, as ``CUDA_VISIBLE_DEVICES`` names them."""
     import torch
 
     count = torch.cuda.device_count()
@@ -52,41 +51,41 @@ def visible_gpus() -> list[str]:
 
 
 class Process:
-    """A process as a :class:`heed.workers.pool.Worker`; it sees one GPU, or all where ``gpu`` is None."""
+    """A process as a :class:`heed.workers.tasks.Worker`; it sees one GPU, or all where ``gpu`` is None."""
 
     def __init__(self, number: int, gpu: str | None) -> None:
         """Start nothing yet."""
         self.name = f"worker {number + 1}"
-        self.kept: set[tuple[str, int]] = set()
+        self.shards: set[tuple[str, int]] = set()
         self._gpu = gpu
         self._process: Any = None
         self._pipe: Connection | None = None
 
-    def begin(self) -> None:
-        """Start the process; what it cannot do it tells at its first unit."""
-        self.kept = set()
+    def start(self) -> None:
+        """Start the process; its errors come with its first task."""
+        self.shards = set()
         context = get_context("spawn")  # CUDA and Java do not survive a fork
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._gpu), name=self.name)
+        self._pipe, other_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other_end, self._gpu), name=self.name)
         self._process.start()
-        atexit.register(self.end)  # no daemon, which could have no processes of its own, as vLLM has them
-        theirs.close()  # so that the pipe ends where the process ends
+        atexit.register(self.stop)  # no daemon: those can have no child processes, which vLLM needs
+        other_end.close()  # so that the pipe ends where the process ends
 
-    def do(self, unit: Unit) -> Answer:
-        """What came of ``unit``."""
+    def run(self, task: Task) -> Result:
+        """Return the result of ``task``; :class:`LostError` if the process ended meanwhile."""
         process, pipe = self._process, self._pipe
         if pipe is None:
             raise LostError("stopped")
         try:
-            pipe.send(unit)
-            answer: Answer = pipe.recv()
+            pipe.send(task)
+            result: Result = pipe.recv()
         except (EOFError, OSError) as error:
             process.join(GRACE)
-            raise LostError(f"process {process.pid} ended{_how(process.exitcode)}") from error
-        return answer
+            raise LostError(f"process {process.pid} ended{_reason(process.exitcode)}") from error
+        return result
 
-    def end(self) -> None:
-        """Stop the process; a lost one's pipe is closed when another takes its place."""
+    def stop(self) -> None:
+        """Stop the process; the pipe of a lost one is closed when another takes its place."""
         process = self._process
         if process is not None and process.is_alive():
             process.terminate()
@@ -95,30 +94,30 @@ class Process:
             process.join()
 
 
-def _how(status: int | None) -> str:
+def _reason(status: int | None) -> str:
     if status is None:
         return ""
     return f" by signal {signal.Signals(-status).name}" if status < 0 else f" with status {status}"
 
 
 def _serve(pipe: Connection, gpu: str | None) -> None:
-    """Do units until the pipe, or the process at its other end, ends."""
+    """Run tasks until the pipe, or the process at its other end, ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the first one stops us
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # so that what it started ends with it
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if gpu is not None:
         os.environ[VISIBLE] = gpu  # before torch is imported
-    bench = Bench()
+    state = WorkerState()
     while True:
         try:
-            unit: Unit = pipe.recv()
-            pipe.send(bench.do(unit))
+            task: Task = pipe.recv()
+            pipe.send(state.run(task))
         except (EOFError, OSError):
             return
 
 
-def _leave_with_parent() -> None:
-    """End at once when the parent was killed, also in the middle of a unit."""
+def _end_with_parent() -> None:
+    """End at once when the parent was killed, also in the middle of a task."""
     parent = parent_process()
     if parent is not None:
         parent.join()

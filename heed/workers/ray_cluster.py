@@ -8,12 +8,11 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import UsageError, WorkerError
+from heed.process import faults_left_to_java
 from heed.progress import log
-from heed.retrieval.lucene.jvm import faults_left_to_java
-from heed.workers.pool import LostError, Worker
-from heed.workers.versions import check_likeness, likeness
-from heed.workers.work import Answer, Bench, Unit
+from heed.workers.tasks import LostError, Result, Task, Worker, WorkerState
+from heed.workers.versions import check_versions, versions
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
@@ -23,19 +22,19 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "
 
 
 class Cluster:
-    """A Ray cluster as a :class:`heed.workers.pool.Place`."""
+    """A Ray cluster as a :class:`heed.workers.tasks.Place`."""
 
-    far = True
+    remote = True
 
-    def __init__(self, asked: int | None, address: str | None, device: str) -> None:
-        """Have ``asked`` workers; if that is None one for each GPU, or on CPUs one for each machine.
+    def __init__(self, count: int | None, address: str | None, device: str) -> None:
+        """Use ``count`` workers; if that is None one for each GPU, or on CPUs one for each machine.
 
-        Raises :class:`heed.errors.HeedError` where Ray is not installed.
+        Raises :class:`WorkerError` where Ray is not installed.
         """
-        self._asked, self._device = asked, device
+        self._count, self._device = count, device
         self._address = address or os.environ.get("RAY_ADDRESS") or OWN
         if self._address.startswith("ray://"):
-            raise HeedError(f"{self._address}: run the command on a machine of the cluster, with --ray-address auto")
+            raise UsageError(f"{self._address}: run the command on a machine of the cluster, with --ray-address auto")
         self._ray: Any = _imported(self._address == OWN)
 
     @cached_property
@@ -51,7 +50,7 @@ class Cluster:
                 self._ray.init(self._address, log_to_driver=False, logging_level="ERROR", **own)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise HeedError(
+            raise WorkerError(
                 f"Ray cluster {self._address}: cannot be reached ({reason}); expected HOST:PORT of one that was begun "
                 "with 'ray start --head', or none for one of the command's own"
             ) from error
@@ -62,24 +61,24 @@ class Cluster:
         vars(import_module("ray._private.worker"))["_worker_logs_enabled"] = False
         return self._ray
 
-    def device(self, asked: str) -> str:
-        """For auto ``cuda`` if any machine of the cluster has a GPU, else ``cpu``."""
-        if asked != "auto":
-            return asked
+    def device(self, wanted: str) -> str:
+        """Return for auto ``cuda`` if any machine of the cluster has a GPU, else ``cpu``."""
+        if wanted != "auto":
+            return wanted
         return "cuda" if self._connected.cluster_resources().get("GPU", 0) >= 1 else "cpu"
 
     def workers(self) -> list[Worker]:
-        """The workers, spread over the machines."""
+        """Return the workers, spread over the machines."""
         ray = self._connected
         gpus = int(ray.cluster_resources().get("GPU", 0)) if self.device(self._device) == "cuda" else 0
         machines = sum(node["Alive"] for node in ray.nodes())
         if self.device(self._device) == "cuda" and not gpus:
-            raise HeedError("--device cuda: the Ray cluster has no GPU; use --device cpu")
-        count = self._asked or gpus or machines
+            raise WorkerError("--device cuda: the Ray cluster has no GPU; use --device cpu")
+        count = self._count or gpus or machines
         log.info(f"models run on a Ray cluster: workers {count}, machines {machines}, GPUs {gpus}")
         return [Actor(ray, number, gpus=1 if gpus else 0) for number in range(count)]
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Leave the cluster; one of the command's own ends."""
         if "_connected" in self.__dict__:
             with faults_left_to_java():
@@ -87,7 +86,7 @@ class Cluster:
 
 
 def _imported(own: bool) -> Any:
-    """Ray, told before it is imported how to behave."""
+    """Return Ray, with its environment variables set before it is imported."""
     os.environ.update(QUIET)
     if own:
         # its ports are open to the network, and who may speak to them can run code here: nobody but this command
@@ -95,37 +94,37 @@ def _imported(own: bool) -> Any:
     try:
         return import_module("ray")
     except ImportError as error:
-        raise HeedError("--engine ray needs Ray; install it with pip install 'heed[ray]'") from error
+        raise WorkerError("--engine ray needs Ray; install it with pip install 'ray>=2.60,<2.61'") from error
 
 
 class Actor:
-    """A Ray actor as a :class:`heed.workers.pool.Worker`."""
+    """A Ray actor as a :class:`heed.workers.tasks.Worker`."""
 
     def __init__(self, ray: Any, number: int, gpus: int) -> None:
         """Start nothing yet."""
         self.name = f"worker {number + 1}"
-        self.kept: set[tuple[str, int]] = set()
+        self.shards: set[tuple[str, int]] = set()
         self._ray = ray
-        self._kind = ray.remote(Bench).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
+        self._kind = ray.remote(WorkerState).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
         self._actor: Any = None
         self._machine, self._pid = "", 0
 
-    def begin(self) -> None:
-        """Start the actor where there is room; :class:`HeedError` where the machine's software is another."""
-        self.kept = set()
+    def start(self) -> None:
+        """Start the actor where there is room; :class:`WorkerError` where the machine has other versions."""
+        self.shards = set()
         self._actor = self._kind.remote()
         self._machine, self._pid, theirs = self._get(self._actor.here.remote(), START)
-        check_likeness(f"{self.name} on {self._machine}", likeness(), theirs)
+        check_versions(f"{self.name} on {self._machine}", versions(), theirs)
 
-    def do(self, unit: Unit) -> Answer:
-        """What came of ``unit``."""
+    def run(self, task: Task) -> Result:
+        """Return the result of ``task``; :class:`LostError` if the actor ended meanwhile."""
         try:
-            answer: Answer = self._get(self._actor.do.remote(unit), None)
+            result: Result = self._get(self._actor.run.remote(task), None)
         except LostError as lost:
             raise LostError(f"process {self._pid} on {self._machine}: {lost}") from lost
-        return answer
+        return result
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Kill the actor."""
         if self._actor is not None and self._ray.is_initialized():
             self._ray.kill(self._actor)

@@ -1,88 +1,172 @@
-"""The units of work: a shard of documents, some queries, a topic with its pool, a shard to search."""
+"""Tasks for workers: each carries all it needs, since another machine has none of our folders."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+import os
+import platform
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
 
-from heed.types import Document, Topic
-from heed.workers.work import Bench, Job
-
-if TYPE_CHECKING:
-    from heed.retrieval.scan import Hits
-    from heed.retrieval.vectors import Matrix
-
-
-class Documents(NamedTuple):
-    """Documents to be encoded."""
-
-    job: Job
-    documents: Sequence[Document]
-
-    def done(self, bench: Bench) -> "Matrix":
-        """Their vectors."""
-        return bench.encoder(self.job).documents(self.documents)
+from heed.errors import HeedError, WorkerError
+from heed.io.files import digest_json
+from heed.memory import free_memory
+from heed.progress import log, peak_mib
+from heed.types import Config
+from heed.workers.versions import versions
 
 
-class Queries(NamedTuple):
-    """Pairs of query and instruction to be encoded."""
-
-    job: Job
-    topics: Sequence[tuple[str, str]]
-
-    def done(self, bench: Bench) -> "Matrix":
-        """Their vectors."""
-        return bench.encoder(self.job).queries(self.topics)
+class LostError(Exception):
+    """A worker ended, or cannot be reached or started; says why."""
 
 
-class Loaded(NamedTuple):
-    """A reranker to be loaded."""
+class System(NamedTuple):
+    """An encoder or reranker that a worker builds: ``make(*arguments)``, both picklable.
 
-    job: Job
+    ``key`` is the digest of its ``config``, so that a worker whose copy of the model differs refuses the
+    task. ``threads`` is the number of torch's threads in the process that sends it: on a CPU they decide which
+    texts are read together, and so the last bits of the scores.
+    """
 
-    def done(self, bench: Bench) -> None:
-        """Load it, so that the first topic takes no longer than the others."""
-        bench.reranker(self.job)[0].prepare()
-
-
-class Pool(NamedTuple):
-    """The documents of a topic to be scored under a condition."""
-
-    job: Job
-    topic: Topic
-    condition: str
-    documents: Sequence[Document]
-
-    def done(self, bench: Bench) -> list[float]:
-        """One score for each document."""
-        from heed.reranking.rescoring import Announcing
-
-        reranker, store = bench.reranker(self.job)
-        store.put(self.documents)
-        docids = [document.docid for document in self.documents]
-        announcing = reranker if isinstance(reranker, Announcing) else None
-        if announcing:
-            announcing.begin([self.topic], self.condition, {self.topic.qid: docids})
-        scores = [float(score) for score in reranker.score(self.topic, self.condition, docids)]
-        if announcing:
-            announcing.finish()
-        return scores
-
-
-class Shard(NamedTuple):
-    """A shard of vectors to be searched; ``part`` is None where the worker has it from an earlier search."""
-
-    collection: str
-    number: int
-    part: "Matrix | None"
-    queries: "Matrix"
-    wanted: int
+    key: str
     threads: int
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
 
-    def done(self, bench: Bench) -> "Hits":
-        """The best ``wanted`` rows for each query, and those that equal the last."""
-        from threadpoolctl import threadpool_limits
 
-        from heed.retrieval.scan import best_of
+def system_of(config: Config, make: Callable[..., Any], *arguments: Any) -> System:
+    """Return how workers build the system that has ``config`` here."""
+    import torch
 
-        part = bench.shard(self.collection, self.number, self.part)
-        with threadpool_limits(self.threads, user_api="blas"):
-            return best_of(part, self.queries, self.wanted)
+    return System(digest_json(config), torch.get_num_threads(), make, arguments)
+
+
+class Result(NamedTuple):
+    """The ``value`` of a task, or the ``error`` that the user can fix, or the ``trace`` of another one.
+
+    ``messages`` were logged meanwhile, as (level, text); ``peak`` is the worker's peak memory in MiB.
+    """
+
+    value: Any = None
+    messages: tuple[tuple[int, str], ...] = ()
+    error: HeedError | None = None
+    trace: str = ""
+    peak: float = 0.0
+
+
+class Task(Protocol):
+    """Work that can be sent, done anywhere, and done again."""
+
+    def run(self, worker: "WorkerState") -> Any:
+        """Run the task; its result must be picklable."""
+
+
+class Worker(Protocol):
+    """A process somewhere that runs one task at a time."""
+
+    name: str
+    shards: set[tuple[str, int]]  # collections and numbers of the shards of vectors that it holds
+
+    def start(self) -> None:
+        """Start it; :class:`LostError` if it cannot be started."""
+
+    def run(self, task: Task) -> Result:
+        """Return the result of ``task``; :class:`LostError` if the worker ended meanwhile."""
+
+    def stop(self) -> None:
+        """Stop it at once, whatever it does; nothing where it does not run."""
+
+
+class Place(Protocol):
+    """Where workers run."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether they may run on other machines."""
+
+    def device(self, wanted: str) -> str:
+        """Return the device that models get there where the user wants ``wanted``."""
+
+    def workers(self) -> list[Worker]:
+        """Return the workers, none of them started; an empty list where this process does the work itself."""
+
+    def close(self) -> None:
+        """Leave the place."""
+
+
+class _Messages(logging.Handler):
+    """Collects what is logged, to be logged again by the process that sent the task."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[tuple[int, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append((record.levelno, record.getMessage()))
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Collect what is logged inside the block."""
+        log.addHandler(self)
+        log.setLevel(logging.INFO)
+        log.propagate = False  # else Python would print warnings here too
+        try:
+            yield
+        finally:
+            log.removeHandler(self)
+
+
+class WorkerState:
+    """What one worker has built, kept for the next tasks; one model at a time."""
+
+    def __init__(self) -> None:
+        """Build nothing yet."""
+        self._key, self._system = "", None
+        self._collection, self._shards = "", dict[int, Any]()
+
+    def here(self) -> tuple[str, int, dict[str, str]]:
+        """Return the machine, the process, and the versions that must be the same everywhere."""
+        return platform.node(), os.getpid(), versions()
+
+    def run(self, task: Task) -> Result:
+        """Return the result of ``task``, also where it raises an error."""
+        messages = _Messages()
+        try:
+            with messages.collected():
+                result = Result(task.run(self))
+        except HeedError as error:
+            result = Result(error=error)
+        except Exception:
+            result = Result(trace=traceback.format_exc())
+        return result._replace(messages=tuple(messages.records), peak=peak_mib())
+
+    def build(self, system: System) -> Any:
+        """Return ``system``, built at its first task; :class:`WorkerError` where its ``config`` differs here."""
+        import torch
+
+        torch.set_num_threads(system.threads)
+        if system.key != self._key:
+            self._close()
+            built = system.make(*system.arguments)
+            if digest_json(built.config) != system.key:
+                raise WorkerError(
+                    f"{built.name}: a worker has other files of this model, or another precision, than the machine "
+                    "where the command runs; give every machine the same files, or pin the revision"
+                )
+            self._key, self._system = system.key, built
+        return self._system
+
+    def _close(self) -> None:
+        """Make room for another model."""
+        if self._system is not None:
+            self._system.close()
+        self._key, self._system = "", None
+        free_memory()
+
+    def shard(self, collection: str, number: int, sent: Any) -> Any:
+        """Return the vectors of a shard, which are ``sent`` the first time; those of one collection are kept."""
+        if collection != self._collection:
+            self._collection, self._shards = collection, {}
+        if sent is not None:
+            self._shards[number] = sent
+        return self._shards[number]

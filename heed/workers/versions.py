@@ -1,39 +1,41 @@
-"""What two machines must have in common, so that the same work gives the same bytes on both."""
+"""What two machines must have in common, so that the same task gives the same bytes on both."""
 
 import hashlib
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from heed.errors import fail
+from heed.errors import WorkerError, fail
 
 PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "sentence-transformers", "peft", "vllm")
 
 
-def likeness() -> dict[str, str]:
-    """Versions of Python and of what computes vectors and scores, and a digest of Heed's own code."""
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what computes vectors and scores, and a digest of Heed's own code."""
     return {"Python": platform.python_version(), **{name: _version(name) for name in PACKAGES}, "Heed's code": _code()}
 
 
-def check_likeness(place: str, ours: dict[str, str], theirs: dict[str, str]) -> None:
-    """Raise :class:`heed.errors.HeedError` that tells what is another version at ``place``."""
-    fail(
+def check_versions(place: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    """Raise :class:`WorkerError` that lists the versions at ``place`` which differ from ours."""
+    problems = [
         f"{place}: {name} is {theirs.get(name)}, here it is {here}; install the same on every machine"
         for name, here in ours.items()
         if theirs.get(name) != here
-    )
+    ]
+    fail(problems, WorkerError)
 
 
 def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "not there"
+        return "not installed"
 
 
 def _code() -> str:
     package = Path(__file__).parent.parent
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        found.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
-    return found.hexdigest()[:12]
+        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]

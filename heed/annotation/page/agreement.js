@@ -1,58 +1,58 @@
-// How far assessors agree, and the documents on which they do not, to be decided.
+// The agreement page: κ of assessors, and their disagreements, to be decided.
 
-import { byId, make, speak, toast } from "./dom.js";
-import { ask, newId } from "./server.js";
-import { about, label, page, shade } from "./state.js";
+import { byId, make, setLanguage, toast } from "./dom.js";
+import { get, newId } from "./server.js";
+import { labelOf, page, shade, topicOf } from "./state.js";
 
 const ADJUDICATED = "adjudicated";
-let visit = () => {};
+let openDocument = () => {};
 
-/** `open` is called with topic, document and condition of a disagreement that is to be looked at. */
+/** Set the function that is called with topic, document and condition of a disagreement that is clicked. */
 export function prepareAgreement(open) {
-  visit = open;
+  openDocument = open;
 }
 
-/** Draw the page of agreement. */
+/** Draw the agreement page. */
 export async function showAgreement() {
   const place = byId("agreement");
   try {
-    const found = await ask("/api/agreement", { assessor: page.assessor });
-    place.replaceChildren(...drawn(found));
+    const data = await get("/api/agreement", { assessor: page.assessor });
+    place.replaceChildren(...content(data));
   } catch (error) {
     place.replaceChildren(make("p", { class: "empty" }, error.message || "The server does not answer."));
   }
 }
 
-const told = (text) => make("p", { class: "soft" }, text);
+const remark = (text) => make("p", { class: "soft" }, text);
 
-function drawn(found) {
+function content({ pairs, count, open, disagreements }) {
   const head = [make("button", { class: "back" }, "‹ Back to judging"), make("h1", {}, "Agreement of assessors")];
-  if (!found.pairs.length) {
+  if (!pairs.length) {
     return [
       ...head,
-      told("No two assessors have graded the same document yet; a second one starts with another name."),
+      remark("No two assessors have graded the same document yet; a second one starts with another name."),
     ];
   }
-  const counted = make("span", { class: "soft" });
-  const count = () => {
-    const open = found.open - shown.filter((one) => one.decision !== null).length + decidedBefore;
-    counted.textContent = ` ${found.count}, ${open} to be decided`;
+  const numbers = make("span", { class: "soft" });
+  const decided = () => disagreements.filter((item) => item.decision !== null).length;
+  const decidedBefore = decided();
+  const showNumbers = () => {
+    numbers.textContent = ` ${count}, ${open - decided() + decidedBefore} to be decided`;
   };
-  const shown = found.disagreements;
-  const decidedBefore = shown.filter((one) => one.decision !== null).length;
-  count();
+  showNumbers();
   const parts = [
     ...head,
-    pairTable(found.pairs),
-    told(
-      "Cohen's κ is the agreement beyond chance, 1 at most; linear κ forgives neighbouring grades more than distant ones.",
+    pairTable(pairs),
+    remark(
+      "Cohen's κ is the agreement beyond chance, 1 at most; linear κ weights a disagreement by its distance on the scale.",
     ),
-    make("h2", {}, "Disagreements", counted),
+    make("h2", {}, "Disagreements", numbers),
   ];
-  if (found.count)
-    parts.push(told("The grade you press stands in the export of all assessors; pressed again, it is taken back."));
-  parts.push(...shown.map((one) => disagreement(one, count)));
-  if (found.count > shown.length) parts.push(told(`The first ${shown.length} are shown; the export lists all.`));
+  if (count)
+    parts.push(remark("The grade you press is exported for all assessors together; pressed again, it is taken back."));
+  parts.push(...disagreements.map((item) => disagreement(item, showNumbers)));
+  if (count > disagreements.length)
+    parts.push(remark(`The first ${disagreements.length} are shown; the export lists all.`));
   return parts;
 }
 
@@ -60,7 +60,7 @@ function drawn(found) {
 
 const rounded = (value) => (value === null ? "–" : value.toFixed(3).replace("-", "−"));
 const percent = (value) => (value === null ? "–" : `${Math.round(100 * value)}%`);
-const numbers = (texts) => texts.map((text) => make("td", { class: "number" }, text));
+const numberCells = (texts) => texts.map((text) => make("td", { class: "number" }, text));
 
 function pairTable(pairs) {
   const heads = [
@@ -73,9 +73,9 @@ function pairTable(pairs) {
     "other wording",
     "first (rows) and second",
   ];
-  const head = make("tr", {}, ...heads.map((one) => make("th", { scope: "col" }, one)));
-  const made = make("table", { class: "pairs" }, make("thead", {}, head), make("tbody", {}, ...pairs.map(pairRow)));
-  return make("div", { class: "table" }, made);
+  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
+  const table = make("table", { class: "pairs" }, make("thead", {}, head), make("tbody", {}, ...pairs.map(pairRow)));
+  return make("div", { class: "table" }, table);
 }
 
 function pairRow({ first, second, condition, reworded, agreement }) {
@@ -85,20 +85,20 @@ function pairRow({ first, second, condition, reworded, agreement }) {
     {},
     make("td", {}, make("bdi", {}, first), " · ", make("bdi", {}, second)),
     make("td", {}, condition),
-    ...numbers([String(n), percent(observed), rounded(kappa), rounded(weighted), reworded ? String(reworded) : ""]),
+    ...numberCells([String(n), percent(observed), rounded(kappa), rounded(weighted), reworded ? String(reworded) : ""]),
     make("td", {}, matrixTable(matrix)),
   );
 }
 
 function matrixTable(counts) {
-  const grades = page.task.scale.map((one) => String(one.grade));
+  const grades = page.task.scale.map((known) => String(known.grade));
   const most = Math.max(1, ...counts.flat());
   const cell = (count, equal) => {
-    const made = make("td", { class: equal ? "equal" : "unequal" }, count ? String(count) : "");
-    made.style.setProperty("--share", String(count / most));
-    return made;
+    const element = make("td", { class: equal ? "equal" : "unequal" }, count ? String(count) : "");
+    element.style.setProperty("--share", String(count / most));
+    return element;
   };
-  const head = make("tr", {}, make("th"), ...grades.map((one) => make("th", { scope: "col" }, one)));
+  const head = make("tr", {}, make("th"), ...grades.map((grade) => make("th", { scope: "col" }, grade)));
   const rows = counts.map((row, i) => {
     const cells = row.map((count, j) => cell(count, i === j));
     return make("tr", {}, make("th", { scope: "row" }, grades[i]), ...cells);
@@ -108,58 +108,58 @@ function matrixTable(counts) {
 
 // Disagreements
 
-function disagreement(one, changed) {
-  const { query, language } = about(one.qid);
+function disagreement(item, onDecision) {
+  const { query, language } = topicOf(item.qid);
   const open = (event) => {
     event.preventDefault();
-    visit(one.qid, one.docid, one.condition);
+    openDocument(item.qid, item.docid, item.condition);
   };
-  const docid = make("span", { class: "id" }, make("bdi", {}, one.docid));
-  const title = make("a", { href: "#", onclick: open }, make("bdi", {}, one.title || one.docid));
-  const what = [make("span", { class: "id" }, one.qid), speak(make("bdi", {}, query), language)];
+  const docid = make("span", { class: "id" }, make("bdi", {}, item.docid));
+  const title = make("a", { href: "#", onclick: open }, make("bdi", {}, item.title || item.docid));
+  const topic = [make("span", { class: "id" }, item.qid), setLanguage(make("bdi", {}, query), language)];
   const buttons = make("span", { role: "group", class: "decision", "aria-label": "Decision" });
-  const made = make(
+  const section = make(
     "section",
     { class: "disagreement" },
-    make("p", { class: "what" }, ...what, make("span", { class: "condition" }, one.condition)),
-    make("p", {}, speak(title, page.task.documents), " ", docid),
-    make("p", { class: "row" }, ...given(one), make("span", { class: "spring" }), buttons),
+    make("p", { class: "what" }, ...topic, make("span", { class: "condition" }, item.condition)),
+    make("p", {}, setLanguage(title, page.task.documents), " ", docid),
+    make("p", { class: "row" }, ...givenGrades(item), make("span", { class: "spring" }), buttons),
   );
   const show = () => {
-    buttons.replaceChildren(...page.task.scale.map((grade) => decision(one, grade, () => (show(), changed()))));
-    made.toggleAttribute("data-decided", one.decision !== null);
+    buttons.replaceChildren(...page.task.scale.map((grade) => decision(item, grade, () => (show(), onDecision()))));
+    section.toggleAttribute("data-decided", item.decision !== null);
   };
   show();
-  return made;
+  return section;
 }
 
-function given(one) {
-  return Object.entries(one.grades).map(([name, grade]) => {
-    const note = one.notes[name] ? [make("q", {}, make("bdi", {}, one.notes[name]))] : [];
-    const shown = make("b", { "data-shade": shade(grade), title: label(grade) }, String(grade));
-    return make("span", { class: "given" }, make("bdi", {}, name), shown, ...note);
+function givenGrades({ grades, notes }) {
+  return Object.entries(grades).map(([name, grade]) => {
+    const note = notes[name] ? [make("q", {}, make("bdi", {}, notes[name]))] : [];
+    const square = make("b", { "data-shade": shade(grade), title: labelOf(grade) }, String(grade));
+    return make("span", { class: "given" }, make("bdi", {}, name), square, ...note);
   });
 }
 
-function decision(one, { grade, label: title }, decided) {
-  const pressed = String(one.decision === grade);
-  const onclick = () => decide(one, grade, decided);
+function decision(item, { grade, label: title }, onDecision) {
+  const pressed = String(item.decision === grade);
+  const onclick = () => decide(item, grade, onDecision);
   return make("button", { title, "data-grade": grade, "aria-pressed": pressed, onclick }, String(grade));
 }
 
-async function decide(one, grade, decided) {
-  const wording = await wordingOf(one.qid);
+async function decide(item, grade, onDecision) {
+  const wording = await wordingOf(item.qid);
   if (wording === null) return;
-  const { qid, docid, condition } = one;
-  const change = { kind: "grade", qid, docid, condition, grade: one.decision === grade ? null : grade };
+  const { qid, docid, condition } = item;
+  const change = { kind: "grade", qid, docid, condition, grade: item.decision === grade ? null : grade };
   page.queue.push("/api/changes", { id: newId(), assessor: ADJUDICATED, changes: [change], wording });
-  one.decision = change.grade;
-  decided();
+  item.decision = change.grade;
+  onDecision();
 }
 
 async function wordingOf(qid) {
   try {
-    return (await ask("/api/topic", { assessor: page.assessor, qid })).changed;
+    return (await get("/api/topic", { assessor: page.assessor, qid })).changed;
   } catch {
     toast("The server does not answer; decide again when it is back.");
     return null;

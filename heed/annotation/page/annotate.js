@@ -1,39 +1,40 @@
 // The page as a whole: who judges, and what keys and buttons do.
 
 import { prepareAgreement } from "./agreement.js";
-import { byId, make, settled } from "./dom.js";
-import { grade, nextStale, nextUnjudged, undo, wireNote } from "./judging.js";
+import { wireNote } from "./changes.js";
+import { byId, debounced, make } from "./dom.js";
+import { grade, keepStale, nextStale, nextUnjudged, undo } from "./judging.js";
 import { listen } from "./keys.js";
 import { prepareNarrative, showGauge } from "./narrative.js";
-import { alarm, look, refused, saved, showSaving } from "./news.js";
+import { go, saveEdits, setView, show, step, stepTopic } from "./navigation.js";
 import { showDocument } from "./reading.js";
-import { ask, Queue } from "./server.js";
+import { get, Queue } from "./server.js";
 import { current, page } from "./state.js";
-import { done, prepareTopics } from "./topics.js";
-import { go, leave, show, step, stepTopic, view } from "./walking.js";
+import { countsOf, prepareTopics } from "./topics.js";
+import { poll, refused, saved, showAlarm, showSaving } from "./updates.js";
 
-const PULSE = 5000; // ms between looks at the server while the page is in view
+const POLL_INTERVAL = 5000; // ms, while the page is visible
 
 async function start() {
   if (!Intl.Segmenter) {
-    alarm("This browser is too old to divide text into words; use one of 2024 or later.");
+    showAlarm("This browser is too old to divide text into words; use one of 2024 or later.");
     return;
   }
   try {
-    page.task = await ask("/api/task");
+    page.task = await get("/api/task");
   } catch (error) {
-    alarm(error.message || "The server does not answer. Start python -m pipelines.annotate again, then reload.");
+    showAlarm(error.message || "The server does not answer. Start python -m pipelines.annotate again, then reload.");
     return;
   }
   byId("pool").textContent = page.task.pool;
   document.title = `${page.task.pool}: annotate`;
   page.tab = page.task.judged.includes("original") ? "original" : "changed";
-  page.queue = new Queue(`heed-${page.task.name}`, { tell: showSaving, done: saved, refused });
+  page.queue = new Queue(`heed-${page.task.name}`, { update: showSaving, saved, refused });
   page.queue.run();
-  const remark = settled(200, () => showDocument());
+  const updateMarks = debounced(200, () => showDocument());
   prepareNarrative(() => {
     showGauge();
-    remark();
+    updateMarks();
   });
   prepareTopics((qid) => go({ qid }));
   prepareAgreement((qid, docid, tab) => go({ qid, docid, tab }));
@@ -59,19 +60,19 @@ function askName() {
 
 function problemOf(name) {
   if (name.toLowerCase() === "adjudicated")
-    return "This name stands for decisions where assessors differ; choose another.";
-  const seen = /^[\P{C}\u200C\u200D]+$/u.test(name); // joiners are letters' parts in Persian names
-  return seen ? "" : "Give a name that can be seen.";
+    return "This name is reserved for decisions where assessors differ; choose another.";
+  const visible = /^[\P{C}\u200C\u200D]+$/u.test(name); // joiners are letters' parts in Persian names
+  return visible ? "" : "Give a name of visible characters.";
 }
 
-/** Start judging under a name, at the place that the address tells, else at the first topic that is not done. */
+/** Start judging under a name, at the address's topic and document, else at the first unfinished topic. */
 async function enter(typed) {
   const name = typed.trim().replace(/\s+/g, " ");
   const problem = problemOf(name);
   byId("name-problem").textContent = problem;
   if (problem) return;
   if (byId("ask").open) byId("ask").close();
-  if (page.topic) leave();
+  if (page.topic) saveEdits();
   const place = new URLSearchParams(page.topic ? "" : location.hash.slice(1));
   page.assessor = name;
   page.topic = null; // what is in view is another assessor's
@@ -80,27 +81,28 @@ async function enter(typed) {
   sessionStorage.setItem("heed-assessor", name);
   localStorage.setItem("heed-name", name);
   byId("who").replaceChildren(make("bdi", {}, name));
-  view(false);
-  await look(true);
-  const known = page.task.topics.some((one) => one.qid === place.get("topic"));
-  const qid = known ? place.get("topic") : firstOpen();
+  setView(false);
+  await poll(true);
+  const known = page.task.topics.some((topic) => topic.qid === place.get("topic"));
+  const qid = known ? place.get("topic") : firstUnfinished();
   await go({ qid, docid: place.get("doc"), tab: place.get("tab") ?? page.tab });
-  if (place.get("view") === "agreement") view(true);
+  if (place.get("view") === "agreement") setView(true);
 }
 
-function firstOpen() {
+function firstUnfinished() {
   const [tab] = page.task.judged;
-  return (page.task.topics.find((one) => done(one.qid)[tab] < one.documents) ?? page.task.topics[0]).qid;
+  const { topics } = page.task;
+  return (topics.find((topic) => countsOf(topic.qid)[tab] < topic.documents) ?? topics[0]).qid;
 }
 
-function toggle(name, kept) {
+function toggle(name, stored) {
   page[name] = !page[name];
-  if (kept) localStorage.setItem(`heed-${name}`, page[name] ? "on" : "off");
+  if (stored) localStorage.setItem(`heed-${name}`, page[name] ? "on" : "off");
   showDocument();
 }
 
 function wireKeys() {
-  const working = {
+  const onWorkbench = {
     u: undo,
     x: () => grade(null),
     n: nextUnjudged,
@@ -117,8 +119,8 @@ function wireKeys() {
     r: () => toggle("raw"),
     t: () => document.body.classList.toggle("no-topics"),
   };
-  const actions = { a: () => view(byId("agreement").hidden), "?": () => byId("help").showModal() };
-  for (const [key, act] of Object.entries(working)) {
+  const actions = { a: () => setView(byId("agreement").hidden), "?": () => byId("help").showModal() };
+  for (const [key, act] of Object.entries(onWorkbench)) {
     actions[key] = () => {
       if (page.topic && !byId("workbench").hidden) act();
     };
@@ -138,6 +140,14 @@ function wireKeys() {
   for (const [id, key] of Object.entries(buttons)) byId(id).addEventListener("click", actions[key]);
 }
 
+/** Call `act` with the element that matches `selector` when it, or something in it, is clicked inside `id`. */
+function onClick(id, selector, act) {
+  byId(id).addEventListener("click", (event) => {
+    const element = event.target.closest(selector);
+    if (element) act(element);
+  });
+}
+
 function wirePage() {
   byId("who").addEventListener("click", askName);
   byId("ask-form").addEventListener("submit", (event) => {
@@ -147,18 +157,11 @@ function wirePage() {
   byId("ask").addEventListener("cancel", (event) => {
     if (!page.assessor) event.preventDefault();
   });
-  byId("grades").addEventListener("click", (event) => {
-    const button = event.target.closest("[data-grade]");
-    if (button) grade(Number(button.dataset.grade));
-  });
-  byId("strip").addEventListener("click", (event) => {
-    const button = event.target.closest("[data-at]");
-    if (button) step(Number(button.dataset.at) - page.at);
-  });
-  byId("agreement").addEventListener("click", (event) => {
-    if (!event.target.closest(".back")) return;
-    event.preventDefault();
-    view(false);
+  onClick("grades", "[data-grade]", (button) => grade(Number(button.dataset.grade)));
+  onClick("strip", "[data-at]", (button) => step(Number(button.dataset.at) - page.index));
+  onClick("stale", "[data-action]", (button) => (button.dataset.action === "keep" ? keepStale() : nextStale()));
+  onClick("agreement", ".back", () => {
+    setView(false);
     show();
   });
   byId("advance").checked = page.advance;
@@ -167,14 +170,14 @@ function wirePage() {
     localStorage.setItem("heed-advance", page.advance ? "on" : "off");
   });
   setInterval(() => {
-    if (!document.hidden) look();
-  }, PULSE);
-  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));
+    if (!document.hidden) poll();
+  }, POLL_INTERVAL);
+  document.addEventListener("visibilitychange", () => (document.hidden ? saveEdits() : poll()));
   addEventListener("beforeunload", (event) => {
-    leave();
+    saveEdits();
     if (page.queue.count && page.queue.failures) event.preventDefault();
   });
 }
 
-history.replaceState(null, "", `/${location.hash}`); // the token out of sight: a cookie has it now
+history.replaceState(null, "", `/${location.hash}`); // hide the token: a cookie has it now
 start();

@@ -1,57 +1,57 @@
-// Elements without markup: text only ever goes in as text.
+// Create and update elements without markup: text is always inserted as text.
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with attributes (on… are listeners, false and null leave out) and children, which may be strings. */
+/** Return an element with attributes (on… are listeners; false and null are left out) and children or strings. */
 export function make(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value != null) made.setAttribute(name, value);
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  made.append(...children);
-  return made;
+  element.append(...children);
+  return element;
 }
 
-const shown = new WeakMap();
+const drawnItems = new WeakMap();
 
-/** Make the children of `parent` those that `draw` makes of `facts`, drawing anew only where facts have changed. */
-export function redraw(parent, facts, draw) {
-  const before = shown.get(parent) ?? [];
-  const now = facts.map((one) => JSON.stringify(one));
-  now.forEach((told, at) => {
-    if (told === before[at]) return;
-    const made = draw(facts[at]);
-    if (at < parent.children.length) parent.children[at].replaceWith(made);
-    else parent.append(made);
+/** Set the children of `parent` to `draw(item)` of each item, drawing only items that have changed. */
+export function redraw(parent, items, draw) {
+  const before = drawnItems.get(parent) ?? [];
+  const now = items.map((item) => JSON.stringify(item));
+  now.forEach((item, i) => {
+    if (item === before[i]) return;
+    const child = draw(items[i]);
+    if (i < parent.children.length) parent.children[i].replaceWith(child);
+    else parent.append(child);
   });
   while (parent.children.length > now.length) parent.lastElementChild.remove();
-  shown.set(parent, now);
+  drawnItems.set(parent, now);
 }
 
-/** Say in which language an element's text is, so that fonts and direction are right. */
-export function speak(element, language) {
+/** Set an element's language and direction, so that its fonts are right; return the element. */
+export function setLanguage(element, language) {
   element.lang = language.tag;
   element.dir = language.dir;
   return element;
 }
 
-let fading = 0;
+let toastTimer = 0;
 
-/** A line at the foot of the page that goes by itself. */
+/** Show a line at the foot of the page for a few seconds. */
 export function toast(text) {
   const line = byId("toast");
   line.textContent = text;
   line.hidden = false;
-  clearTimeout(fading);
-  fading = setTimeout(() => {
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => {
     line.hidden = true;
   }, 4000);
 }
 
-/** Run `act` once calls have ceased for `wait` milliseconds; `flush` runs what waits, at once. */
-export function settled(wait, act) {
+/** Return a function that runs `act` once its calls have ceased for `wait` ms; `flush()` runs a pending one at once. */
+export function debounced(wait, act) {
   let timer = 0;
   const run = () => {
     timer = 0;
@@ -67,6 +67,6 @@ export function settled(wait, act) {
       run();
     }
   };
-  call.waits = () => timer !== 0;
+  call.pending = () => timer !== 0;
   return call;
 }

@@ -1,11 +1,12 @@
-// Keys, whatever the keyboard's language: the letter that a key writes counts first, then the key's place.
+// Keys on any keyboard layout: the character that a key types counts first, then the key's position.
 
 import { byId, make } from "./dom.js";
 
 const SIGNS = { Slash: "/", BracketLeft: "[", BracketRight: "]" };
+const ARROWS = { ArrowRight: "j", ArrowLeft: "k" };
 
-/** Keys in groups: [keys to show, what they do]. */
-const TOLD = [
+/** The help: keys, and what they do. */
+const HELP = [
   ["0 … 9", "give this grade"],
   ["x", "take the grade away"],
   ["u", "undo the last change, and the one before …"],
@@ -17,23 +18,23 @@ const TOLD = [
   ["e", "edit the changed narrative (Esc leaves)"],
   ["/", "note on this document (Enter or Esc leaves)"],
   ["h", "mark words, or not"],
-  ["r", "a table as drawn, or as it came"],
+  ["r", "a table, or its source"],
   ["t", "show or hide the topics"],
   ["a", "agreement of assessors, and back"],
   ["?", "this list"],
 ];
 
-/** Call the action of a key that is pressed outside of fields and dialogs: `actions` by letter, `grade(digit)`. */
+/** Call the action of a key that is pressed outside of fields and dialogs: `actions` by key, `grade(digit)`. */
 export function listen(actions, grade) {
   byId("keys").replaceChildren(
-    ...TOLD.flatMap(([keys, does]) => [
-      make("dt", {}, ...keys.split(/\s+/).map((one) => make("kbd", {}, one))),
-      make("dd", {}, does),
+    ...HELP.flatMap(([keys, description]) => [
+      make("dt", {}, ...keys.split(/\s+/).map((key) => make("kbd", {}, key))),
+      make("dd", {}, description),
     ]),
   );
   document.addEventListener("keydown", (event) => {
-    const meant = !(event.ctrlKey || event.metaKey || event.altKey || event.isComposing);
-    if (!meant || document.querySelector("dialog[open]")) return;
+    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
+    if (modified || document.querySelector("dialog[open]")) return;
     const field = event.target.closest("input, textarea");
     if (field) {
       if (event.key === "Escape" || (event.key === "Enter" && field.id === "note")) {
@@ -43,25 +44,23 @@ export function listen(actions, grade) {
       }
       return;
     }
-    const name = named(event, actions);
-    if (name === undefined) return;
+    const key = keyOf(event, actions);
+    if (key === undefined) return;
     event.preventDefault();
-    if (event.repeat && !["j", "k"].includes(name)) return; // a grade given by a key held down is an accident
-    if (/^\d$/.test(name)) grade(Number(name));
-    else actions[name]();
+    if (event.repeat && !["j", "k"].includes(key)) return; // a grade given by a key held down is an accident
+    if (/^\d$/.test(key)) grade(Number(key));
+    else actions[key]();
   });
 }
 
-const ARROWS = { ArrowRight: "j", ArrowLeft: "k" };
-
-function named(event, actions) {
-  const known = (name) => /^\d$/.test(name) || Object.hasOwn(actions, name);
+function keyOf(event, actions) {
+  const isKnown = (key) => /^\d$/.test(key) || Object.hasOwn(actions, key);
   if (ARROWS[event.key]) return event.target.closest("[role=tablist], .table") ? undefined : ARROWS[event.key];
-  if (known(event.key)) return event.key;
+  if (isKnown(event.key)) return event.key;
   const letter = /^Key([A-Z])$/.exec(event.code)?.[1];
-  const place = letter ? (event.shiftKey ? letter : letter.toLowerCase()) : undefined;
+  const position = letter ? (event.shiftKey ? letter : letter.toLowerCase()) : undefined;
   const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
   const sign = SIGNS[event.code] === "/" && event.shiftKey ? "?" : SIGNS[event.code];
-  const latin = /^[a-z]$/i.test(event.key); // a Latin letter is meant as it is written, wherever it lies
-  return [latin ? undefined : place, digit, sign].find((name) => name !== undefined && known(name));
+  const isLatin = /^[a-z]$/i.test(event.key); // a Latin letter counts as it is typed, wherever its key is
+  return [isLatin ? undefined : position, digit, sign].find((key) => key !== undefined && isKnown(key));
 }

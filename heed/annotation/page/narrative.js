@@ -1,33 +1,33 @@
-// The left side: query, narratives, the editor with its difference, and how far an edit has come.
+// The left side: query, narratives, the editor with its difference, and the gauge of an edit.
 
-import { counted, difference } from "./diff.js";
-import { byId, make, settled, speak } from "./dom.js";
+import { difference, wordCounts } from "./diff.js";
+import { byId, debounced, make, setLanguage } from "./dom.js";
 import { newId } from "./server.js";
-import { about, apply, originally, page, said } from "./state.js";
+import { apply, judgementOf, originalGrade, page, topicOf } from "./state.js";
 
-const REST = 500; // ms without a key before an edit is saved
+const EDIT_PAUSE = 500; // ms without a key before an edit is saved
 
-/** Versions of narratives by topic: that of the text in the editor, which an edit is based on. */
+/** The versions of narratives that edits are based on, by topic. */
 export const versions = new Map();
 
-/** Edits that the server refused because somebody else was first, by topic; a reload must not lose them. */
+/** Edits that the server refused because of an earlier edit by somebody else, by topic; they survive a reload. */
 const conflicts = new Map();
-const shelf = () => `heed-conflicts-${page.task.name}`;
-const keepConflicts = () => sessionStorage.setItem(shelf(), JSON.stringify([...conflicts]));
+const storageKey = () => `heed-conflicts-${page.task.name}`;
+const storeConflicts = () => sessionStorage.setItem(storageKey(), JSON.stringify([...conflicts]));
 
-let session = ""; // one visit to the editor is undone in one piece
-let edited = () => {};
+let editBatch = ""; // all edits between focus and blur of the editor are undone together
+let onEdit = () => {};
 
-/** `told` is called when the text in the editor changed. */
-export function prepareNarrative(told) {
-  edited = told;
-  for (const [qid, one] of JSON.parse(sessionStorage.getItem(shelf()) ?? "[]")) conflicts.set(qid, one);
+/** Wire the editor; `edited` is called after its text has changed. */
+export function prepareNarrative(edited) {
+  onEdit = edited;
+  for (const [qid, conflict] of JSON.parse(sessionStorage.getItem(storageKey()) ?? "[]")) conflicts.set(qid, conflict);
   const editor = byId("editor");
   editor.addEventListener("focus", () => {
-    session = newId();
+    editBatch = newId();
   });
   editor.addEventListener("input", () => {
-    fit(editor);
+    fitHeight(editor);
     page.topic.changed = editor.value;
     showDifference();
     save();
@@ -35,101 +35,101 @@ export function prepareNarrative(told) {
   editor.addEventListener("blur", () => save.flush());
 }
 
-const save = settled(REST, () => {
+const save = debounced(EDIT_PAUSE, () => {
   const { qid, changed } = page.topic;
-  edited();
+  onEdit();
   if (conflicts.has(qid)) {
-    conflicts.get(qid).mine = changed; // not sent until it is decided whose text stays
-    keepConflicts();
+    conflicts.get(qid).mine = changed; // not sent until the assessor decides
+    storeConflicts();
   } else send(qid, changed);
 });
 
-/** Save an edit that has not been saved yet. */
+/** Save an edit that is not saved yet. */
 export const flushNarrative = () => save.flush();
 
-/** Whether the editor holds what is not on its way yet. */
-export const isEditing = () => save.waits() || conflicts.has(page.topic?.qid);
+/** Return whether the editor holds text that is not sent yet. */
+export const isEditing = () => save.pending() || conflicts.has(page.topic?.qid);
 
 function send(qid, text) {
   const changes = [{ kind: "narrative", qid, text, base: versions.get(qid) }];
-  page.queue.push("/api/changes", { id: newId(), assessor: page.assessor, batch: session || newId(), changes });
+  page.queue.push("/api/changes", { id: newId(), assessor: page.assessor, batch: editBatch || newId(), changes });
 }
 
-/** Somebody else was first: both texts are shown, and the assessor decides. */
+/** Show both texts of a conflicting edit, for the assessor to decide. */
 export function showConflict(change, theirs) {
   conflicts.set(change.qid, { ...theirs, mine: change.text });
-  keepConflicts();
+  storeConflicts();
   if (change.qid === page.topic?.qid) showNarrative();
 }
 
 /** Draw everything on the left. */
 export function showNarrative() {
   const { topic } = page;
-  const { query, language } = about(topic.qid);
+  const { query, language } = topicOf(topic.qid);
   byId("qid").textContent = topic.qid;
-  speak(byId("query"), language).replaceChildren(make("bdi", {}, query));
-  const original = speak(byId("original"), language);
-  original.textContent = topic.original || "This topic came without a narrative.";
+  setLanguage(byId("query"), language).replaceChildren(make("bdi", {}, query));
+  const original = setLanguage(byId("original"), language);
+  original.textContent = topic.original || "This topic has no original narrative.";
   original.classList.toggle("soft", !topic.original);
-  const editor = speak(byId("editor"), language);
+  const editor = setLanguage(byId("editor"), language);
   const mine = conflicts.get(topic.qid)?.mine;
   if (mine !== undefined) topic.changed = mine;
   if (editor.value !== topic.changed) editor.value = topic.changed;
-  fit(editor);
+  fitHeight(editor);
   drawConflict();
   showDifference();
   showGauge();
 }
 
-function fit(editor) {
+function fitHeight(editor) {
   editor.style.height = "auto";
   editor.style.height = `${editor.scrollHeight + 2}px`;
 }
 
 function showDifference() {
   const { topic } = page;
-  const { language } = about(topic.qid);
+  const { language } = topicOf(topic.qid);
   const pieces = difference(topic.original, topic.changed, language.tag);
-  const { in: came, out: went } = counted(pieces, language.tag);
+  const { in: added, out: removed } = wordCounts(pieces, language.tag);
   const same = topic.original.trim() === topic.changed.trim();
   byId("edited").textContent = same ? "not edited yet" : "";
   byId("difference-label").hidden = same;
   byId("difference").hidden = same;
-  byId("difference-count").textContent = same ? "" : `+${came} −${went} words`;
+  byId("difference-count").textContent = same ? "" : `+${added} −${removed} words`;
   const tags = { in: "ins", out: "del" };
-  const drawn = pieces.map(({ kind, text }) => (tags[kind] ? make(tags[kind], {}, text) : text));
-  speak(byId("difference"), language).replaceChildren(...drawn);
+  const children = pieces.map(({ kind, text }) => (tags[kind] ? make(tags[kind], {}, text) : text));
+  setLanguage(byId("difference"), language).replaceChildren(...children);
 }
 
 function drawConflict() {
   const { topic } = page;
-  const { language } = about(topic.qid);
+  const { language } = topicOf(topic.qid);
   const theirs = conflicts.get(topic.qid);
   byId("conflict").hidden = !theirs;
   if (!theirs) return;
   const decide = (text) => () => {
     conflicts.delete(topic.qid);
-    keepConflicts();
+    storeConflicts();
     versions.set(topic.qid, theirs.version);
     apply({ kind: "narrative", qid: topic.qid, text });
     if (text !== theirs.text) send(topic.qid, text);
     showNarrative();
-    edited();
+    onEdit();
   };
   byId("conflict").replaceChildren(
     make("p", {}, "This narrative was edited elsewhere meanwhile. Yours is not saved. Theirs is:"),
-    speak(make("blockquote", {}, theirs.text), language),
+    setLanguage(make("blockquote", {}, theirs.text), language),
     make("button", { onclick: decide(theirs.text) }, "Take theirs"),
     make("button", { onclick: () => decide(topic.changed)() }, "Keep mine"),
   );
 }
 
 /**
- * How many of the relevant documents the edit has made non-relevant, beside half of them: FollowIR and mFollowIR had
- * narratives edited until about half were.
+ * Show how many relevant documents the edit has made non-relevant, compared with half of them: in FollowIR and
+ * mFollowIR narratives were edited until about half were.
  */
 export function showGauge() {
-  const relevant = page.topic.documents.filter((one) => (originally(one) ?? 0) > 0);
+  const relevant = page.topic.documents.filter((entry) => (originalGrade(entry) ?? 0) > 0);
   const place = byId("gauge");
   place.hidden = !page.topic.original && !relevant.length;
   if (place.hidden) return;
@@ -140,8 +140,8 @@ export function showGauge() {
     );
     return;
   }
-  const judged = relevant.map((one) => said(one, "changed")).filter((one) => one.grade !== null);
-  const out = judged.filter((one) => one.grade <= 0).length;
+  const judged = relevant.map((entry) => judgementOf(entry, "changed")).filter(({ grade }) => grade !== null);
+  const out = judged.filter(({ grade }) => grade <= 0).length;
   const kept = judged.length - out;
   const left = relevant.length - judged.length;
   const share = (count) => Math.round((100 * count) / relevant.length);
@@ -174,9 +174,9 @@ export function showGauge() {
 }
 
 function part(kind, count) {
-  const made = make("span", { "data-part": kind });
-  made.style.flexGrow = String(count);
-  return made;
+  const element = make("span", { "data-part": kind });
+  element.style.flexGrow = String(count);
+  return element;
 }
 
-const key = (kind, told) => make("span", {}, make("i", { "data-part": kind }), told);
+const key = (kind, text) => make("span", {}, make("i", { "data-part": kind }), text);

@@ -1,82 +1,81 @@
 // The right side: the document in view with its words marked, the other documents as a strip, the grades.
 
-import { byId, make, redraw, speak } from "./dom.js";
-import { ask } from "./server.js";
-import { about, current, label, mayGrade, page, said, shade } from "./state.js";
+import { byId, make, redraw, setLanguage } from "./dom.js";
+import { get } from "./server.js";
+import { current, judgementOf, labelOf, mayGrade, page, shade, topicOf } from "./state.js";
 import { marked, newTerms, termsOf } from "./words.js";
 
-const MOST_KEPT = 60; // documents in memory
-const AHEAD = 3; // documents fetched before they are asked for
-const documents = new Map();
+const CACHE_SIZE = 60; // documents
+const PREFETCHED = 3; // documents after the one in view
+const cache = new Map();
 
-/** The text of a document; from memory where it was seen lately. */
-async function fetched(docid) {
-  const known = documents.get(docid) ?? (await ask("/api/document", { docid }));
-  documents.delete(docid);
-  documents.set(docid, known);
-  if (documents.size > MOST_KEPT) documents.delete(documents.keys().next().value);
+/** Return a document from the cache (least recently used ones are dropped) or the server. */
+async function fetchDocument(docid) {
+  const known = cache.get(docid) ?? (await get("/api/document", { docid }));
+  cache.delete(docid);
+  cache.set(docid, known);
+  if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
   return known;
 }
 
-/** Draw everything on the right; the document itself once it is here. */
+/** Draw everything on the right; the document itself once it is loaded. */
 export async function showReading() {
   showStrip();
   showGrades();
   await showDocument(true);
 }
 
-/** The squares, one a document: its grade, and where we are. */
+/** Draw the strip: a square with the grade of each document, the one in view highlighted. */
 export function showStrip() {
   const { topic, tab } = page;
   const total = topic.documents.length;
-  byId("position").textContent = total ? `Document ${page.at + 1} of ${total}` : "";
-  for (const one of ["original", "changed"]) byId(`tab-${one}`).setAttribute("aria-selected", String(one === tab));
-  redraw(byId("strip"), topic.documents.map(facts), square);
+  byId("position").textContent = total ? `Document ${page.index + 1} of ${total}` : "";
+  for (const name of ["original", "changed"]) byId(`tab-${name}`).setAttribute("aria-selected", String(name === tab));
+  redraw(byId("strip"), topic.documents.map(squareData), square);
   byId("strip").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
-/** What a square tells of a document. */
-function facts(entry, at) {
-  const { grade, stale, note } = said(entry);
+function squareData(entry, index) {
+  const { grade, stale, note } = judgementOf(entry);
   const shown = grade ?? (mayGrade() ? null : entry.given);
-  return { at, docid: entry.docid, shown, stale, noted: note !== "", here: at === page.at };
+  return { index, docid: entry.docid, shown, stale, hasNote: note !== "", inView: index === page.index };
 }
 
-function square({ at, docid, shown, stale, noted, here }) {
-  const told = shown === null ? "no grade" : label(shown);
+function square({ index, docid, shown, stale, hasNote, inView }) {
+  const label = shown === null ? "no grade" : labelOf(shown);
   return make(
     "button",
     {
       class: "square",
-      "data-at": at,
+      "data-at": index,
       "data-shade": shown === null ? null : shade(shown),
       "data-stale": stale,
-      "data-note": noted,
-      "aria-current": here,
-      title: `${at + 1}. ${docid}: ${told}${stale ? ", before the last edit" : ""}`,
+      "data-note": hasNote,
+      "aria-current": inView,
+      title: `${index + 1}. ${docid}: ${label}${stale ? ", before the last edit" : ""}`,
     },
     shown === null ? "" : String(shown),
   );
 }
 
-/** The grades as buttons, and the note. */
+/** Draw the grades as buttons, and the note. */
 export function showGrades() {
   const entry = current();
-  const { grade, note } = entry ? said(entry) : { grade: null, note: "" };
+  const { grade, note } = entry ? judgementOf(entry) : { grade: null, note: "" };
   const closed = !entry || !mayGrade();
   byId("grades").replaceChildren(
-    ...page.task.scale.map((one) =>
+    ...page.task.scale.map((known) =>
       make(
         "button",
         {
           class: "grade",
-          "data-grade": one.grade,
-          "data-shade": shade(one.grade),
-          "aria-pressed": String((mayGrade() ? grade : entry?.given) === one.grade),
+          "data-grade": known.grade,
+          "data-shade": shade(known.grade),
+          "aria-pressed": String((mayGrade() ? grade : entry?.given) === known.grade),
           disabled: closed,
         },
-        make("kbd", {}, String(one.grade)),
-        ` ${one.label}`,
+        make("kbd", {}, String(known.grade)),
+        ` ${known.label}`,
       ),
     ),
   );
@@ -85,14 +84,14 @@ export function showGrades() {
   byId("note").placeholder = closed ? "Given judgements: read only" : "Note  ( / )";
 }
 
-let drawing = 0;
+let drawings = 0; // of several documents that are requested, the last one is drawn
 
-/** Draw the document in view; `top` goes to its beginning. */
+/** Draw the document in view; `top` scrolls to its beginning. */
 export async function showDocument(top = false) {
   const entry = current();
   const place = byId("document");
-  drawing += 1;
-  const mine = drawing;
+  drawings += 1;
+  const drawing = drawings;
   if (!entry) {
     place.replaceChildren(
       make(
@@ -105,16 +104,16 @@ export async function showDocument(top = false) {
     );
     return;
   }
-  if (!documents.has(entry.docid)) place.replaceChildren(make("p", { class: "empty" }, "…"));
+  if (!cache.has(entry.docid)) place.replaceChildren(make("p", { class: "empty" }, "…"));
   try {
-    const found = await fetched(entry.docid);
-    if (mine !== drawing) return;
+    const data = await fetchDocument(entry.docid);
+    if (drawing !== drawings) return;
     place.dataset.docid = entry.docid;
-    place.replaceChildren(...drawn(found));
+    place.replaceChildren(...content(data));
     if (top) place.scrollTop = 0;
-    ahead();
+    prefetch();
   } catch {
-    if (mine !== drawing) return;
+    if (drawing !== drawings) return;
     place.dataset.docid = "";
     place.replaceChildren(
       make("p", { class: "empty" }, "The server does not answer; this document cannot be shown now."),
@@ -122,16 +121,16 @@ export async function showDocument(top = false) {
   }
 }
 
-function ahead() {
-  for (const entry of page.topic.documents.slice(page.at + 1, page.at + 1 + AHEAD)) {
-    if (!documents.has(entry.docid)) fetched(entry.docid).catch(() => {}); // asked again when it is in view
+function prefetch() {
+  for (const entry of page.topic.documents.slice(page.index + 1, page.index + 1 + PREFETCHED)) {
+    if (!cache.has(entry.docid)) fetchDocument(entry.docid).catch(() => {}); // requested again when it is in view
   }
 }
 
-/** What is looked for: the query, the narrative of the tab, and what only the changed narrative has. */
-function wanted() {
+/** Return the terms to mark: of the query, of the tab's narrative, and those that an edit has added. */
+function markedTerms() {
   const { topic, tab } = page;
-  const { query, language } = about(topic.qid);
+  const { query, language } = topicOf(topic.qid);
   const original = termsOf(topic.original, language.tag);
   const changed = tab === "changed" ? termsOf(topic.changed, language.tag) : original;
   return {
@@ -141,20 +140,20 @@ function wanted() {
   };
 }
 
-function drawn(found) {
+function content(data) {
   const language = page.task.documents;
-  const terms = page.marks ? wanted() : {};
-  const text = (content) => marks(content, language.tag, terms);
-  const head = [make("span", { class: "id" }, make("bdi", {}, found.docid))];
-  if (found.date) head.unshift(make("time", { datetime: found.date }, make("bdi", {}, found.date)));
-  if (found.table) head.push(make("span", { class: "soft" }, page.raw ? "as it came (r)" : "drawn as a table (r)"));
-  const key = page.marks ? legend(terms) : [make("span", { class: "soft" }, "words unmarked (h)")];
+  const terms = page.marks ? markedTerms() : {};
+  const mark = (text) => markText(text, language.tag, terms);
+  const head = [make("span", { class: "id" }, make("bdi", {}, data.docid))];
+  if (data.date) head.unshift(make("time", { datetime: data.date }, make("bdi", {}, data.date)));
+  if (data.table) head.push(make("span", { class: "soft" }, page.raw ? "source (r)" : "table (r)"));
+  const key = page.marks ? legend(terms) : [make("span", { class: "soft" }, "words not marked (h)")];
   const parts = [make("p", { class: "facts" }, ...head, make("span", { class: "spring" }), ...key)];
-  const table = found.table && !page.raw;
-  if (found.title && !(table && found.table.caption === found.title))
-    parts.push(speak(make("h1", {}, make("bdi", {}, ...text(found.title))), language));
-  if (table) parts.push(drawnTable(found.table, text, language));
-  else parts.push(...paragraphs(found, text, language));
+  const table = page.raw ? null : data.table;
+  if (data.title && data.title !== table?.caption)
+    parts.push(setLanguage(make("h1", {}, make("bdi", {}, ...mark(data.title))), language));
+  if (table) parts.push(tableElement(table, mark, language));
+  else parts.push(...paragraphs(data, mark, language));
   return parts;
 }
 
@@ -162,42 +161,43 @@ function legend(terms) {
   const names = { query: "query", narrative: "narrative", edit: "edit" };
   return Object.entries(names)
     .filter(([kind]) => terms[kind].stems.size + terms[kind].runs.size)
-    .map(([kind, told]) => make("mark", { "data-kind": kind }, told));
+    .map(([kind, name]) => make("mark", { "data-kind": kind }, name));
 }
 
-function marks(text, tag, terms) {
+function markText(text, tag, terms) {
   return marked(text, tag, terms).map(({ kind, text: part }) =>
     kind ? make("mark", { "data-kind": kind }, part) : part,
   );
 }
 
-function paragraphs(found, text, language) {
-  if (found.table) return [speak(make("pre", {}, found.text), language)];
-  return found.text
+function paragraphs(data, mark, language) {
+  if (data.table) return [setLanguage(make("pre", {}, data.text), language)];
+  return data.text
     .split(/\n+/)
-    .filter((one) => one.trim())
-    .map((one) => speak(make("p", { class: "text" }, ...text(one)), language)); // a block ends what an override began
+    .filter((line) => line.trim())
+    .map((line) => setLanguage(make("p", { class: "text" }, ...mark(line)), language)); // a block ends an override
 }
 
-function drawnTable(table, text, language) {
-  const inside = (content) => make("bdi", {}, ...text(content));
-  const header = table.header.map((row, at) => make("tr", {}, ...headings(row, at, table, inside)));
-  const body = table.body.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, inside(cell)))));
-  const made = make("table", {}, make("thead", {}, ...header), make("tbody", {}, ...body));
-  if (table.caption) made.prepend(make("caption", {}, inside(table.caption)));
-  return make("div", { class: "table", tabindex: 0 }, speak(made, language));
+function tableElement(table, mark, language) {
+  const isolated = (text) => make("bdi", {}, ...mark(text));
+  const header = table.header.map((_, row) => make("tr", {}, ...headings(table.header, row, isolated)));
+  const body = table.body.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, isolated(cell)))));
+  const element = make("table", {}, make("thead", {}, ...header), make("tbody", {}, ...body));
+  if (table.caption) element.prepend(make("caption", {}, isolated(table.caption)));
+  return make("div", { class: "table", tabindex: 0 }, setLanguage(element, language));
 }
 
-/** Header cells; above the last row equal neighbours are one cell, which is what spanned columns were read as. */
-function headings(row, at, table, inside) {
-  const found = [];
-  for (let column = 0; column < row.length;) {
+/** Return the cells of a header row; above the last row equal neighbours, read from spanned columns, are one cell. */
+function headings(header, row, isolated) {
+  const texts = header[row];
+  const cells = [];
+  for (let column = 0; column < texts.length;) {
     let width = 1;
-    if (at < table.header.length - 1 && row[column]) while (row[column + width] === row[column]) width += 1;
-    const above = at > 0 && table.header[at - 1][column] === row[column] && width === 1;
+    if (row < header.length - 1 && texts[column]) while (texts[column + width] === texts[column]) width += 1;
+    const repeated = row > 0 && header[row - 1][column] === texts[column] && width === 1;
     const spans = width > 1 ? { scope: "colgroup", colspan: width } : { scope: "col" };
-    found.push(make("th", { ...spans, class: above ? "again" : null }, inside(row[column])));
+    cells.push(make("th", { ...spans, class: repeated ? "again" : null }, isolated(texts[column])));
     column += width;
   }
-  return found;
+  return cells;
 }

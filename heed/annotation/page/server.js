@@ -1,27 +1,25 @@
-// Talking to the server: questions, and a queue of changes that loses nothing while it is gone.
+// Requests to the server, and a queue of changes that loses nothing while the server is down.
 
-const PATIENCE = 15000; // ms for an answer
-const PAUSES = [300, 1000, 2000, 3000]; // ms between attempts, the last for all further ones
-const MOST_KEPT_ALIVE = 15000; // characters: browsers allow 64 KiB for all such requests together
+const TIMEOUT = 15000; // ms for an answer
+const PAUSES = [300, 1000, 2000, 3000]; // ms between retries, the last for all further ones
+const LONGEST_KEEPALIVE = 15000; // characters: browsers allow 64 KiB for all such requests together
 
-export class Unanswered extends Error {}
-
-/** The JSON answer to a question; Unanswered where there is none. */
-export async function ask(path, parameters = {}) {
-  const { answer, data, reason } = await request(`${path}?${new URLSearchParams(parameters)}`, {});
-  if (!answer) throw new Unanswered(reason);
-  if (answer.status !== 200) throw new Error(data.error ?? `the server answered ${answer.status}`);
+/** Return the JSON answer to a GET request; throw an Error with its reason (maybe empty) if there is none. */
+export async function get(path, parameters = {}) {
+  const { response, data, reason } = await request(`${path}?${new URLSearchParams(parameters)}`, {});
+  if (!response) throw new Error(reason);
+  if (response.status !== 200) throw new Error(data.error ?? `the server answered ${response.status}`);
   return data;
 }
 
 async function request(path, options) {
   try {
-    const answer = await fetch(path, { ...options, signal: AbortSignal.timeout(PATIENCE) });
-    if (answer.status === 403) return { reason: "It asks for its token: open the address that the command printed." };
-    const told = answer.headers.get("content-type")?.startsWith("application/json");
-    const data = told ? await answer.json() : {};
-    if (answer.status >= 500) return { reason: data.error ?? `It answered ${answer.status}.` };
-    return { answer, data };
+    const response = await fetch(path, { ...options, signal: AbortSignal.timeout(TIMEOUT) });
+    if (response.status === 403) return { reason: "It asks for its token: open the address that the command printed." };
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    const data = isJson ? await response.json() : {};
+    if (response.status >= 500) return { reason: data.error ?? `It answered ${response.status}.` };
+    return { response, data };
   } catch {
     return { reason: "" };
   }
@@ -30,33 +28,33 @@ async function request(path, options) {
 export const newId = () => crypto.randomUUID();
 
 /**
- * Changes on their way, one at a time and in order. Each is sent until it is answered, with the same id, so that it
- * counts once. They are kept in the tab's own storage too, so that a reload loses none.
+ * Unsaved changes, sent one at a time and in order. Each is sent until it is answered, with the same id, so that it
+ * counts once. They are also in the tab's storage, so that a reload loses none.
  */
 export class Queue {
   #items;
   #running = false;
-  #place;
+  #key;
   #hooks;
 
   /**
-   * `place` names the storage. Of `hooks`, tell() is called whenever something changed, done(body, data) when a change
-   * is answered, refused(body, error, data) when it will never be taken.
+   * `key` names the storage. Of `hooks`, update() is called whenever the queue changes, saved(body, data) when a change
+   * is answered, refused(body, error, data) when the server rejects it.
    */
-  constructor(place, hooks) {
-    this.#place = place;
+  constructor(key, hooks) {
+    this.#key = key;
     this.#hooks = hooks;
     this.failures = 0;
     this.reason = "";
     this.pushed = 0;
-    this.#items = kept(place);
+    this.#items = stored(key);
   }
 
   get count() {
     return this.#items.length;
   }
 
-  /** The changes of an assessor's that wait, oldest first. */
+  /** Return an assessor's unsaved changes, oldest first. */
   waiting(assessor) {
     return this.#items.filter((item) => item.body.assessor === assessor).flatMap((item) => item.body.changes ?? []);
   }
@@ -65,61 +63,61 @@ export class Queue {
   push(path, body) {
     this.pushed += 1;
     this.#items.push({ path, body });
-    this.#keep();
-    this.#hooks.tell();
+    this.#store();
+    this.#hooks.update();
     this.run();
   }
 
-  /** Edits that wait and were made on top of one that is saved now, as `version`, are based on that. */
+  /** Base unsaved edits that were made on top of version `base` of a narrative on `version`, its saved form. */
   rebase(qid, base, version) {
     const waiting = this.#items.flatMap((item) => item.body.changes ?? []);
     for (const change of waiting) {
       if (change.kind === "narrative" && change.qid === qid && change.base === base) change.base = version;
     }
-    this.#keep();
+    this.#store();
   }
 
-  /** Send what waits, until nothing does. */
+  /** Send changes until none is left. */
   async run() {
     if (this.#running) return;
     this.#running = true;
     while (this.#items.length) {
-      this.#hooks.tell();
+      this.#hooks.update();
       await this.#attempt(this.#items[0]);
     }
     this.#running = false;
-    this.#hooks.tell();
+    this.#hooks.update();
   }
 
   async #attempt(item) {
     const body = JSON.stringify(item.body);
-    const keepalive = body.length < MOST_KEPT_ALIVE; // answered even if the tab is closed now
+    const keepalive = body.length < LONGEST_KEEPALIVE; // answered even if the tab is closed now
     const options = { method: "POST", headers: { "content-type": "application/json" }, body, keepalive };
-    const { answer, data, reason } = await request(item.path, options);
-    if (!answer) {
+    const { response, data, reason } = await request(item.path, options);
+    if (!response) {
       this.reason = reason;
       const pause = PAUSES[Math.min(this.failures, PAUSES.length - 1)];
       this.failures += 1;
-      this.#hooks.tell();
+      this.#hooks.update();
       await new Promise((resolve) => setTimeout(resolve, pause));
       return;
     }
     this.failures = 0;
     this.#items.shift();
-    this.#keep();
-    if (answer.status === 200) this.#hooks.done(item.body, data);
-    else this.#hooks.refused(item.body, data.error ?? `refused with ${answer.status}`, data);
+    this.#store();
+    if (response.status === 200) this.#hooks.saved(item.body, data);
+    else this.#hooks.refused(item.body, data.error ?? `refused with ${response.status}`, data);
   }
 
-  #keep() {
-    if (this.#items.length) sessionStorage.setItem(this.#place, JSON.stringify(this.#items));
-    else sessionStorage.removeItem(this.#place);
+  #store() {
+    if (this.#items.length) sessionStorage.setItem(this.#key, JSON.stringify(this.#items));
+    else sessionStorage.removeItem(this.#key);
   }
 }
 
-function kept(place) {
+function stored(key) {
   try {
-    return JSON.parse(sessionStorage.getItem(place) ?? "[]");
+    return JSON.parse(sessionStorage.getItem(key) ?? "[]");
   } catch {
     return [];
   }

@@ -1,26 +1,26 @@
-// Words of a query or narrative found again in a document: by stem, and by characters where no spaces divide them.
+// Find words of a query or narrative in a document: by stem, and Chinese by characters.
 
-import { COMMON } from "./common.js";
+import { STOPWORDS } from "./stopwords.js";
 
 const HAN = /\p{Script=Han}/u;
 const HAN_RUN = /\p{Script=Han}{2,}/gu;
 const JOINER = /\u200C/g; // Persian writes endings behind one
-const divided = new Map();
-const common = new Map();
+const segmenters = new Map();
+const stopwords = new Map();
 
-/** The segments of a text as the language divides it: words, and what stands between. */
+/** Return the words of a text, and the characters between them. */
 export function segments(text, language) {
-  if (!divided.has(language)) divided.set(language, new Intl.Segmenter(language, { granularity: "word" }));
-  return divided.get(language).segment(text);
+  if (!segmenters.has(language)) segmenters.set(language, new Intl.Segmenter(language, { granularity: "word" }));
+  return segmenters.get(language).segment(text);
 }
 
-/** Words that say nothing of a topic, in one spelling. */
-function commonOf(language) {
-  if (!common.has(language)) {
-    const listed = (COMMON[language] ?? "").trim().split(/\s+/);
-    common.set(language, new Set(listed.flatMap((word) => forms(word, language))));
+/** Return the stopwords of a language, normalised. */
+function stopwordsOf(language) {
+  if (!stopwords.has(language)) {
+    const words = (STOPWORDS[language] ?? "").trim().split(/\s+/);
+    stopwords.set(language, new Set(words.flatMap((word) => forms(word, language))));
   }
-  return common.get(language);
+  return stopwords.get(language);
 }
 
 const ENDINGS = {
@@ -29,8 +29,8 @@ const ENDINGS = {
   fa: /(?:\u200C?(?:هایشان|هایی|های|ها|ترین|تر|ان|ات|ای|ام|اش|شان)|ی)$/,
 };
 
-/** One spelling for all ways to write a word: Arabic and Persian letters, marks, ё, width, case. */
-export function spelt(word) {
+/** Return a word with one spelling of Arabic and Persian letters, marks, ё, width and case. */
+export function normalised(word) {
   return word
     .normalize("NFKC")
     .toLowerCase()
@@ -43,9 +43,9 @@ export function spelt(word) {
     .replace(/ё/g, "е");
 }
 
-/** What inflected forms of a word have in common, roughly: good enough to draw the eye, no more. */
+/** Return a rough stem of a word, good enough to mark words for a reader. */
 export function stem(word, language) {
-  let form = spelt(word);
+  let form = normalised(word);
   if (language === "fa") form = form.replace(/^ن?می\u200C/, "");
   const ending = ENDINGS[language];
   for (let times = language === "fa" ? 2 : 1; ending && times; times -= 1) {
@@ -56,74 +56,74 @@ export function stem(word, language) {
   return form.replace(JOINER, "");
 }
 
-/** A word as it is spelt and its stem: a base form may end like an inflected one (паром, a ferry). */
-const forms = (word, language) => [spelt(word).replace(JOINER, ""), stem(word, language)];
+/** Return a word normalised, and its stem: a base form may end like an inflected one (паром, a ferry). */
+const forms = (word, language) => [normalised(word).replace(JOINER, ""), stem(word, language)];
 
-/** What to look for: words with their stems, and runs of Chinese characters (`pairs`: also every two neighbours). */
+/** Return the terms of a text: stems, and runs of Chinese characters (`pairs`: also every two neighbours). */
 export function termsOf(text, language, pairs = false) {
   const [stems, runs] = [new Set(), new Set()];
-  const dull = commonOf(language);
+  const ignored = stopwordsOf(language);
   for (const { segment, isWordLike } of segments(text, language)) {
     if (!isWordLike || /^\p{N}+$/u.test(segment)) continue;
     if (HAN.test(segment)) {
-      if (segment.length > 1 && !dull.has(segment)) runs.add(segment);
-    } else if (segment.length > 1 && !forms(segment, language).some((form) => dull.has(form))) {
+      if (segment.length > 1 && !ignored.has(segment)) runs.add(segment);
+    } else if (segment.length > 1 && !forms(segment, language).some((form) => ignored.has(form))) {
       forms(segment, language).forEach((form) => stems.add(form));
     }
   }
   if (pairs) {
     for (const [run] of text.matchAll(HAN_RUN)) {
-      for (let at = 0; at + 2 <= run.length; at += 1) {
-        const two = run.slice(at, at + 2);
-        if (!dull.has(two) && ![...two].some((one) => dull.has(one))) runs.add(two);
+      for (let i = 0; i + 2 <= run.length; i += 1) {
+        const pair = run.slice(i, i + 2);
+        if (!ignored.has(pair) && ![...pair].some((character) => ignored.has(character))) runs.add(pair);
       }
     }
   }
   return { stems, runs };
 }
 
-/** The terms of `found` that are not in `known`. */
-export function newTerms(found, known) {
-  const minus = (a, b) => new Set([...a].filter((one) => !b.has(one)));
-  return { stems: minus(found.stems, known.stems), runs: minus(found.runs, known.runs) };
+/** Return the terms of `after` that are not in `before`. */
+export function newTerms(after, before) {
+  const minus = (a, b) => new Set([...a].filter((term) => !b.has(term)));
+  return { stems: minus(after.stems, before.stems), runs: minus(after.runs, before.runs) };
 }
 
 /**
- * Pieces {text, kind} of a text, kind being the name in `wanted` ({name: terms}) of what a piece shows, or "".
- * Names that come first win where two would mark the same characters.
+ * Return pieces {text, kind} of a text; kind is the name in `termsByName` of the terms that a piece matches, or "".
+ * Where two names match the same characters, the first one counts.
  */
-export function marked(text, language, wanted) {
-  const names = Object.keys(wanted);
-  const paint = new Uint8Array(text.length);
-  const dab = (from, to, with_) => {
-    for (let at = from; at < to; at += 1) if (!paint[at]) paint[at] = with_;
+export function marked(text, language, termsByName) {
+  const names = Object.keys(termsByName);
+  const marks = new Uint8Array(text.length); // of each character the number of its name from 1, or 0
+  const mark = (from, to, number) => {
+    for (let i = from; i < to; i += 1) if (!marks[i]) marks[i] = number;
   };
-  names.forEach((name, at) => {
-    const { runs } = wanted[name];
+  names.forEach((name, i) => {
+    const { runs } = termsByName[name];
     if (!runs.size) return;
     const longest = [...runs].sort((a, b) => b.length - a.length);
     // lookahead, so that overlapping pairs are all found
-    for (const found of text.matchAll(new RegExp(`(?=(${longest.join("|")}))`, "gu")))
-      dab(found.index, found.index + found[1].length, at + 1);
+    for (const match of text.matchAll(new RegExp(`(?=(${longest.join("|")}))`, "gu")))
+      mark(match.index, match.index + match[1].length, i + 1);
   });
-  if (names.some((name) => wanted[name].stems.size)) {
+  if (names.some((name) => termsByName[name].stems.size)) {
     for (const { segment, index, isWordLike } of segments(text, language)) {
       if (!isWordLike || HAN.test(segment)) continue;
-      const found = forms(segment, language);
-      const at = names.findIndex((name) => found.some((form) => wanted[name].stems.has(form)));
-      if (at >= 0) dab(index, index + segment.length, at + 1);
+      const candidates = forms(segment, language);
+      const i = names.findIndex((name) => candidates.some((form) => termsByName[name].stems.has(form)));
+      if (i >= 0) mark(index, index + segment.length, i + 1);
     }
   }
-  return pieces(text, paint, names);
+  return pieces(text, marks, names);
 }
 
-function pieces(text, paint, names) {
-  const found = [];
+function pieces(text, marks, names) {
+  const result = [];
   let from = 0;
-  for (let at = 1; at <= text.length; at += 1) {
-    if (at < text.length && paint[at] === paint[from]) continue;
-    found.push({ text: text.slice(from, at), kind: paint[from] ? names[paint[from] - 1] : "" });
-    from = at;
+  for (let i = 1; i <= text.length; i += 1) {
+    if (i < text.length && marks[i] === marks[from]) continue;
+    result.push({ text: text.slice(from, i), kind: marks[from] ? names[marks[from] - 1] : "" });
+    from = i;
   }
-  return found;
+  return result;
 }

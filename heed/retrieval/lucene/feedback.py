@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heed.progress import bar
-from heed.retrieval.bm25 import FIELD, Searcher
+from heed.retrieval.bm25_index import FIELD, Searcher
 from heed.retrieval.lucene.jvm import java, java_errors
 from heed.types import Run
 

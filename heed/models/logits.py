@@ -1,4 +1,4 @@
-"""The logits that a language model gives two vocabulary entries as its next word, for padded batches of prompts."""
+"""The logits of two vocabulary entries as a language model's next word, for padded batches of prompts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
-from heed.errors import HeedError
+from heed.errors import ModelError
 
 LENGTH_DEPENDENT = ("dynamic", "longrope")  # rotary embeddings that change all positions with the text's length
 
@@ -16,11 +16,11 @@ class TwoRows(torch.nn.Linear):
     """The output layer's rows of two vocabulary entries, multiplied in float32.
 
     A half-precision output layer rounds its logits to about three digits, so that many documents
-    tie by rounding alone; the final hidden state tells them apart.
+    tie by rounding alone, although their final hidden states differ.
     """
 
     def __init__(self, head: torch.nn.Linear, entries: tuple[int, int]) -> None:
-        """Take the rows ``entries`` of ``head``, bias included."""
+        """Copy the rows ``entries`` of ``head``, bias included."""
         super().__init__(head.in_features, 2, bias=head.bias is not None, device=head.weight.device)
         rows = list(entries)
         self.weight = torch.nn.Parameter(head.weight.detach()[rows].float())
@@ -28,12 +28,12 @@ class TwoRows(torch.nn.Linear):
             self.bias = torch.nn.Parameter(head.bias.detach()[rows].float())
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """``(…, width)`` hidden states to ``(…, 2)`` logits."""
+        """Return ``(…, 2)`` logits of ``(…, width)`` hidden states."""
         return super().forward(hidden.float())
 
 
 class Prefix(DynamicLayer):
-    """Keys and values of tokens that begin every row of a batch; reading them changes nothing, so all batches may."""
+    """Keys and values of the tokens that begin every row of a batch; reading does not change them."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Both are ``(1, heads, tokens, width)``."""
@@ -45,36 +45,36 @@ class Prefix(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The prefix's states before those of each row."""
+        """Return the prefix's states followed by those of each row."""
         keys, values = (states.expand(len(key_states), -1, -1, -1) for states in self._states)
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
 
 
 def two_rows(network: Any, entries: tuple[int, int], source: str) -> TwoRows:
-    """An output layer for ``entries`` alone; :class:`HeedError` if the network's own lacks them."""
+    """Return an output layer for ``entries`` alone; :class:`ModelError` if the network's own lacks them."""
     head = network.get_output_embeddings()
     if not isinstance(head, torch.nn.Linear) or max(entries) >= head.out_features:
         size = getattr(head, "out_features", None)
-        raise HeedError(f"{source}: output layer {type(head).__name__} of {size} rows, expected ids {entries} in it")
+        raise ModelError(f"{source}: output layer {type(head).__name__} of {size} rows, expected ids {entries} in it")
     return TwoRows(head, entries)
 
 
 def seq2seq_logits(network: Any, prompts: Sequence[Sequence[int]], side: str) -> torch.Tensor:
-    """The logits that a network with :func:`two_rows` gives the first word of its answer: ``(prompts, 2)``."""
+    """Return the logits of the answer's first word by a network with :func:`two_rows`: ``(prompts, 2)``."""
     ids, mask = padded(prompts, side, network.device)
     start = torch.full((len(prompts), 1), network.config.decoder_start_token_id, device=network.device)
     with torch.inference_mode():
-        found: torch.Tensor = network(input_ids=ids, attention_mask=mask, decoder_input_ids=start).logits[:, 0]
-    return found
+        logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, decoder_input_ids=start).logits[:, 0]
+    return logits
 
 
 def causal_logits(
     network: Any, prompts: Sequence[Sequence[int]], side: str, prefix: Cache | None = None
 ) -> torch.Tensor:
-    """The logits that a network with :func:`two_rows` gives the word after each prompt: ``(prompts, 2)``.
+    """Return the logits of the word after each prompt by a network with :func:`two_rows`: ``(prompts, 2)``.
 
     ``prompts`` are what follows ``prefix``, if there is one; they are then padded on the right
-    whatever ``side`` says, so that no padding stands between the two.
+    whatever ``side`` says, so that there is no padding between the two.
     """
     shared, side = (prefix.get_seq_length(), "right") if prefix else (0, side)
     ids, mask = padded(prompts, side, network.device)
@@ -89,11 +89,11 @@ def causal_logits(
             use_cache=False,
             logits_to_keep=torch.tensor(kept, device=ids.device),
         ).logits
-    return torch.stack([row[kept.index(at)] for row, at in zip(logits, last, strict=True)])
+    return torch.stack([row[kept.index(position)] for row, position in zip(logits, last, strict=True)])
 
 
 def read_prefix(network: Any, ids: Sequence[int]) -> Cache:
-    """The states of ``ids``, to be read before any number of prompts that begin with them."""
+    """Return the states of ``ids``, the first tokens of any number of prompts."""
     cache = DynamicCache()
     tokens = torch.tensor([list(ids)], device=network.device)
     with torch.inference_mode():
@@ -103,7 +103,7 @@ def read_prefix(network: Any, ids: Sequence[int]) -> Cache:
 
 
 def shares_prefixes(config: Any) -> bool:
-    """Whether a prefix's states are the same whatever follows it and its length, and are keys and values alone."""
+    """Whether a prefix's states do not depend on what follows, nor on its length, and are keys and values alone."""
     text = config.get_text_config(decoder=True)
     rotary = getattr(text, "rope_parameters", None) or {}
     kinds = {type(layer) for layer in DynamicCache(config=text).layers}
@@ -111,12 +111,12 @@ def shares_prefixes(config: Any) -> bool:
 
 
 def padded(prompts: Sequence[Sequence[int]], side: str, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids and attention mask, ``(prompts, longest)``; what stands in the padding is masked, so any id serves."""
+    """Return ids and attention mask, ``(prompts, longest)``; the padding is masked, so its ids do not matter."""
     width = max(map(len, prompts))
     ids = torch.zeros(len(prompts), width, dtype=torch.long)
     mask = torch.zeros_like(ids)
     for row, prompt in enumerate(prompts):
-        where = slice(width - len(prompt), width) if side == "left" else slice(0, len(prompt))
-        ids[row, where] = torch.tensor(list(prompt))
-        mask[row, where] = 1
+        columns = slice(width - len(prompt), width) if side == "left" else slice(0, len(prompt))
+        ids[row, columns] = torch.tensor(list(prompt))
+        mask[row, columns] = 1
     return ids.to(device), mask.to(device)

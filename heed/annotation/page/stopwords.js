@@ -1,6 +1,6 @@
-// Words that say nothing of a topic: the language's own, and those that narratives are written with.
+// Stopwords by language, with the words that narratives usually contain (relevant, document, mention …).
 
-export const COMMON = {
+export const STOPWORDS = {
   en: `
     a about above after again against all also although am among an and another any are as at be because been before
     being below between both but by can cannot could did do does doing done down during each either else enough even

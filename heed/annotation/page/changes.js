@@ -1,0 +1,59 @@
+// Changes of grades and notes: applied to the page at once, then sent to the server.
+
+import { byId, debounced, make } from "./dom.js";
+import { showGauge } from "./narrative.js";
+import { showStrip } from "./reading.js";
+import { newId } from "./server.js";
+import { apply, counts, current, page } from "./state.js";
+import { showTopics } from "./topics.js";
+
+const NOTE_PAUSE = 400; // ms without a key before a note is saved
+
+/** Apply changes to the topic in view and send them, with the wording that they were made under. */
+export function change(changes, batch) {
+  changes.forEach(apply);
+  const id = newId();
+  const body = { id, assessor: page.assessor, batch: batch ?? id, changes, wording: page.topic.changed };
+  page.queue.push("/api/changes", body);
+  showTopics();
+  showGauge();
+  showStale();
+}
+
+/** Return topic, document and condition of a change. */
+export const keyOf = (entry) => ({ qid: page.topic.qid, docid: entry.docid, condition: page.tab });
+
+let noteBatch = ""; // all changes between focus and blur of the note are undone together
+let noteChange = null;
+
+const saveNote = debounced(NOTE_PAUSE, () => {
+  change([noteChange], noteBatch);
+  showStrip();
+});
+
+/** Save a note that is not saved yet. */
+export const flushNote = () => saveNote.flush();
+
+/** Save the note while it is typed. */
+export function wireNote() {
+  const note = byId("note");
+  note.addEventListener("focus", () => {
+    noteBatch = newId();
+  });
+  note.addEventListener("blur", flushNote);
+  note.addEventListener("input", () => {
+    noteChange = { ...keyOf(current()), kind: "note", note: note.value };
+    saveNote();
+  });
+}
+
+/** Show how many judgements are older than the narrative's last edit, with buttons that judging.js handles. */
+export function showStale() {
+  const { stale } = counts();
+  const notice = [
+    make("span", {}, `${stale} judged before the last edit`),
+    make("button", { "data-action": "next", title: "Go to the next of them (N)" }, "Look again"),
+    make("button", { "data-action": "keep", title: "They hold for the new wording too" }, "Keep"),
+  ];
+  byId("stale").replaceChildren(...(stale ? notice : []));
+}

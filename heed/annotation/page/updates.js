@@ -1,0 +1,100 @@
+// What the server reports: changes saved or refused, changes made elsewhere, and whether it answers at all.
+
+import { byId, toast } from "./dom.js";
+import { showConflict, versions } from "./narrative.js";
+import { go, refresh } from "./navigation.js";
+import { showDocument } from "./reading.js";
+import { get } from "./server.js";
+import { apply, current, page } from "./state.js";
+import { showTopics } from "./topics.js";
+
+let unreachable = false; // the server did not answer the last poll
+let lastEntry = 0; // the assessor's latest entry in the log that this tab knows
+
+/** Called when a change or an undo is on disk. */
+export function saved(body, { done }) {
+  if (!body.changes) showUndone(done);
+  for (const change of done) {
+    if (change.kind !== "narrative") continue;
+    versions.set(change.qid, change.version);
+    const edit = body.changes?.find((sent) => sent.kind === "narrative");
+    if (edit) page.queue.rebase(change.qid, edit.base, change.version);
+    if (change.qid === page.topic?.qid) refresh();
+  }
+}
+
+async function showUndone(changes) {
+  if (!changes.length) return toast("Nothing is left to undo.");
+  changes.forEach(apply);
+  const [first] = changes;
+  if (first.kind === "narrative") {
+    toast(`Undone: the edit of topic ${first.qid}'s narrative`);
+    return go({ qid: first.qid, docid: current()?.docid, tab: "changed" });
+  }
+  const grade = first.grade === null ? "no grade" : first.grade;
+  toast(`Undone: ${first.docid} has ${first.kind === "note" ? "its note" : grade} as before`);
+  await go({ qid: first.qid, docid: first.docid, tab: first.condition });
+  return refresh(); // whether it is older than the narrative's last edit
+}
+
+/** Called when the server rejects a change; of a narrative's conflict the assessor decides. */
+export function refused(body, error, data) {
+  const narrative = body.changes?.find((change) => change.kind === "narrative");
+  if (narrative && data.version !== undefined) {
+    showConflict(narrative, data);
+    return;
+  }
+  toast(`Not saved: ${error}`);
+  refresh();
+}
+
+/** Read the progress from the server: other tabs and assessors work too, and the server may be down. */
+export async function poll(entering = false) {
+  if (!page.assessor || (page.queue.count && !entering)) return;
+  const { assessor } = page;
+  const { pushed } = page.queue;
+  try {
+    const progress = await get("/api/progress", { assessor });
+    const wasUnreachable = unreachable;
+    unreachable = false;
+    if (assessor !== page.assessor || (!entering && (pushed !== page.queue.pushed || page.queue.count))) return;
+    const qid = page.topic?.qid;
+    const elsewhere = qid && (progress.last !== lastEntry || progress.topics[qid].version !== versions.get(qid));
+    lastEntry = progress.last;
+    page.progress = progress;
+    if (elsewhere) refresh();
+    if (qid && !entering) showTopics();
+    if (qid && wasUnreachable && byId("document").dataset.docid !== current()?.docid) showDocument(true);
+  } catch {
+    unreachable = true;
+  }
+  showSaving();
+}
+
+/** Show whether all is saved, with an alarm if the server does not answer. */
+export function showSaving() {
+  const { count, failures, reason } = page.queue;
+  const failing = failures > 0 || (unreachable && !count);
+  const [state, text] = failing
+    ? ["failing", count ? `Not saved: ${count}` : "No answer"]
+    : count
+      ? ["saving", "Saving…"]
+      : ["saved", "Saved"];
+  byId("saved").textContent = text;
+  byId("saved").dataset.state = state;
+  if (!failing) {
+    showAlarm("");
+    return;
+  }
+  const changes = count === 1 ? "1 change is" : `${count} changes are`;
+  const waiting = count
+    ? `${changes} not saved yet: kept in this tab, sent as soon as it answers. Leave the tab open.`
+    : "All changes are saved.";
+  showAlarm(`The server does not answer. ${reason} ${waiting} Retrying …`);
+}
+
+/** Show a line across the page that cannot be overlooked; an empty one hides it. */
+export function showAlarm(text) {
+  byId("alarm").textContent = text;
+  byId("alarm").hidden = !text;
+}

@@ -1,0 +1,144 @@
+"""Collections for Python users: by name, or from files of their own."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from heed.collection import Collection
+from heed.datasets.followir import BENCHMARKS
+from heed.datasets.infosearch import find_dimensions
+from heed.datasets.irds import all_ids
+from heed.datasets.irds import load as load_id
+from heed.datasets.mfollowir import REPOSITORIES
+from heed.datasets.neuclir import NewsSettings, find_news
+from heed.datasets.tables import find_tables
+from heed.datasets.trec import english_sample, followir, ir_dataset, own_collection
+from heed.errors import DataError, UsageError
+from heed.io.topic_files import OwnFiles
+
+OTHERS = ("lang", "fields")  # the arguments of an ir_datasets id, and of the English sample
+NAMES = {  # the arguments of each name
+    "neuclir-sample": ("lang", "query_lang", "docs_lang", "fields"),
+    "neuclir1": ("lang", "query_lang", "docs_lang", "fields", "translation", "years"),
+    "hc4": ("lang", "query_lang", "docs_lang", "fields", "translation"),
+    "mfollowir": ("lang", "query_lang", "data"),
+    **{f"followir/{benchmark}": ("data",) for benchmark in BENCHMARKS},
+    "tables-sample": ("form",),
+    "followtable": ("subset", "data", "form"),
+    "infosearch": ("dimension", "data"),
+    "infosearch-sample": ("dimension",),
+}
+REQUIRED = ("lang", "dimension")  # by the names that take them
+
+
+def load(
+    name: str,
+    *,
+    lang: str | None = None,
+    query_lang: str | None = None,
+    docs_lang: str | None = None,
+    translation: str | None = None,
+    years: Sequence[str | int] = (),
+    fields: str | None = None,
+    subset: str | None = None,
+    dimension: str | None = None,
+    form: str | None = None,
+    data: str | Path | None = None,
+) -> Collection:
+    """Return the collection ``name``: one of ``NAMES``, or an id of ir_datasets.
+
+    The arguments are the options of the commands: ``lang`` is an ISO 639-3 code; ``query_lang`` and ``docs_lang``
+    are ``native`` or ``eng``; ``translation`` is ``human`` or ``machine``; ``fields`` takes the title, description or
+    both as the query; ``subset`` is one of FollowTable's, ``dimension`` one of InfoSearch's; ``form`` is how tables
+    are written for systems (``--serialise``); ``data`` is a local copy. Raises :class:`UsageError` for an unknown
+    name, with the nearest ones, and for arguments that ``name`` does not take; :class:`DataError` for missing data,
+    saying how to get them.
+    """
+    given = {
+        "lang": lang,
+        "query_lang": query_lang,
+        "docs_lang": docs_lang,
+        "translation": translation,
+        "years": years,
+        "fields": fields,
+        "subset": subset,
+        "dimension": dimension,
+        "form": form,
+        "data": data,
+    }
+    _check(name, [argument for argument, value in given.items() if value], lang)
+    folder = Path(data) if data else None
+    if name == "neuclir-sample" and lang == "eng":
+        return english_sample(fields or "title")
+    if name in ("neuclir-sample", "neuclir1", "hc4", "mfollowir"):
+        settings = NewsSettings(
+            lang=lang or "",
+            collection={"neuclir-sample": "sample", "mfollowir": "auto"}.get(name, name),
+            years=tuple(map(str, years)),
+            query_lang=query_lang or "native",
+            translation=translation,
+            docs_lang=docs_lang or "native",
+            fields=fields or "title",
+        )
+        if name != "mfollowir":
+            return find_news(settings)
+        topics = str(folder or REPOSITORIES["eng" if query_lang == "eng" else "native"])
+        return find_news(settings, OwnFiles(topics=topics, topics_format="mfollowir"))
+    if name.startswith("followir/"):
+        return followir(name, data=folder)[0]
+    if name in ("tables-sample", "followtable"):
+        return find_tables(data=folder, subset=subset, form=form or "raw")
+    if name in ("infosearch", "infosearch-sample"):
+        source = "sample" if name == "infosearch-sample" else name
+        return find_dimensions([dimension or ""], data=folder, collection=source)[0]
+    return ir_dataset(name, lang=lang, fields=fields or "title")
+
+
+def _check(name: str, given: Sequence[str], lang: str | None) -> None:
+    """Raise :class:`UsageError` for an unknown name, and for arguments that it lacks or does not take."""
+    if name not in NAMES:
+        _check_id(name)
+    takes = OTHERS if name == "neuclir-sample" and lang == "eng" else NAMES.get(name, OTHERS)
+    unused = [argument for argument in given if argument not in takes]
+    if unused:
+        raise UsageError(f"{', '.join(unused)}: not used by {name}; it takes {', '.join(takes)}")
+    missing = [argument for argument in REQUIRED if argument in NAMES.get(name, ()) and argument not in given]
+    if missing:
+        raise UsageError(f"{name}: needs {' and '.join(missing)}")
+    if name == "followtable" and len({"subset", "data"}.intersection(given)) != 1:
+        raise UsageError("followtable: needs either subset or data")
+
+
+def _check_id(name: str) -> None:
+    try:
+        load_id(name)
+    except DataError:
+        nearest = difflib.get_close_matches(name, [*NAMES, *all_ids()], n=3, cutoff=0.4)
+        hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
+        expected = f"expected {', '.join(NAMES)}, or an id of ir_datasets"
+        raise UsageError(f"{name}: no collection of this name{hint}; {expected}") from None
+
+
+def load_files(
+    docs: str | Path | Sequence[str | Path],
+    topics: str | Path,
+    qrels: str | Path | None = None,
+    *,
+    changed_qrels: str | Path | None = None,
+    reversed_qrels: str | Path | None = None,
+    lang: str | None = None,
+    fields: str = "title",
+    topics_format: str | None = None,
+    name: str | None = None,
+) -> Collection:
+    """Return the collection of the user's own files, as ``python -m pipelines.trec`` reads them.
+
+    ``docs`` are files, folders or one id of ir_datasets; ``lang`` defaults to English. Results and indexes go to
+    folders called ``name``, by default after the first of ``docs``.
+    """
+    paths = [docs] if isinstance(docs, str | Path) else docs
+    judged = (Path(path) if path else None for path in (qrels, changed_qrels, reversed_qrels))
+    files = OwnFiles(tuple(map(str, paths)), str(topics), topics_format, *judged)
+    collection = own_collection(files, lang=lang, fields=fields)
+    return replace(collection, name=name or collection.name)

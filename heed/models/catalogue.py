@@ -1,0 +1,163 @@
+"""The models of a registry as a list: what each is and needs, what is missing on this machine, and what it reads."""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from heed.errors import UsageError
+from heed.models.api_providers import PROVIDERS
+from heed.models.listwise_prompt import WORDS, messages, passage, pieces
+from heed.models.model_files import FETCHED
+from heed.models.registry import Model, Registry
+from heed.models.rendering import document_text, prompt_text, query_text
+from heed.types import Document
+
+PAPERS = {"followir": "FollowIR", "mfollowir": "mFollowIR", "followtable": "FollowTable", "infosearch": "InfoSearch"}
+BI_ENCODER, UNKNOWN = "bi-encoder", "-"
+LISTWISE = {"listwise": "rank_zephyr", "api-chat": "rank_gpt"}  # families that order documents, and their prompts
+# an example; no mark ends the query, so that Promptriever's is seen
+EXAMPLE_QUERY = "solar power in the desert"
+EXAMPLE = {
+    "query": "",
+    "original": "Plants in Africa are relevant.",
+    "changed": "Plants in Africa are relevant, but not those in Egypt.",
+    "reversed": "Plants in Africa are not relevant.",
+}
+EXAMPLE_DOCUMENT = Document("1", "Ouarzazate", "The plant in Morocco supplies a million homes.")
+
+
+def find_entry(registry: Registry, name: str) -> Model:
+    """Return the entry or local folder ``name``, with its ``@preset``.
+
+    Raises :class:`UsageError` with the nearest names for what is neither.
+    """
+    source = name.partition("@")[0]
+    entries = registry.entries
+    if source in entries or Path(source).is_dir():
+        return registry.find(name)
+    spelt = {alias.lower(): key for key, model in entries.items() for alias in _aliases(key, model)}
+    matches = difflib.get_close_matches(source.lower(), spelt, n=6, cutoff=0.5)
+    near = list(dict.fromkeys(spelt[match] for match in matches))[:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else "without a name, all are listed"
+    raise UsageError(f"{source}: no entry of the registry and no folder; {hint}")
+
+
+def _aliases(key: str, model: Model) -> Iterator[str]:
+    yield key
+    yield key.rpartition("/")[2]
+    yield from model.names.values()
+
+
+def list_models(registry: Registry) -> dict[str, Model]:
+    """Return all entries, and as ``NAME@PRESET`` those of their presets that are another family."""
+    models = {}
+    for key, model in registry.entries.items():
+        models[key] = model
+        variants = {preset: model.preset(preset) for preset in model.presets}
+        models |= {f"{key}@{preset}": other for preset, other in variants.items() if other.family != model.family}
+    return models
+
+
+def narrow(
+    models: dict[str, Model], family: str | None = None, status: str | None = None, paper: str | None = None
+) -> dict[str, Model]:
+    """Return the ``models`` of this family and status in this paper; :class:`UsageError` for an unknown family."""
+    families = sorted({family_of(model) for model in models.values()} - {UNKNOWN})
+    if family and family not in families:
+        raise UsageError(f"--family {family}: expected one of {', '.join(families)}")
+    return {
+        name: model
+        for name, model in models.items()
+        if family in (None, family_of(model))
+        and status in (None, model.status)
+        and (paper is None or paper in model.names)
+    }
+
+
+def family_of(model: Model) -> str:
+    """Return the family in words: a bi-encoder's entry names none, and that of some named systems is unknown."""
+    return model.family or (UNKNOWN if model.status == "named" and model.query is None else BI_ENCODER)
+
+
+def missing(model: Model) -> list[str]:
+    """Return what this machine lacks to run ``model``, without asking the network."""
+    if model.status == "named" or model.family == "lexical":
+        return []
+    if model.status == "api":
+        return _missing_key(model.source)
+    lacking = [f"pip install {package}" for package in model.needs if not _installed(package)]
+    if not _has_weights(model.source, model.revision):
+        lacking.append("weights as safetensors" if model.pickled else "weights")
+    if model.base and not _has_weights(model.base, model.base_revision):
+        lacking.append(f"weights of {model.base}")
+    return lacking
+
+
+def _missing_key(source: str) -> list[str]:
+    provider = PROVIDERS.get(source.partition("/")[0])
+    if provider is None:
+        return []
+    is_set = any(os.environ.get(variable, "").strip() for variable in (provider.key, provider.base))
+    return [] if is_set else [provider.key]
+
+
+def _installed(package: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+def _has_weights(source: str, revision: str | None) -> bool:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    folder = Path(source)
+    try:
+        if not folder.is_dir():
+            folder = Path(snapshot_download(source, revision=revision, allow_patterns=FETCHED, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError):
+        return False
+    return any(folder.rglob("*.safetensors"))
+
+
+def as_data(name: str, model: Model) -> dict[str, Any]:
+    """Return the entry as JSON data, with the texts that it reads and what is missing here."""
+    fields = {field: value for field, value in model._asdict().items() if field != "trusted"}
+    plain = {**fields, "family": family_of(model), "names": dict(model.names), "presets": list(model.presets)}
+    return {"name": name, **plain, "missing": missing(model), "sees": dict(inputs(model))}
+
+
+def inputs(model: Model) -> Iterator[tuple[str, str]]:
+    """Yield the texts that ``model`` reads of an example, by label; none for a system whose texts are unknown."""
+    if model.status == "named" and model.query is None:
+        return
+    document = document_text(model, EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text)
+    listwise = model.family in LISTWISE
+    if model.prompt is None and not listwise:
+        yield "document", document
+    for condition, instruction in EXAMPLE.items():
+        query = query_text(model, EXAMPLE_QUERY, instruction)
+        if listwise:
+            yield from _conversation(model, condition, query)
+        else:
+            yield condition, query if model.prompt is None else prompt_text(model.prompt, query, document)
+
+
+def _conversation(model: Model, condition: str, query: str) -> Iterator[tuple[str, str]]:
+    """Yield the conversation about two passages, which are the same here."""
+    text = passage(model, EXAMPLE_DOCUMENT, WORDS)
+    turns = messages(pieces(model, LISTWISE[model.family]), query, [text, text])
+    for number, message in enumerate(turns, 1):
+        yield f"{condition}, {number} {message['role']}", message["content"]
+
+
+def visible(text: str) -> str:
+    """Return ``text`` on one line: newlines as ``↵``, spaces easily missed as ``␣``, other controls escaped."""
+    spaced = re.sub(r"^ +| {2,}| +(?=\n)|(?<=\n) +| +$", lambda match: "␣" * len(match[0]), text)
+    return "".join("↵" if char == "\n" else char if char.isprintable() else repr(char)[1:-1] for char in spaced)

@@ -1,0 +1,138 @@
+"""MaxP: documents cut into overlapping passages, each document scored by its best one."""
+
+import re
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import UsageError
+from heed.io.document_store import DocumentStore
+from heed.io.documents import Line
+from heed.io.files import digest_json
+from heed.languages import HAN, HAN_WORDS
+from heed.reranking.rescore import Pair, Parallel, score_all
+from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
+
+VERSION = 1  # raise when documents are cut in another way
+UNIT = re.compile(rf"[{HAN}]|[^\s{HAN}]+")
+
+
+class Cut(NamedTuple):
+    """How documents are cut, in words; FollowIR, section 3, has passages of 400 words that overlap by 200."""
+
+    words: int = 400
+    overlap: int = 200
+
+
+def parse_cut(text: str) -> Cut:
+    """Return ``400/200`` as a :class:`Cut`; :class:`UsageError` for anything else."""
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    cut = Cut(int(found[1]), int(found[2])) if found else Cut(0, 0)
+    if cut.overlap >= cut.words:
+        raise UsageError(f"--maxp: found {text!r}, expected words/overlap such as 400/200, the overlap being smaller")
+    return cut
+
+
+def passages(text: str, cut: Cut) -> list[str]:
+    """Return the passages of ``text``; one that is not longer than a passage is its own.
+
+    A word is what stands between spaces. Chinese has none: there a character counts ``HAN_WORDS``
+    of a word, so that 400 words are 695 characters.
+    """
+    units = list(UNIT.finditer(text))
+    ends = list(accumulate(HAN_WORDS if re.match(f"[{HAN}]", unit[0]) else 1.0 for unit in units))
+    total = ends[-1] if ends else 0.0
+    found = []
+    start = 0.0
+    while True:
+        # half a word of slack: sums of fractions must not move a boundary by a character
+        first, last = bisect_left(ends, start + 0.5), bisect_left(ends, start + cut.words + 0.5)
+        found.append(text[units[first].start() : units[last - 1].end()] if units else "")
+        if start + cut.words + 0.5 > total:
+            return found
+        start += cut.words - cut.overlap
+
+
+def cut_documents(documents: Iterable[Document], cut: Cut) -> Iterator[Document]:
+    """Yield the passages of each document, ``docid_0``, ``docid_1`` …, each with its document's title."""
+    for document in documents:
+        for number, text in enumerate(passages(document.text, cut)):
+            yield Document(f"{document.docid}_{number}", document.title, text)
+
+
+class Passages:
+    """The passages of chosen documents as a :class:`heed.io.documents.Source`, for rerankers that need an index."""
+
+    def __init__(self, store: DocumentStore, docids: Iterable[str], cut: Cut) -> None:
+        """Read nothing before :meth:`lines`."""
+        self._store, self._docids, self._cut = store, sorted(docids), cut
+
+    @property
+    def recipe(self) -> Config:
+        """The documents and how they are cut."""
+        return {
+            "passages": [VERSION, *self._cut],
+            "documents": self._store.digest,
+            "chosen": digest_json(self._docids),
+        }
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every passage."""
+        for docid in self._docids:
+            for number, passage in enumerate(cut_documents(self._store.get([docid]), self._cut)):
+                yield Line(Path(docid), number, passage)
+
+
+class MaxP:
+    """A reranker of passages as one of documents: the best passage's score is the document's."""
+
+    def __init__(self, reranker: Reranker, cut: Cut) -> None:
+        """Let ``reranker`` score the passages of documents, as ``cut`` makes them."""
+        self.name, self._reranker, self._cut = f"{reranker.name}+maxp", reranker, cut
+        config = config_of(reranker)
+        if config is not None:
+            self.config: Config = {"maxp": [VERSION, *cut], "of": config}
+
+    def load(self) -> None:
+        """Load the reranker of passages."""
+        load(self._reranker)
+
+    def close(self) -> None:
+        """Close the reranker of passages."""
+        close(self._reranker)
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Let the reranker of passages log what they will cost."""
+        if isinstance(self._reranker, Estimating):
+            self._reranker.begin(queries, lambda query: list(cut_documents(documents(query), self._cut)))
+
+    def finish(self) -> None:
+        """Let it log what it had to repair."""
+        if isinstance(self._reranker, Estimating):
+            self._reranker.finish()
+
+    @property
+    def at_once(self) -> int:
+        """How many queries are scored at once."""
+        return self._reranker.at_once if isinstance(self._reranker, Parallel) else 1
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the best passage's score for each document."""
+        return next(self.score_many([(query, documents)]))
+
+    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order."""
+        counts: deque[list[int]] = deque()  # passages of each document, of the queries that are being scored
+
+        def cut() -> Iterator[Pair]:
+            for query, documents in pairs:
+                parts = [list(cut_documents([document], self._cut)) for document in documents]
+                counts.append(list(map(len, parts)))
+                yield query, list(chain.from_iterable(parts))
+
+        for given in score_all(self._reranker, cut()):
+            scores = iter(given)
+            yield [max(islice(scores, count)) for count in counts.popleft()]

@@ -1,0 +1,139 @@
+"""Rescore a pool under one condition, query by query, so that a kill costs one query at most."""
+
+import json
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from heed.errors import ModelError, fail
+from heed.io.document_store import DocumentStore
+from heed.io.files import digest_json
+from heed.progress import bar, duration, log, timed
+from heed.types import Document, Estimating, Query, Reranker, Run, config_of
+
+LONG = 5.0  # seconds of work ahead from which an estimate is logged
+
+
+Pair = tuple[Query, Sequence[Document]]
+
+
+@runtime_checkable
+class Parallel(Protocol):
+    """A reranker that scores several queries at once."""
+
+    @property
+    def at_once(self) -> int:
+        """How many."""
+
+    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order."""
+
+
+class PoolDocuments:
+    """The documents of each query's pool; queries that follow one another with the same pool share them."""
+
+    def __init__(self, pool: Mapping[str, Sequence[str]], store: DocumentStore) -> None:
+        """Read nothing before the first query; ``pool`` holds docids by qid."""
+        self.pool, self._store = pool, store
+        self._docids: Sequence[str] = []
+        self._documents: list[Document] = []
+
+    def docids(self, query: Query) -> Sequence[str]:
+        """Return the docids of the query's pool."""
+        return self.pool.get(query.qid, [])
+
+    def __call__(self, query: Query) -> list[Document]:
+        """Return the documents of the query's pool, in its order."""
+        docids = self.docids(query)
+        if docids != self._docids:
+            self._docids, self._documents = docids, self._store.get(docids)
+        return self._documents
+
+
+def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocuments, journal: Path, key: str) -> Run:
+    """Return the pool of each query with the scores of ``reranker``.
+
+    ``journal`` collects the scores of every finished query; a run that was killed continues from it
+    if the reranker has a ``config`` that is the same, and the queries, the pool and ``key``, which stands for the
+    documents. Raises :class:`ModelError` where there is not one finite score for each document.
+    """
+    label = f"{reranker.name}.{queries[0].condition}" if queries else reranker.name
+    config = config_of(reranker)
+    journal_key = "" if config is None else digest_json([config, key, queries, documents.pool])
+    run = _read_journal(journal, journal_key)
+    if run:
+        log.info(f"{label}: {len(run)} of {len(queries)} topics are done already")
+    missing = [query for query in queries if query.qid not in run]
+    if isinstance(reranker, Estimating):
+        reranker.begin(missing, documents)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    pairs = sum(len(documents.docids(query)) for query in missing)
+    with timed("run", label) as work, journal.open("a" if run else "w", encoding="utf-8") as stream:
+        if not run:
+            stream.write(json.dumps({"key": journal_key}) + "\n")
+        start = time.perf_counter()
+        scored = score_all(reranker, ((query, documents(query)) for query in missing))
+        for query, given in zip(bar(missing, len(missing), label, "topics"), scored, strict=True):
+            docids = documents.docids(query)
+            scores = _checked(reranker.name, query.qid, docids, given)
+            run[query.qid] = dict(zip(docids, scores, strict=True))
+            stream.write(json.dumps({"qid": query.qid, "scores": run[query.qid]}) + "\n")
+            stream.flush()
+            if docids and not work.count:
+                at_once = reranker.at_once if isinstance(reranker, Parallel) else 1
+                _log_estimate(label, len(docids) * at_once, pairs, time.perf_counter() - start)
+            work.did(len(docids), "pairs")
+    if isinstance(reranker, Estimating):
+        reranker.finish()
+    return {query.qid: run[query.qid] for query in queries if run[query.qid]}
+
+
+def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+    """Yield the scores of each query's documents, in their order; several at once where the reranker can."""
+    if isinstance(reranker, Parallel):
+        return reranker.score_many(pairs)
+    return (reranker.score(query, documents) for query, documents in pairs)
+
+
+def _log_estimate(label: str, done: int, pairs: int, seconds: float) -> None:
+    """Log, after the first query, how long all will take, where that is long."""
+    rate = done / seconds
+    if (pairs - done) / rate > LONG:
+        log.info(f"{label}: {pairs} pairs at {rate:.3g} a second, about {duration(pairs / rate)}")
+
+
+def _read_journal(journal: Path, key: str) -> Run:
+    """Return the finished queries; a last line that was cut by a kill is dropped from the file too."""
+    if not key or not journal.exists():
+        return {}
+    lines = journal.read_bytes().splitlines(keepends=True)
+    complete = [line for line in lines if line.endswith(b"\n")]
+    try:
+        head, *records = [json.loads(line) for line in complete]
+        if head["key"] != key:
+            return {}
+        run = {record["qid"]: record["scores"] for record in records}
+    except (ValueError, KeyError, TypeError):
+        return {}
+    if len(complete) < len(lines):
+        with journal.open("r+b") as stream:
+            stream.truncate(sum(map(len, complete)))
+    return run
+
+
+def _checked(name: str, qid: str, docids: Sequence[str], given: Sequence[float]) -> list[float]:
+    if len(given) != len(docids):
+        raise ModelError(f"{name}: topic {qid}: {len(given)} scores for {len(docids)} documents")
+    try:
+        scores = [float(score) for score in given]
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: topic {qid}: a score is no number ({error})") from error
+    problems = [
+        f"{name}: topic {qid}, document {docid}: score {score}, expected a finite number (half precision overflow?)"
+        for docid, score in zip(docids, scores, strict=True)
+        if not math.isfinite(score)
+    ]
+    fail(problems, ModelError)
+    return scores

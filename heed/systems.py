@@ -1,0 +1,252 @@
+"""Systems by name: the one place that knows every retriever and reranker.
+
+A name is ``bm25`` and its variants, ``lsa``, ``polarity``, a model (an entry of the registry, a hub id, a path),
+``decompose:ENCODER``, ``polarity+RERANKER``, or ``package.module:Class`` for an object of the user's own.
+"""
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from heed.errors import UsageError
+from heed.io.artifacts import Recipe
+from heed.io.document_store import open_store
+from heed.models.api_encoder import ApiEncoder
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.late_encoder import LateEncoder
+from heed.models.late_interaction import LateReranker
+from heed.models.listwise_api import api_listwise
+from heed.models.listwise_local import local_listwise
+from heed.models.peft_encoder import PeftEncoder
+from heed.models.reasoning import ReasoningReranker
+from heed.models.registry import Model, Registry
+from heed.models.runtime import Runtime
+from heed.models.yes_no import YesNoReranker
+from heed.progress import timed
+from heed.reranking.decompose import Decompose
+from heed.reranking.fusion import Fusion
+from heed.reranking.maxp import Cut, MaxP, Passages
+from heed.reranking.polarity import Polarity
+from heed.retrieval.bm25 import NAMES as BM25_NAMES
+from heed.retrieval.bm25 import Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense import Dense, DenseSearch
+from heed.retrieval.late_interaction import LateRetriever
+from heed.types import Encoder, Reranker, Retriever
+from heed.workers.parallel import ParallelEncoder, ParallelReranker
+from heed.workers.pool import WorkerPool
+from heed.workers.tasks import system_of
+
+RETRIEVERS = (*BM25_NAMES, "lsa")
+RERANKERS = ("polarity",)
+DECOMPOSE, FUSED = "decompose:", "polarity+"
+LATE = "late-interaction"
+OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
+FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]*")  # what a run's file may be called
+ENCODERS: Mapping[str, Callable[[Model, Runtime], Encoder]] = {
+    "": SentenceEncoder,
+    "bi-encoder": SentenceEncoder,
+    "peft": PeftEncoder,
+    "api-embedding": ApiEncoder,
+}
+RERANKER_FAMILIES: Mapping[str, Callable[[Model, Runtime], Reranker]] = {
+    "": CrossEncoderReranker,
+    "cross-encoder": CrossEncoderReranker,
+    "causal": YesNoReranker,
+    "seq2seq": YesNoReranker,
+    "reasoning": ReasoningReranker,
+    LATE: LateReranker,
+    "listwise": local_listwise,
+    "api-chat": api_listwise,
+}
+LOCAL = {  # families that no worker runs, and why
+    "api-chat": "it runs at a service",
+    "api-embedding": "it runs at a service",
+    LATE: "it keeps the vectors of documents from topic to topic",
+}
+NO_MODEL = "it is no model"
+
+
+@dataclass(frozen=True)
+class Systems:
+    """Builds the systems of one experiment over the documents of ``corpus``; nothing is loaded before it is used."""
+
+    corpus: Corpus
+    registry: Registry
+    runtime: Runtime
+    bm25: Bm25Settings
+    lucene: Lucene
+    faiss: str
+    pool: WorkerPool
+
+    def retriever(self, system: "str | Retriever | Encoder") -> Retriever:
+        """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
+
+        Raises :class:`UsageError` for an unknown name and for an object that lacks something, and
+        :class:`heed.errors.ModelError` for a model that cannot be had.
+        """
+        if not isinstance(system, str):
+            return self._own_retriever(system, type(system).__name__)
+        if system in RETRIEVERS:
+            self.pool.log_local(system, NO_MODEL)
+            return self._dense(None) if system == "lsa" else Bm25(system, self.corpus, self.bm25, self.lucene)
+        if OBJECT.fullmatch(system):
+            return self._own_retriever(load_object(system), system)
+        model = self.registry.resolve(system, RETRIEVERS)
+        if model.family == LATE:
+            self.pool.log_local(system, "late interaction is not spread yet")
+            return LateRetriever(LateEncoder(model, self.runtime), self.corpus)
+        return self._dense(self._encoder(system, model, parallel=True))
+
+    def reranker(self, system: "str | Reranker") -> Reranker:
+        """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
+        if not isinstance(system, str):
+            return _own_reranker(system, type(system).__name__)
+        if system == "polarity":
+            self.pool.log_local(system, NO_MODEL)
+            return self._polarity()
+        if system.startswith(FUSED):
+            self.pool.log_local("polarity", NO_MODEL)
+            return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
+        if system.startswith(DECOMPOSE):
+            self.pool.log_local(system, LOCAL[LATE])
+            return Decompose(self.encoder(system.removeprefix(DECOMPOSE)))
+        if OBJECT.fullmatch(system):
+            return _own_reranker(load_object(system), system)
+        model = self.registry.resolve(system, RERANKERS)
+        if model.family not in RERANKER_FAMILIES:
+            raise UsageError(
+                f"{system}: of family {model.family}, no reranker; use it as --retriever, or as --reranker "
+                f"{DECOMPOSE}{system}"
+            )
+        make = RERANKER_FAMILIES[model.family]
+        if not self._by_workers(system, model):
+            return make(model, self.runtime)
+        runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
+        reranker: Any = make(model, runtime)
+        return ParallelReranker(reranker, system_of(reranker.config, make, _absolute(model), runtime), self.pool)
+
+    def encoder(self, name: str) -> Encoder:
+        """Return the bi-encoder of a name, which runs in this process; :class:`UsageError` if it is none."""
+        if OBJECT.fullmatch(name):
+            encoder = load_object(name)
+            if not is_encoder(encoder):
+                raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
+            return encoder
+        return self._encoder(name, self.registry.resolve(name, RETRIEVERS), parallel=False)
+
+    def maxp(self, reranker: Reranker, docids: Iterable[str], cut: Cut) -> Reranker:
+        """Return ``reranker`` with MaxP over the passages of ``docids``; one that needs an index gets theirs."""
+        if isinstance(reranker, Polarity | Fusion):
+            folder = self.corpus.folder / "passages"
+            with timed("passages"):
+                source = Passages(self.corpus.documents, docids, cut)
+                passages = open_store(folder / "documents", source)
+            reranker = reranker.over(Corpus(folder, passages, self.corpus.language))
+        return MaxP(reranker, cut)
+
+    def _polarity(self) -> Polarity:
+        return Polarity(Bm25("bm25", self.corpus, self.bm25, self.lucene))
+
+    def _dense(self, encoder: Encoder | None) -> Dense:
+        return Dense(encoder, self.corpus, DenseSearch(self.faiss, self.runtime.device, self.pool))
+
+    def _encoder(self, name: str, model: Model, parallel: bool) -> Encoder:
+        if model.family not in ENCODERS:
+            raise UsageError(f"{name}: of family {model.family}, no bi-encoder; use it as --reranker")
+        make = ENCODERS[model.family]
+        if not parallel or not self._by_workers(name, model):
+            return make(model, self.runtime)
+        runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
+        encoder: Any = make(model, runtime)
+        return ParallelEncoder(encoder, system_of(encoder.config, make, _absolute(model), runtime), self.pool)
+
+    def _by_workers(self, name: str, model: Model) -> bool:
+        if model.family in LOCAL:
+            self.pool.log_local(name, LOCAL[model.family])
+            return False
+        return bool(self.pool.workers)
+
+    def _own_retriever(self, system: Any, name: str) -> Retriever:
+        _check_name(system, name)
+        if is_encoder(system):
+            return self._dense(system)
+        if not callable(getattr(system, "search", None)):
+            raise UsageError(f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries")
+        if callable(index := getattr(system, "index", None)):
+            index(self.corpus.documents)
+        retriever: Retriever = system
+        return retriever
+
+
+def is_encoder(system: Any) -> TypeGuard[Encoder]:
+    """Whether ``system`` has the two methods of an encoder."""
+    return all(callable(getattr(system, name, None)) for name in ("encode_documents", "encode_queries"))
+
+
+def load_object(name: str) -> Any:
+    """Return what ``package.module:Class`` names, a class being called without arguments.
+
+    Modules of the working directory are found too. Raises :class:`UsageError` where there is no such module or name.
+    """
+    module, _, path = name.partition(":")
+    added = str(Path.cwd())
+    known = added in sys.path
+    if not known:
+        sys.path.insert(0, added)
+    try:
+        found: Any = importlib.import_module(module)
+    except ImportError as error:
+        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
+    finally:
+        if not known:
+            sys.path.remove(added)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
+        found = getattr(found, part)
+    return found() if isinstance(found, type) else found
+
+
+def refuse_twins(names: Collection[str]) -> None:
+    """Raise :class:`UsageError` for systems of one name, whose runs would overwrite one another."""
+    listed = list(names)
+    twins = sorted({name for name in listed if listed.count(name) > 1})
+    if twins:
+        raise UsageError("\n".join(f"system {name}: named twice, one run would overwrite the other" for name in twins))
+
+
+def manifest_entry(system: Any) -> Recipe:
+    """Return what a manifest says of a system."""
+    config: Recipe | None = getattr(system, "config", None)
+    return config if config is not None else {"class": f"{type(system).__module__}:{type(system).__qualname__}"}
+
+
+def _own_reranker(system: Any, name: str) -> Reranker:
+    _check_name(system, name)
+    if not callable(getattr(system, "score", None)):
+        raise UsageError(f"{name}: has no score(query, documents); expected a reranker")
+    reranker: Reranker = system
+    return reranker
+
+
+def _check_name(system: Any, name: str) -> None:
+    own = getattr(system, "name", None)
+    if not isinstance(own, str) or not FILE_NAME.fullmatch(own):
+        raise UsageError(f"{name}: its name is {own!r}; expected letters, digits and . + @ : _ -, for its run files")
+
+
+def _absolute(model: Model) -> Model:
+    """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
+    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
+
+
+def _path(source: str) -> str:
+    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)

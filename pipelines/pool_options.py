@@ -1,0 +1,274 @@
+"""The options of the pool command: the parser, options that contradict each other, and the pool's settings."""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from heed.errors import UsageError, fail
+from heed.exchange.exports import FORMATS
+from heed.io.trec_files import parse_score
+from heed.pooling.build import DEPTH, PoolSettings
+from heed.pooling.orders import GUIDED, ORDERS
+from heed.pooling.samples import parse_strata
+from heed.pooling.statistics import SECONDS
+from heed.types import CONDITIONS
+from pipelines.options import positive, talk_options
+
+Value = TypeVar("Value")
+
+DESCRIPTION = (
+    "Pool any runs for judging: depth, fusion, budgets, samples; orders for assessors; statistics and exports."
+)
+RULES = """\
+The pool of a topic is the union of every run's first --depth documents (score descending, then docid descending).
+--size cuts it to the best by reciprocal rank fusion. --budget N is for all topics together: they are pooled to
+the same depth, the deepest that fits, and the rest goes to the best fused documents of the next depth. Neither
+the order of the runs nor that of their lines matters.
+
+Runs called <system>.<condition>.run are pooled together; their system is left out as one. A pool is a topic's,
+under the id of the runs: narratives 12-og and 12-changed, or 3_0 and 3_1, have a pool each. --by-base makes one
+pool of a query's narratives: 12, 3. Then a document counts as judged (--exclude-judged, --judged) when it is
+judged under all of them.
+
+mtf and hedge learn from --judged: judge the first documents, then pool again.
+
+examples:
+  python -m pipelines.pool runs/*.run --depth 100 --out pool.jsonl
+  python -m pipelines.pool runs/*.run --budget 5000 --order hedge --judged qrels-so-far.txt --out next.jsonl
+  python -m pipelines.pool runs/*.run --sample 1-10:1.0,11-100:0.3,101-1000:0.05 --out sample.jsonl
+  python -m pipelines.pool mlir-*.run --language zho=zho.ids --language fas=fas.ids --language rus=rus.ids \\
+                           --budget zho=2000 --budget fas=2000 --budget rus=2000 --out pool.jsonl
+  python -m pipelines.pool --only-relevant qrels.txt --out again.jsonl     # a narrative was edited
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of ``python -m pipelines.pool``."""
+    command = argparse.ArgumentParser(
+        prog="python -m pipelines.pool",
+        description=DESCRIPTION,
+        epilog=RULES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions; .gz")
+    command.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where a file holds several")
+    command.add_argument("--out", required=True, type=Path, metavar="POOL", help='the pool, {"qid", "docids"} lines')
+    command.add_argument("--json", type=Path, metavar="FILE", help="write settings and statistics")
+    _size_options(command.add_argument_group("how much is judged"))
+    _judged_options(command.add_argument_group("judgements"))
+    order = command.add_argument_group("order")
+    orders = "; ".join(f"{name}: {description}" for name, description in ORDERS.items())
+    order.add_argument("--order", choices=ORDERS, default="hidden", help=f"{orders} (default hidden)")
+    order.add_argument("--seed", type=int, metavar="N", help="of the hidden order and of samples (default 0)")
+    _export_options(command.add_argument_group("exports"))
+    talk_options(command)
+    return command
+
+
+def _export_options(exports: argparse._ArgumentGroup) -> None:
+    forms = "; ".join(f"{name}: {description}" for name, description in FORMATS.items())
+    exports.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        type=_typed(_export),
+        metavar="FORM=PATH",
+        help=f"write the pool also as {forms}; repeatable; forms that show text need --topics and --docs",
+    )
+    exports.add_argument("--topics", metavar="PATH", help="topics, for exports and for languages")
+    exports.add_argument("--docs", nargs="+", metavar="PATH", help="documents, for exports")
+    exports.add_argument("--lang", metavar="LANG", help="of topics and documents of exports (default eng)")
+    exports.add_argument("--condition", choices=CONDITIONS, help="whose instruction exports show (default original)")
+    exports.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
+
+
+def _size_options(size: argparse._ArgumentGroup) -> None:
+    size.add_argument("--depth", type=positive, metavar="K", help=f"documents of each list (default {DEPTH})")
+    for option, metavar, text in (
+        ("--size", "[QID=]N", "at most N a topic, by fusion"),
+        ("--budget", "[LANG=]N", "at most N in all, or in a language"),
+    ):
+        size.add_argument(option, action="append", default=[], type=_typed(_number), metavar=metavar, help=text)
+    size.add_argument(
+        "--language",
+        action="append",
+        default=[],
+        type=_typed(_language_file),
+        metavar="LANG=PATH",
+        help="the documents of LANG: a list of ids, JSONL or a folder; each list is then split by language, as in "
+        "NeuCLIR's multilingual runs; without it LANG is that of the topics in --topics",
+    )
+    size.add_argument(
+        "--sample",
+        default=(),
+        type=_typed(parse_strata),
+        metavar="STRATA",
+        help="draw by best rank, such as 1-10:1.0,11-100:0.3; POOL.prels gets topic, stratum, docid, probability",
+    )
+    size.add_argument("--by-base", action="store_true", help="one pool for all narratives of a query")
+    size.add_argument("--topic", action="append", default=[], metavar="QID", help="pool this topic only; repeatable")
+
+
+def _judged_options(judged: argparse._ArgumentGroup) -> None:
+    judged.add_argument(
+        "--exclude-judged",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="QRELS",
+        help="leave out documents with a grade from 0 there; repeatable",
+    )
+    judged.add_argument(
+        "--only-relevant",
+        type=Path,
+        metavar="QRELS",
+        help="pool exactly the documents relevant there, retrieved or not, as mFollowIR judges them again for an "
+        "edited narrative; RUN may be missing",
+    )
+    judged.add_argument("--judged", type=Path, metavar="QRELS", help="judgements so far, for mtf and hedge")
+    judged.add_argument(
+        "--qrels",
+        type=Path,
+        metavar="QRELS",
+        help="whether they can be reused: each system is left out and all runs are ranked again; for a sample, the "
+        "estimates from them",
+    )
+    judged.add_argument(
+        "--seconds-per-document", type=_typed(_seconds), metavar="S", help=f"judging time (assumed: {SECONDS:g})"
+    )
+
+
+def _typed(read: Callable[[str], Value]) -> Callable[[str], Value]:
+    """Return ``read`` as a type for argparse, which shows the message of its ValueError."""
+
+    def typed(text: str) -> Value:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return typed
+
+
+def _number(text: str) -> tuple[str, int]:
+    """Return ``N`` or ``KEY=N`` as key and number."""
+    key, equals, number = text.rpartition("=")
+    if not number.isdecimal() or int(number) < 1 or (equals and not key):
+        raise ValueError(f"found {text!r}, expected a whole number from 1, alone or after a name and =")
+    return key, int(number)
+
+
+def _language_file(text: str) -> tuple[str, Path]:
+    language, equals, path = text.partition("=")
+    if not (language and equals and path) or language.split() != [language]:
+        raise ValueError(f"found {text!r}, expected LANG=PATH")
+    return language, Path(path)
+
+
+def _seconds(text: str) -> float:
+    value = parse_score(text)
+    if value is None or value <= 0:
+        raise ValueError(f"found {text!r}, expected seconds above 0")
+    return value
+
+
+def _export(text: str) -> tuple[str, Path]:
+    form, _, path = text.partition("=")
+    if form not in FORMATS or not path:
+        raise ValueError(f"found {text!r}, expected FORM=PATH with one of {', '.join(FORMATS)}")
+    return form, Path(path)
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Raise one :class:`UsageError` for all options that contradict each other or would have no effect."""
+    fail(_contradictions(options), UsageError)
+
+
+def _contradictions(options: argparse.Namespace) -> Iterator[str]:
+    inputs = [*options.run, *options.exclude_judged, options.only_relevant, options.judged, options.qrels]
+    if options.out.resolve() in {path.resolve() for path in inputs if path}:
+        yield f"--out {options.out}: is read too and would be overwritten; name another file"
+    if options.sample and options.out == probabilities_path(options.out):
+        yield f"--out {options.out}: is where the probabilities go; name a .jsonl file"
+    relevant, languages = options.only_relevant, budget_languages(options)
+    if not options.run and not relevant:
+        yield "no RUN given; name the run files, or --only-relevant QRELS"
+    for option in ("size", "budget", "sample"):
+        if relevant and getattr(options, option):
+            yield f"--only-relevant with --{option}: all relevant documents are judged again; leave --{option} out"
+    for option in ("size", "budget"):
+        if options.sample and getattr(options, option):
+            yield f"--sample with --{option}: a cut would change the probabilities; choose smaller shares instead"
+    if options.sample and options.depth and options.depth != options.sample[-1].last:
+        yield f"--depth {options.depth} with strata to rank {options.sample[-1].last}: leave --depth out"
+    if not options.run:
+        given = [option for option in ("depth", "language", "qrels") if getattr(options, option)]
+        yield from (f"--{option} without RUN: it is about runs; name them, or leave it out" for option in given)
+        if options.order != "hidden":
+            yield f"--order {options.order} without RUN: only the hidden order needs no runs"
+    if options.judged and options.order not in GUIDED:
+        yield f"--judged with --order {options.order}: it guides {' and '.join(GUIDED)}; use --exclude-judged instead"
+    if options.seed is not None and options.order != "hidden" and not options.sample:
+        yield f"--seed with --order {options.order}: nothing is random; leave it out"
+    if languages and not (options.language or options.topics):
+        yield f"--budget {min(languages)}=…: give the languages with --language LANG=PATH, or of topics with --topics"
+    if languages and options.language and not languages <= {language for language, _ in options.language}:
+        yield f"--budget {min(languages)}=…: every language with a budget needs its --language LANG=PATH"
+    if options.topics and not (options.export or languages):
+        yield "--topics: only used with --export, or with a budget for a language"
+    for option in ("docs", "lang", "condition"):
+        if getattr(options, option) and not options.export:
+            yield f"--{option}: only used with --export"
+
+
+def budget_languages(options: argparse.Namespace) -> set[str]:
+    """Return the languages that have a budget."""
+    return {key for key, _ in options.budget if key}
+
+
+def probabilities_path(out: Path) -> Path:
+    """Return where the probabilities of a sample go that is written to ``out``."""
+    return out.with_suffix(".prels")
+
+
+def settings_of(options: argparse.Namespace) -> PoolSettings:
+    """Return how the pool is to be built; :class:`UsageError` for a size or budget that is given twice."""
+    return PoolSettings(
+        depth=options.sample[-1].last if options.sample else options.depth or DEPTH,
+        order=options.order,
+        seed=options.seed or 0,
+        by_base=options.by_base,
+        topics=tuple(options.topic),
+        sizes=_by_key("--size", options.size),
+        budgets=_by_key("--budget", options.budget),
+        strata=options.sample,
+    )
+
+
+def _by_key(option: str, numbers: Sequence[tuple[str, int]]) -> dict[str, int]:
+    by_key: dict[str, int] = {}
+    for key, number in numbers:
+        if key in by_key:
+            raise UsageError(f"{option}: given twice{f' for {key}' if key else ''}; keep one")
+        by_key[key] = number
+    return by_key
+
+
+def settings_as_data(options: argparse.Namespace, settings: PoolSettings) -> dict[str, Any]:
+    """Return the settings as JSON data."""
+    return {
+        "depth": settings.depth,
+        "size": dict(settings.sizes),
+        "budget": dict(settings.budgets),
+        "sample": [str(stratum) for stratum in settings.strata],
+        "language": sorted(f"{language}={path}" for language, path in options.language),
+        "by_base": settings.by_base,
+        "topics": sorted(settings.topics),
+        "order": settings.order,
+        "seed": settings.seed,
+        "exclude_judged": sorted(map(str, options.exclude_judged)),
+        "only_relevant": options.only_relevant and str(options.only_relevant),
+        "judged": options.judged and str(options.judged),
+        "qrels": options.qrels and str(options.qrels),
+    }
