@@ -1,11 +1,12 @@
-# CPU by default; --build-arg GPU=1 brings FAISS for the GPU. The registry's torch holds CUDA on Linux either way;
-# --build-arg TORCH_INDEX=URL of an index with CPU wheels of torch keeps it out.
+# CPU by default; --build-arg GPU=1 installs FAISS for the GPU. The package index's torch comes with CUDA on Linux either
+# way; --build-arg TORCH_INDEX=URL takes a smaller torch from an index with CPU wheels.
 FROM python:3.11-slim
 
 ARG GPU=0
 ARG TORCH_INDEX=""
 WORKDIR /heed
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY heed heed
 COPY pipelines pipelines
 COPY documents documents
 COPY topics topics
@@ -20,4 +21,4 @@ RUN if [ -n "$TORCH_INDEX" ]; then pip install --no-cache-dir --index-url "$TORC
 RUN useradd --create-home heed && mkdir -p /work && chown heed /work
 USER heed
 WORKDIR /work
-ENTRYPOINT ["python", "-m", "pipelines"]
+ENTRYPOINT ["heed"]

@@ -1,29 +1,31 @@
 #!/usr/bin/env bash
-# The whole loop over the embedded sample: runs, a pool, judging in the browser, new qrels, a comparison.
+# All steps on the embedded sample: runs, a pool, judging in the browser, new qrels, a comparison.
 #   docs/loop.sh [LANG] [FOLDER] [options of the pool command, such as --topic 01]
 set -euo pipefail
 lang=${1:-zho} place=${2:-loop}
 shift $(($# < 2 ? $# : 2))
-heed() { "${PYTHON:-python}" -m "pipelines.$1" "${@:2}"; }
+python=$(cd "$(dirname "$0")/.." && pwd)/.venv/bin/python
+[ -x "$python" ] || python=${PYTHON:-python3}
+heed() { "$python" -m "pipelines.$1" "${@:2}"; }
 sample=(neuclir --lang "$lang" --collection sample --indexes "$place/indexes")
 
 # 1. every system's run on the original narratives
 heed "${sample[@]}" --condition original --out "$place/before"
 
-# 2. what is to be judged, in an order that shows neither rank nor system
+# 2. the documents to judge, in an order that shows neither rank nor system
 heed pool "$place/before/neuclir-sample/$lang"/*.original.run --depth 5 --out "$place/pool.jsonl" "$@"
 
-# 3. grades for the original narrative, an edited narrative, grades for that one; Ctrl-C when done
+# 3. grades for the original narrative, an edited narrative, grades for the edited one; Ctrl-C ends
 heed annotate "$place/pool.jsonl" --lang "$lang" --grades 0,1,3
 
 # 4. original and changed qrels, and topics with both narratives
 heed annotate "$place/pool.jsonl" --export "$place/judged"
 
-# 5. the systems on what was judged and edited, under both narratives
+# 5. the systems on the new judgements and topics, under both narratives
 judged=(--topics "$place/judged/topics.jsonl" --qrels "$place/judged/original.qrels")
 heed "${sample[@]}" "${judged[@]}" --changed-qrels "$place/judged/changed.qrels" --out "$place/after"
 
-# 6. one of them, pairwise
+# 6. one system's two runs, compared
 after=$place/after/neuclir-sample/$lang
 heed compare "$after/polarity.original.run" "$after/polarity.changed.run" \
     --qrels "$place/judged/original.qrels" --new-qrels "$place/judged/changed.qrels" --json "$place/comparison.json"

@@ -1,17 +1,94 @@
 """Heed: does a search system do what the user asked?
 
-One package, one step or command per file; data flows one way::
+The library; its commands are in ``pipelines``. Data flows one way::
 
-    documents ──► docstore ──► bm25 / dense indexes ─┐
-    topics (query + instruction, per condition) ─────┴─► runs ──► pool ──► rerank ──► runs
-    runs + qrels ──► measures ──► summary
+    documents ──► indexes (Lucene BM25 · FAISS) ─┐
+    topics (query + instruction, per condition) ─┴─► runs ──► pool ──► rerankers ──► runs
+    runs + qrels ──► measures ──► report
 
-``python -m pipelines`` lists the commands.
+Start with :func:`heed.load` and :class:`heed.Experiment`. Names are imported when they are first used.
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heed.collection import Collection
+    from heed.datasets.loading import load, load_files
+    from heed.errors import DataError, HeedError, ModelError, UsageError
+    from heed.evaluation.evaluate import Judging, Pair
+    from heed.experiment import Experiment, Machine, Search
+    from heed.io.documents import Documents
+    from heed.languages import language
+    from heed.models.registry import Registry
+    from heed.reranking.maxp import Cut
+    from heed.results import Results, SystemRuns
+    from heed.retrieval.bm25_index import Bm25Settings
+    from heed.runs import Qrels, Run
+    from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
+    from heed.workers import Workers
+
+_HOMES = {
+    "collection": ("Collection",),
+    "datasets.loading": ("load", "load_files"),
+    "errors": ("DataError", "HeedError", "ModelError", "UsageError"),
+    "evaluation.evaluate": ("Judging", "Pair"),
+    "experiment": ("Experiment", "Machine", "Search"),
+    "io.documents": ("Documents",),
+    "languages": ("language",),
+    "models.registry": ("Registry",),
+    "reranking.maxp": ("Cut",),
+    "results": ("Results", "SystemRuns"),
+    "retrieval.bm25_index": ("Bm25Settings",),
+    "runs": ("Qrels", "Run"),
+    "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
+    "workers": ("Workers",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Bm25Settings",
+    "Collection",
+    "Cut",
+    "DataError",
+    "Document",
+    "Documents",
+    "Encoder",
+    "Experiment",
+    "HeedError",
+    "Judging",
+    "Machine",
+    "ModelError",
+    "Pair",
+    "Qrels",
+    "Query",
+    "Registry",
+    "Reranker",
+    "Results",
+    "Retriever",
+    "Run",
+    "Search",
+    "SystemRuns",
+    "Topic",
+    "UsageError",
+    "Workers",
+    "language",
+    "load",
+    "load_files",
+]
 
 try:
     __version__ = version("heed-ir")
 except PackageNotFoundError:  # run from a source tree that was never installed
     __version__ = "0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'heed' has no attribute {name!r}")
+    return getattr(import_module(f"heed.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.errors import HeedError
+from heed.errors import UsageError
 from heed.training.learner import Settings
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from heed.models.registry import Model
+    from heed.models.registry import Model, Registry
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
@@ -90,26 +90,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.models.language_models import check_gpu
-    from heed.models.model_files import allow_remote_code
-    from heed.models.registry import add_models, named
+    from heed.models.registry import Registry
     from heed.training.recipe import train
 
     check_gpu(options.device)
-    if options.models:
-        add_models(options.models)
-    if options.trust_remote_code:
-        allow_remote_code()
+    registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
     settings = Settings(**{name: getattr(options, name) for name in Settings._fields})
-    train(options.data, named(options.base, [BASE]), _frame(options), settings, options.out)
+    train(options.data, registry.resolve(options.base, [BASE]), _frame(options, registry), settings, options.out)
 
 
-def _frame(options: argparse.Namespace) -> "Model":
-    """The model whose templates, prompt and tokens are used, with those that were given in their place."""
-    from pipelines.models import entry
+def _frame(options: argparse.Namespace, registry: "Registry") -> "Model":
+    """Return the model whose templates, prompt and tokens are used, with the given ones in place of its own."""
+    from heed.models.catalogue import find_entry
 
-    like = entry(options.like)
+    like = find_entry(registry, options.like)
     if like.family != "causal":
-        raise HeedError(
+        raise UsageError(
             f"--like {options.like}: its family is {like.family or 'bi-encoder'}, expected causal; see "
             "python -m pipelines.models --family causal"
         )

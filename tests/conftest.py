@@ -49,15 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def afresh() -> Iterator[None]:
     """Messages go to stderr as in a command; what a test sets for this process must not reach the next test."""
-    from heed.models import registry
     from pipelines.options import logging_to_stderr
 
     if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
         torch.manual_seed(0)
-    monkeypatch.setattr(registry, "_extra", {})
-    monkeypatch.setattr(registry, "_unknown", {})
     with logging_to_stderr(quiet=False):
         yield
 

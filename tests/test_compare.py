@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from heed.errors import HeedError
 from heed.evaluation import significance
 from heed.evaluation.significance import fisher, holm, interval, wilcoxon
-from heed.evaluation.systems import compare_by
+from heed.evaluation.systems import compare_by, compare_systems
 from heed.io.external_runs import read_external_runs
 from heed.io.pairs import pair, qrels_for, select, stem
 from heed.io.run_formats import read_any_run
@@ -62,8 +62,8 @@ def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
     with pytest.raises(HeedError, match="--subset fas: 0 sets"):
         read_any_run(path, "fas")
     topics = [Topic("1", "zho", "q", {"original": "o", "changed": "c"})]
-    brought = read_external_runs([f"m={path}#zho"], topics, ["original", "changed"])
-    assert brought == {("m", "original"): {"1": RUN["1-og"]}, ("m", "changed"): {"1": RUN["1-changed"]}}
+    runs = read_external_runs([f"m={path}#zho"], topics, ["original", "changed"])
+    assert runs == {("m", "original"): {"1": RUN["1-og"]}, ("m", "changed"): {"1": RUN["1-changed"]}}
 
 
 @pytest.mark.parametrize("subset", ["zho", "rus"])
@@ -97,7 +97,7 @@ def test_pool_and_rerank_take_one_of_several_mteb_subsets(tmp_path: Path, heed: 
         ),
     ],
 )
-def test_malformed_runs_are_told(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_malformed_runs_are_errors(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(HeedError, match=said):
         read_any_run(tmp_path / name)
@@ -124,12 +124,14 @@ def test_a_file_of_both_conditions_plays_both_roles() -> None:
     assert [stem(qid) for qid in ("1-og", "1-changed", "1-reversed", "og")] == ["1", "1", "1", "og"]
 
 
-def test_pairs_can_be_given_and_lonely_topics_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_can_be_given_and_topics_without_a_partner_are_logged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "pairs.tsv").write_text("x\t1\n")
     assert pair(["1", "2"], ["x", "y"], tmp_path / "pairs.tsv") == {"x": "1"}
-    told = capsys.readouterr().err
-    assert "1 topics of the new run have no partner and are left out: y" in told
-    assert "1 topics of the base run have no partner and are left out: 2" in told
+    logged = capsys.readouterr().err
+    assert "1 topics of the new run have no partner and are left out: y" in logged
+    assert "1 topics of the base run have no partner and are left out: 2" in logged
     with pytest.raises(HeedError, match="name the pairs with --pairs"):
         pair(["1"], ["x"])
     (tmp_path / "pairs.tsv").write_text("x 1\nx\t1\nx\t2\nx2\t1\ny\t9\n")
@@ -143,7 +145,7 @@ def test_pairs_can_be_given_and_lonely_topics_are_told(tmp_path: Path, capsys: p
     ]
 
 
-def test_judged_topics_outside_the_pairs_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_judged_topics_outside_the_pairs_are_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert qrels_for({"1": {"a": 1}, "9": {"a": 1}}, {"1-changed": "1-og"}) == {"1-changed": {"a": 1}}
     assert "1 of 2 judged topics have no pair and are in no mean: 9" in capsys.readouterr().err
 
@@ -213,6 +215,23 @@ def test_the_best_system_and_those_like_it() -> None:
         assert comparison.best == "best" and comparison.missing == {}
         assert comparison.p_values.keys() == {"like", "worse"}
         assert comparison.p_values["like"] > 0.05 > comparison.p_values["worse"]
+
+
+def test_systems_of_a_folder_are_compared_as_data(files: Path) -> None:
+    judgements = {qid: {"x": 1, "y": 1} for qid in "12"}, {qid: {"x": 0, "y": 1} for qid in "12"}
+    for system, name in (("good", "new"), ("same", "base")):
+        for condition, run in (("original", "base"), ("changed", name)):
+            (files / f"{system}.{condition}.run").write_bytes((files / f"{run}.run").read_bytes())
+    write_run(files / "few.original.run", {"1": {"x": 2.0, "y": 1.0}}, "few")
+    write_run(files / "few.changed.run", {"1": {"y": 2.0, "x": 1.0}}, "few")
+    compared = compare_systems(files, *judgements, measures=["AP"])
+    assert compared.conditions == ("original", "changed")
+    assert compared.measures.keys() == {"p-MRR", "AP base", "AP new"}
+    p_mrr = compared.measures["p-MRR"]
+    assert p_mrr.per_topic["few"] == {"1": 0.5}
+    assert p_mrr.means == {"few": 0.5, "good": pytest.approx(1 / 3), "same": 0.0}
+    assert (p_mrr.best, p_mrr.missing) == ("good", {"few": 1})
+    assert p_mrr.p_values == {"same": pytest.approx(1.0)}
 
 
 @pytest.fixture
@@ -332,13 +351,13 @@ def test_the_lowest_rank_is_best_and_a_system_that_lacks_topics_is_not_marked(tm
     assert f"{rank}: not marked, since topics are missing: few (1 of 2)" in result.stderr
 
 
-def test_judgements_of_several_languages_are_told_and_one_can_be_taken(tmp_path: Path, heed: Heed) -> None:
+def test_judgements_of_several_languages_are_logged_and_one_can_be_taken(tmp_path: Path, heed: Heed) -> None:
     """NIST's file of 2022 has the language in column 2."""
     for name in ("base", "new"):
         write_run(tmp_path / f"{name}.run", {"1": {"z": 2.0, "x": 1.0}}, name)
     (tmp_path / "q").write_text("1 zho z 1\n1 fas f 1\n1 rus r 1\n")
-    told = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q", "--measure", "AP", "--json", "c.json")
-    merged, alone = heed(COMMAND, *told), heed(COMMAND, *told, "--lang", "zho", "--json", "z.json")
+    arguments = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q", "--measure", "AP", "--json", "c.json")
+    merged, alone = heed(COMMAND, *arguments), heed(COMMAND, *arguments, "--lang", "zho", "--json", "z.json")
     assert merged.returncode == alone.returncode == 0, alone.stderr
     assert "q: judgements of zho, fas, rus are taken together" in merged.stderr and "together" not in alone.stderr
     found = [json.loads((tmp_path / name).read_text())["measures"]["AP base"]["mean"] for name in ("c.json", "z.json")]
@@ -361,13 +380,13 @@ def test_systems_of_a_folder_of_queries_and_instructions(tmp_path: Path, heed: H
     assert found["IRS"]["one"]["3_0"] == pytest.approx((2 * (1 - 0.63093)) / ((1 - 0.63093) + (1 - 0.43068)), abs=1e-4)
 
 
-def test_a_topic_that_nothing_else_knows_is_told_with_its_line(files: Path, heed: Heed) -> None:
+def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path, heed: Heed) -> None:
     lines = (files / "new.run").read_text()
     (files / "typo.run").write_text(f"{lines}99 Q0 x 1 1.0 new\n98 Q0 x 1 1.0 new\n")
     result = heed(COMMAND, "base.run", "typo.run", "--qrels", "q", "--new-qrels", "n", "--quiet")
     assert result.returncode == 1
-    told = result.stderr.splitlines()
-    assert [line.split(": topic")[0] for line in told] == ["error: typo.run, line 6", "error: typo.run, line 7"]
+    errors = result.stderr.splitlines()
+    assert [line.split(": topic")[0] for line in errors] == ["error: typo.run, line 6", "error: typo.run, line 7"]
     (files / "q").write_text((files / "q").read_text() + "99 0 x 1\n98 0 x 1\n")  # judged, so only without a partner
     result = heed(COMMAND, "base.run", "typo.run", "--qrels", "q", "--new-qrels", "n")
     assert result.returncode == 0
@@ -401,7 +420,7 @@ def test_a_topic_that_nothing_else_knows_is_told_with_its_line(files: Path, heed
         (("base.run", "new.run", "--mteb-task", "x"), "--mteb-task: names the task of a result file"),
     ],
 )
-def test_problems_are_told_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
+def test_problems_are_reported_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
     (files / "bad.run").write_text("1 Q0 x 1 1.0 t\n1 Q0 y 2 t\n")
     result = heed(COMMAND, *arguments, "--quiet")
     assert result.returncode == 1

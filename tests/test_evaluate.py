@@ -18,7 +18,7 @@ def order(docids: str) -> dict[str, float]:
     return {docid: float(-place) for place, docid in enumerate(docids)}
 
 
-def told(details: list[Detail]) -> dict[tuple[str, str, str], tuple[float, int]]:
+def values_of(details: list[Detail]) -> dict[tuple[str, str, str], tuple[float, int]]:
     found = {(one["system"], one["condition"], one["measure"]): (one["value"], one["n"]) for one in details}
     assert len(found) == len(details)
     return found
@@ -40,7 +40,7 @@ INSTRUCTED = [Topic("1", "eng", "q", dict.fromkeys(("keywords", "original", "cha
 def test_every_run_is_judged_by_the_qrels_of_its_condition() -> None:
     conditions = ("query", "keywords", "original", "changed", "reversed")
     runs = {("s", condition): {"1": order("ab")} for condition in conditions}
-    found = told(evaluate(runs, Judging({"original": A, "changed": B}, ("RR",), ()), INSTRUCTED, 2))
+    found = values_of(evaluate(runs, Judging({"original": A, "changed": B}, ("RR",), ()), INSTRUCTED, 2))
     assert found == {
         ("s", "query", "RR"): (1.0, 1),
         ("s", "keywords", "RR"): (1.0, 1),
@@ -105,38 +105,38 @@ def test_a_pair_compares_each_instruction_with_its_bare_query() -> None:
 
 
 def test_kinds_of_instruction_have_rows_over_their_own_topics() -> None:
-    found = told(evaluate(TABLE_RUNS, tables(types=("C1", "C2", "S2")), TABLES, 3))
+    found = values_of(evaluate(TABLE_RUNS, tables(types=("C1", "C2", "S2")), TABLES, 3))
     assert found["s", "C1", "RR"] == ((1 + 1 / 2) / 2, 2)
     assert found["s", "S2", "RR"] == (1.0, 1)
     assert found["s", "C1", "p-MRR"] == (pytest.approx((1 - 2 / 3) / 2), 2)
     assert found["s", "S2", "p-MRR"] == (pytest.approx(1 / 2), 1)
     assert {condition for _, condition, _ in found} == {"query", "original", "query>original", "C1", "S2"}
-    bare = told(evaluate(TABLE_RUNS, tables(), TABLES, 3))
+    bare = values_of(evaluate(TABLE_RUNS, tables(), TABLES, 3))
     assert bare == {key: value for key, value in found.items() if key[1] not in ("C1", "S2")}
 
 
-def test_a_pair_has_the_measures_that_are_asked_for_and_can_be_had() -> None:
+def test_a_pair_has_the_measures_that_are_requested_and_possible() -> None:
     def measures(judging: Judging) -> list[str]:
         details = evaluate(TABLE_RUNS, judging, TABLES, 3)
         return [one["measure"] for one in details if one["condition"] == "query>original"]
 
     assert measures(tables()) == ["p-MRR", "IRS"]  # no traps, no NFR
     assert measures(tables(pairs=(Pair("query", "original", ("IRS",)),))) == ["IRS"]
-    # without a corpus's size p-MRR can be had, WISE and SICR need a reversed run
+    # without a corpus's size p-MRR can be measured, WISE and SICR need a reversed run
     assert measures(tables(pairs=(Pair("query", "original", ("p-MRR", "WISE", "SICR"), "reversed"),))) == ["p-MRR"]
     assert measures(tables(qrels={"query": TABLE_QRELS["query"]})) == []
 
 
 def test_a_system_without_one_of_the_two_runs_has_no_pair() -> None:
     runs = {**TABLE_RUNS, ("t", "original"): TABLE_RUNS["s", "original"]}
-    found = told(evaluate(runs, tables(), TABLES, 3))
+    found = values_of(evaluate(runs, tables(), TABLES, 3))
     assert found["t", "original", "RR"] == found["s", "original", "RR"]
     assert {system for system, condition, _ in found if condition == "query>original"} == {"s"}
 
 
-def test_a_topic_that_one_run_lacks_is_told_and_n_falls(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_that_one_run_lacks_is_logged_and_n_falls(capsys: pytest.CaptureFixture[str]) -> None:
     short = {**TABLE_RUNS, ("s", "query"): {"1": order("xyz")}}
-    found = told(evaluate(short, tables(), TABLES, 3))
+    found = values_of(evaluate(short, tables(), TABLES, 3))
     assert found["s", "query>original", "p-MRR"][1] == found["s", "query>original", "IRS"][1] == 2
     assert found["s", "query", "RR"] == (0.5, 2)
     assert capsys.readouterr().err == "s: p-MRR is over 2 of 3 topics; not in both runs: 2_0\n"
@@ -153,7 +153,7 @@ def test_followirs_pair_compares_topics_of_one_id() -> None:
     topics = [Topic("1", "eng", "q", {"original": "i", "changed": "j"})]
     qrels = {"original": {"1": {"a": 2, "b": 1}}, "changed": {"1": {"a": 0, "b": 1}}}
     runs = {("s", "original"): {"1": order("abc")}, ("s", "changed"): {"1": order("bca")}}
-    found = told(evaluate(runs, Judging(qrels, ("RR",)), topics, 3))
+    found = values_of(evaluate(runs, Judging(qrels, ("RR",)), topics, 3))
     assert found["s", "original>changed", "p-MRR"] == (pytest.approx(1 - 1 / 3), 1)
     assert Judging(qrels).pairs == (CHANGED,)
 

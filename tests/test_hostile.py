@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
-from heed.retrieval.retrievers import ENCODERS
 from openai_server import Reply
 from openai_server import Server as OpenAi
 from tiny_language_models import llama_tokenizer
@@ -43,6 +42,7 @@ from heed.models.listwise_local import LocalChat
 from heed.models.model_files import local_copy
 from heed.models.registry import Model, add_models, entries
 from heed.progress import log
+from heed.retrieval.retrievers import ENCODERS
 from heed.tables.markup import parse_table
 from heed.validation.submission_form import read_form
 

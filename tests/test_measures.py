@@ -13,7 +13,7 @@ CHANGED = st.sets(st.sampled_from(DOCIDS), min_size=1)
 
 
 def paper_p_mrr(base: dict[str, float], new: dict[str, float], changed: set[str]) -> float:
-    """FollowIR's equation 1 written out with reciprocal ranks, ranks by counting what stands above."""
+    """FollowIR's equation 1 written out with reciprocal ranks, ranks by counting what is above."""
 
     def rank(scores: dict[str, float], docid: str) -> int:
         if docid not in scores:

@@ -110,7 +110,7 @@ def test_all_scores_equal_mtebs_on_30_random_cases() -> None:
     assert {f"{family}{k}" for family in families for k in K_VALUES} | {"accuracy", "nauc_ndcg_at_10_std"} <= seen
 
 
-def test_near_scores_are_told_apart_where_mteb_does() -> None:
+def test_near_scores_are_distinguished_where_mteb_does() -> None:
     """trec_eval compares single-precision scores; mteb's MRR and p-MRR compare doubles."""
     results = {"1-og": {"a": 1.0 + 1e-12, "b": 1.0}, "1-changed": {"a": 1.0, "b": 1.0 + 1e-12}}
     qrels = {"1-og": {"a": 1}, "1-changed": {"a": 0, "b": 1}}
@@ -124,12 +124,12 @@ def test_the_changed_documents_follow_from_the_qrels() -> None:
     assert mteb_result("mFollowIR", "zho/test", inputs(results, qrels)) == given
 
 
-def test_unjudged_topics_are_left_out_and_the_number_of_pairs_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unjudged_topics_are_left_out_and_the_number_of_pairs_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     results, qrels, changed = random_case(5)
     expected = mteb_result("mFollowIR", "rus", inputs(results, qrels, changed))
     n = len(qrels) // 2
-    told = f"mFollowIR rus: {n} judged pairs, where MTEB's data have 40; not comparable with MTEB's figures"
-    assert told in capsys.readouterr().err
+    message = f"mFollowIR rus: {n} judged pairs, where MTEB's data have 40; not comparable with MTEB's figures"
+    assert message in capsys.readouterr().err
     more = results | {"x-og": {"d1": 1.0}, "x-changed": {"d2": 1.0}}
     assert mteb_result("mFollowIR", "rus", inputs(more, qrels, changed)) == expected
 
@@ -152,7 +152,7 @@ def test_predictions_of_mteb_become_a_result_that_mteb_reads(tmp_path: Path) -> 
     assert loaded.get_score(languages=["rus"]) == main[1]
     assert sorted(loaded.hf_subsets) == sorted(loaded.languages) == ["fas", "rus", "zho"]
     assert (loaded.evaluation_time, loaded.kg_co2_emissions, loaded.task_type) == (4.5, None, "InstructionReranking")
-    assert loaded.validate_and_filter_scores().scores == loaded.scores  # nothing is missing, nothing is strange
+    assert loaded.validate_and_filter_scores().scores == loaded.scores  # nothing is missing or unknown
     assert loaded.is_mergeable(loaded.task)
     cached = ResultCache(tmp_path).load_task_result("mFollowIR", "me/model", "1")
     assert cached == loaded
@@ -178,7 +178,7 @@ def test_a_subset_is_replaced_as_mteb_merges(tmp_path: Path) -> None:
         merge_results(first, first | {"mteb_version": "1.0.0"})
 
 
-def test_unknown_names_are_told_with_the_known_ones() -> None:
+def test_unknown_names_are_errors_with_the_known_ones() -> None:
     given = inputs(*random_case(3))
     with pytest.raises(HeedError, match="'InstructIR': unknown; .*Core17InstructionRetrieval, .*mFollowIR, "):
         mteb_result("InstructIR", None, given)
@@ -188,7 +188,7 @@ def test_unknown_names_are_told_with_the_known_ones() -> None:
         mteb_result("mFollowIRCrossLingual", None, given)
 
 
-def test_what_cannot_be_measured_is_told() -> None:
+def test_what_cannot_be_measured_is_an_error() -> None:
     results, qrels, changed = random_case(3)
     given = inputs(results, qrels, changed)
     with pytest.raises(HeedError, match="no judged topics; give --qrels and --new-qrels"):

@@ -70,7 +70,7 @@ def test_the_narratives_of_a_query_have_a_pool_each_or_one(capsys: pytest.Captur
         "3_0": ["k"],
         "3_1": ["l"],
     }
-    assert "--by-base makes one pool of each query's" in capsys.readouterr().err
+    assert "--by-base makes one pool for each query" in capsys.readouterr().err
     # a 1/61 + 1/62; d and c 1/61, docid descending; b 1/62
     assert pooled(*paths, "--order", "fused", "--by-base") == {"3": ["m", "l", "k"], "12": ["a", "d", "c", "b"]}
     assert "--by-base: 6 topics make 2 pools" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``python -m pipelines.report``: tables that equal the summaries, and a page that stands alone."""
+"""``python -m pipelines.report``: tables that equal the summaries, and a self-contained page."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, Heed
 
-from heed.errors import HeedError
+from heed.errors import DataError
 from heed.evaluation.summary import format_value, layout, table
 from heed.reporting.folders import read_tree
 from heed.reporting.page import page
@@ -102,7 +102,7 @@ class Cells(HTMLParser):
             self._inside = None
 
 
-def assert_stands_alone(text: str) -> None:
+def assert_self_contained(text: str) -> None:
     """No script, and nothing that a browser would fetch."""
     for tag, attributes in Cells(text).tags:
         assert tag not in ("script", "link", "iframe", "object", "base", "form")
@@ -196,8 +196,8 @@ def test_every_number_of_the_page_leads_to_its_row(sample: Path, sample_page: st
     assert read.plain_numbers == []
 
 
-def test_the_page_holds_the_plots_and_stands_alone(sample_page: str) -> None:
-    assert_stands_alone(sample_page)
+def test_the_page_holds_the_plots_and_is_self_contained(sample_page: str) -> None:
+    assert_self_contained(sample_page)
     names = re.findall(r'data-plot="([^"]+)"', sample_page)
     shifts = [f"fas.shift.{system}" for system in SYSTEMS]
     topics = [f"fas.topics.p-MRR.{system}.original-changed" for system in SYSTEMS]
@@ -208,14 +208,14 @@ def test_the_page_holds_the_plots_and_stands_alone(sample_page: str) -> None:
     assert set(re.findall(r'(?:href="|url\()#([^")]+)', sample_page)) <= set(ids)
 
 
-def test_the_bars_tell_the_mean_of_the_summary_and_its_interval(sample: Path, sample_page: str) -> None:
+def test_the_bars_show_the_mean_of_the_summary_and_its_interval(sample: Path, sample_page: str) -> None:
     from heed.evaluation.significance import interval
 
     for one in json.loads((sample / "fas/per_topic.json").read_text())["rows"]:
         if one["measure"] == "p-MRR":
             low, high = interval(list(one["per_topic"].values()))
-            said = f"mean {format_value('p-MRR', one['value'])}, 95% interval [{format_value('p-MRR', low)}, {format_value('p-MRR', high)}]"
-            assert f">{said}</text>" in sample_page
+            mean, low, high = (format_value("p-MRR", value) for value in (one["value"], low, high))
+            assert f">mean {mean}, 95% interval [{low}, {high}]</text>" in sample_page
 
 
 def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_the_page_lies_in_the_runs_folder_unless_told(heed: Heed, tmp_path: Path) -> None:
+def test_the_page_is_in_the_runs_folder_by_default(heed: Heed, tmp_path: Path) -> None:
     folder = write_results(tmp_path / "runs/made/zho", [row("a", "original", "AP", 0.5)])
     result = heed(COMMAND, "runs", "--html")
     assert result.returncode == 0, result.stderr
@@ -243,7 +243,7 @@ def test_the_page_lies_in_the_runs_folder_unless_told(heed: Heed, tmp_path: Path
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     text = page(read_tree(hostile_results(tmp_path)), HOSTILE)
-    assert_stands_alone(text)
+    assert_self_contained(text)
     assert "<script" not in text and 'href="http' not in text
     assert text.count("&lt;script&gt;") > 10
     assert {one["dir"] for tag, one in Cells(text).tags if tag == "td" and "dir" in one} == {"auto"}
@@ -266,7 +266,7 @@ def test_many_points_become_one_picture_inside_the_page(tmp_path: Path) -> None:
         for at in range(5000)
     ]
     text = page(read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts})), "x")
-    assert_stands_alone(text)
+    assert_self_contained(text)
     assert "data:image/png;base64," in text and len(text) < 300_000
 
 
@@ -318,7 +318,7 @@ def test_bars_by_constraint_type_are_of_one_folder(tmp_path: Path) -> None:
     assert all(f"followtable {subset}: IRS by constraint type" in text for subset, text in drawn.items())
 
 
-def test_a_folder_where_nothing_was_measured_is_told_and_left_out(heed: Heed, tmp_path: Path) -> None:
+def test_a_folder_where_nothing_was_measured_is_logged_and_left_out(heed: Heed, tmp_path: Path) -> None:
     write_results(tmp_path / "runs/a", [row("a", "x", "AP", 0.5)])
     write_results(tmp_path / "runs/b", [])
     result = heed(COMMAND, "runs")
@@ -346,13 +346,13 @@ def test_a_folder_where_nothing_was_measured_is_told_and_left_out(heed: Heed, tm
         ([{"system": "a"}], "rows[0]: no condition, expected a name in one line"),
     ],
 )
-def test_a_malformed_summary_is_told(tmp_path: Path, content: object, said: str) -> None:
+def test_a_malformed_summary_is_an_error(tmp_path: Path, content: object, said: str) -> None:
     write_results(tmp_path / "a", content)
     if isinstance(content, str):
         (tmp_path / "a/summary.json").write_text(content)
-    with pytest.raises(HeedError) as told:
+    with pytest.raises(DataError) as error:
         read_tree(tmp_path)
-    assert said in str(told.value) and f"{tmp_path}/a/summary.json" in str(told.value)
+    assert said in str(error.value) and f"{tmp_path}/a/summary.json" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -371,14 +371,43 @@ def test_a_malformed_summary_is_told(tmp_path: Path, content: object, said: str)
         ),
     ],
 )
-def test_malformed_values_by_topic_are_told(tmp_path: Path, per_topic: object, said: str) -> None:
+def test_malformed_values_by_topic_are_an_error(tmp_path: Path, per_topic: object, said: str) -> None:
     write_results(tmp_path, [row("a", "x", "AP", 1)], per_topic=per_topic)
-    with pytest.raises(HeedError) as told:
+    with pytest.raises(DataError) as error:
         read_tree(tmp_path)
-    assert said in str(told.value) and "per_topic.json" in str(told.value)
+    assert said in str(error.value) and "per_topic.json" in str(error.value)
 
 
-def test_all_problems_are_told_at_once_with_status_1(heed: Heed, tmp_path: Path) -> None:
+def test_all_problems_of_all_rows_are_reported(tmp_path: Path) -> None:
+    details = [row("a", "x", "AP", 1) | {"per_topic": {"1": "y"}}, row("a", "x", "AP", 1) | {"per_topic": {"1\n": 1}}]
+    shift = {"system": "a", "qid": 1, "docid": "d", "group": "other", "base": 0, "new": 1.5}
+    write_results(
+        tmp_path,
+        [row("", "x", "AP", 10**10) | {"n": True}, row("a", "x", "AP", 1), {"measure": " "}],  # type: ignore[arg-type]
+        per_topic={"rows": details, "shifts": [[], shift]},
+    )
+    with pytest.raises(DataError) as error:
+        read_tree(tmp_path)
+    assert str(error.value).replace(f"{tmp_path}/", "").splitlines() == [
+        'summary.json: rows[0]: system is "", expected a name in one line',
+        "summary.json: rows[0]: value is 10000000000, expected a number",
+        "summary.json: rows[0]: n is true, expected a whole number from 0",
+        "summary.json: rows[2]: no system, expected a name in one line",
+        "summary.json: rows[2]: no condition, expected a name in one line",
+        'summary.json: rows[2]: measure is " ", expected a name in one line',
+        "summary.json: rows[2]: no value, expected a number",
+        "summary.json: rows[2]: no n, expected a whole number from 0",
+        'per_topic.json: rows[0]: per_topic is {"1": "y"}, expected numbers by qid',
+        r'per_topic.json: rows[1]: per_topic is {"1\n": 1}, expected numbers by qid',
+        "per_topic.json: shifts[0]: found [], expected an object with system, qid, docid, group, base, new",
+        "per_topic.json: shifts[1]: qid is 1, expected text of one line",
+        'per_topic.json: shifts[1]: group is "other", expected compliant or violating',
+        "per_topic.json: shifts[1]: base is 0, expected a rank from 1",
+        "per_topic.json: shifts[1]: new is 1.5, expected a rank from 1",
+    ]
+
+
+def test_all_problems_are_reported_at_once_with_status_1(heed: Heed, tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_results(tmp_path / "runs" / name, [])
     result = heed(COMMAND, "runs", "--html", "--out", "t.txt")
@@ -390,7 +419,7 @@ def test_all_problems_are_told_at_once_with_status_1(heed: Heed, tmp_path: Path)
     assert not (tmp_path / "t.txt").exists() and not (tmp_path / "runs/report.html").exists()
 
 
-def test_a_folder_without_results_is_told(heed: Heed, tmp_path: Path) -> None:
+def test_a_folder_without_results_is_an_error(heed: Heed, tmp_path: Path) -> None:
     (tmp_path / "runs/.part").mkdir(parents=True)
     (tmp_path / "runs/.part/summary.json").write_text("half")
     for folder, said in (("absent", "absent: no such folder"), ("runs", "runs: no summary.json in it or below it")):
@@ -426,7 +455,7 @@ def test_the_page_opens_in_a_browser_without_a_complaint(sample: Path, tmp_path:
 
     dumped = browse(tmp_path, path.as_uri(), "--dump-dom")
     assert "CONSOLE" not in dumped.stderr
-    assert_stands_alone(dumped.stdout)
+    assert_self_contained(dumped.stdout)
     assert re.findall(r'data-plot="([^"]+)"', dumped.stdout) == drawn
     assert dumped.stdout.count("<svg ") == len(drawn)
 

@@ -1,4 +1,4 @@
-"""Files that are to be had: whether they are here, what their source says of them, fetched with resume."""
+"""Downloads: files with the sizes and digests that their source gives, fetched with resume, checked."""
 
 import hashlib
 import os
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import locked
 from heed.progress import bar, log
 
@@ -26,22 +26,22 @@ class File(NamedTuple):
 
     @property
     def part(self) -> Path:
-        """Where :func:`fetch` keeps what has come so far."""
+        """The file in which :func:`fetch` keeps what has been fetched so far."""
         return self.path.with_name(f".{self.path.name}.part")
 
     @property
-    def started(self) -> int:
-        """How many bytes of an interrupted download are here."""
+    def fetched(self) -> int:
+        """The number of bytes of an interrupted download on this machine."""
         return self.part.stat().st_size if self.part.is_file() else 0
 
-    def is_right(self) -> bool:
-        """Whether the bytes on disk have the digest that the source gives."""
+    def is_intact(self) -> bool:
+        """Return whether the bytes on disk have the digest that the source gives."""
         kind, _, expected = self.digest.partition(":")
         return not expected or file_digest(self.path, kind) == expected
 
 
-class Store(NamedTuple):
-    """Files of one source, and how those that are missing come to ``root``."""
+class Download(NamedTuple):
+    """Files of one source under ``root``, and the function that fetches those that are missing."""
 
     title: str
     root: Path
@@ -50,37 +50,37 @@ class Store(NamedTuple):
 
     @property
     def missing(self) -> list[File]:
-        """The files that are not here."""
-        return [one for one in self.files if not one.path.is_file()]
+        """The files that are not on this machine."""
+        return [file for file in self.files if not file.path.is_file()]
 
 
 def file_digest(path: Path, kind: str) -> str:
-    """The hex digest of a file; of kind ``git`` as git names a blob."""
-    found = hashlib.new(ALGORITHMS[kind], usedforsecurity=False)
+    """Return the hex digest of a file; of kind ``git`` as git names a blob."""
+    hashed = hashlib.new(ALGORITHMS[kind], usedforsecurity=False)
     if kind == "git":
-        found.update(b"blob %d\0" % path.stat().st_size)
+        hashed.update(b"blob %d\0" % path.stat().st_size)
     with path.open("rb") as stream:
         while piece := stream.read(CHUNK):
-            found.update(piece)
-    return found.hexdigest()
+            hashed.update(piece)
+    return hashed.hexdigest()
 
 
-def check(store: Store) -> list[str]:
-    """Delete the files whose digest is wrong, and tell each; files that are not here are told too."""
+def check(download: Download) -> list[str]:
+    """Delete the files whose digest is wrong; return the problems with these and with missing files."""
     problems = []
-    for one in store.files:
-        if not one.path.is_file():
-            problems.append(f"{one.path}: still not here; run again")
-        elif not one.is_right():
-            _discard(one.path, store.root)
+    for file in download.files:
+        if not file.path.is_file():
+            problems.append(f"{file.path}: still not here; run again")
+        elif not file.is_intact():
+            _discard(file.path, download.root)
             problems.append(
-                f"{one.path}: its digest is not {one.digest}, so it was deleted; run again to fetch it anew"
+                f"{file.path}: its digest is not {file.digest}, so it was deleted; run again to fetch it anew"
             )
     return problems
 
 
 def _discard(path: Path, root: Path) -> None:
-    """Delete a file, and as far as they lie under ``root`` the links and the file that it stands for."""
+    """Delete a file, and, as far as they are under ``root``, the links that lead to it."""
     while path.is_symlink() and path.is_relative_to(root):
         link, path = path, Path(os.path.normpath(path.parent / path.readlink()))
         link.unlink()
@@ -89,18 +89,20 @@ def _discard(path: Path, root: Path) -> None:
 
 
 def fetch(missing: Sequence[File]) -> None:
-    """Fetch files from the first of their addresses that answers; what was interrupted goes on where it stopped.
+    """Fetch files from the first of their addresses that answers; interrupted downloads go on where they stopped.
 
-    ir_datasets, whose files these are, starts anew each time. Raises :class:`HeedError` that tells
-    each address that was tried, and how to bring over by hand what is still missing.
+    ir_datasets, whose files these are, starts again each time. Raises :class:`DataError` that names
+    each address that was tried, and how to copy by hand what is still missing.
     """
-    for at, one in enumerate(missing):
-        tried = _fetch_one(one)
-        if tried:
-            rest = [f"{file.urls[0]} to {file.path} ({told(file.size)}, {file.digest})" for file in missing[at:]]
+    for number, file in enumerate(missing):
+        problems = _fetch_file(file)
+        if problems:
+            rest = [
+                f"{left.urls[0]} to {left.path} ({size_text(left.size)}, {left.digest})" for left in missing[number:]
+            ]
             fail(
                 [
-                    f"{one.name}: cannot be fetched: {'; '.join(tried)}",
+                    f"{file.name}: cannot be fetched: {'; '.join(problems)}",
                     "run again to go on where it stopped; or fetch these on a machine with a network, "
                     "copy them here, and run again to have them checked:",
                     *rest,
@@ -108,62 +110,62 @@ def fetch(missing: Sequence[File]) -> None:
             )
 
 
-def _fetch_one(one: File) -> list[str]:
-    """Fetch ``one``; gives back what went wrong at each address, nothing once the file is here."""
-    tried = []
-    with locked(one.path.parent):
-        for url in one.urls:
-            log.info(f"{one.name}: fetching {url}")
-            problem = _download(url, one)
+def _fetch_file(file: File) -> list[str]:
+    """Fetch ``file``; return the problem with each address, nothing once the file is here."""
+    problems = []
+    with locked(file.path.parent):
+        for url in file.urls:
+            log.info(f"{file.name}: fetching {url}")
+            problem = _download(url, file)
             if not problem:
-                one.part.replace(one.path)
+                file.part.replace(file.path)
                 return []
-            tried.append(f"{url}: {problem}")
-    return tried
+            problems.append(f"{url}: {problem}")
+    return problems
 
 
-def _download(url: str, one: File) -> str:
-    """Fetch ``url`` to the part file, and go on after a cut as long as bytes come; gives back the problem, if any."""
+def _download(url: str, file: File) -> str:
+    """Fetch ``url`` to the part file, and retry after a cut as long as bytes come; return the problem, if any."""
     import requests
 
     while True:
-        before = one.started
+        before = file.fetched
         try:
-            _append(url, one)
+            _append(url, file)
         except requests.RequestException as error:
-            if one.started <= before:
+            if file.fetched <= before:
                 return _reason(error)
             continue
-        if one._replace(path=one.part).is_right():
+        if file._replace(path=file.part).is_intact():
             return ""
-        one.part.unlink()
-        return f"the digest is not {one.digest}, so what came was deleted"
+        file.part.unlink()
+        return f"the digest is not {file.digest}, so what came was deleted"
 
 
 def _reason(error: Exception) -> str:
-    """What lies behind an error of requests, without the story of its retries."""
+    """Return the cause of an error of requests, without the list of its retries."""
     first = error.args[0] if error.args else error
     return " ".join(str(getattr(first, "reason", first)).split())
 
 
-def _append(url: str, one: File) -> None:
+def _append(url: str, file: File) -> None:
     import requests
 
     # identity: what is digested and counted is the file's own bytes, not a packed form
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={one.started}-"} if one.started else {})
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={file.fetched}-"} if file.fetched else {})
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == requests.codes.requested_range_not_satisfiable:
             return  # all of it is here: the digest decides
         answer.raise_for_status()
         resumed = answer.status_code == requests.codes.partial_content
-        left = (one.size or 0) - (one.started if resumed else 0)
-        with one.part.open("ab" if resumed else "wb") as stream:
-            for piece in bar(answer.iter_content(CHUNK), -(-left // CHUNK), one.path.name, "MiB"):
+        left = (file.size or 0) - (file.fetched if resumed else 0)
+        with file.part.open("ab" if resumed else "wb") as stream:
+            for piece in bar(answer.iter_content(CHUNK), -(-left // CHUNK), file.path.name, "MiB"):
                 stream.write(piece)
 
 
-def told(size: int | None) -> str:
-    """A size in bytes, and in KiB, MiB or GiB from 1 KiB on."""
+def size_text(size: int | None) -> str:
+    """Return a size in bytes, and in KiB, MiB or GiB from 1 KiB on."""
     if size is None:
         return "size unknown"
     power = min((size.bit_length() - 1) // 10, 4) if size else 0
@@ -171,27 +173,27 @@ def told(size: int | None) -> str:
     return f"{size:,} bytes{short}"
 
 
-def free_space(place: Path) -> tuple[int, int]:
-    """The device that ``place`` is or will be on, and the bytes free there."""
+def free_space(path: Path) -> tuple[int, int]:
+    """Return the device that ``path`` is or will be on, and the bytes free there."""
     import shutil
 
-    found = next(one for one in (place, *place.parents) if one.exists())
-    return found.stat().st_dev, shutil.disk_usage(found).free
+    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    return existing.stat().st_dev, shutil.disk_usage(existing).free
 
 
-def check_space(stores: Sequence[Store]) -> None:
-    """Raise :class:`HeedError` where a disk has less space than what is missing there."""
+def check_space(downloads: Sequence[Download]) -> None:
+    """Raise :class:`DataError` where a disk has less space than what is to be fetched to it."""
     needs: dict[int, int] = {}
-    for store in stores:
-        device, free = free_space(store.root)
-        needs[device] = needs.get(device, 0) + to_come(store.missing)
+    for download in downloads:
+        device, free = free_space(download.root)
+        needs[device] = needs.get(device, 0) + bytes_to_fetch(download.missing)
         if needs[device] > free:
-            raise HeedError(
-                f"{store.root}: {told(needs[device])} are to come and {told(free)} are free; make room, or put "
-                "HF_HOME or IR_DATASETS_HOME on another disk"
+            raise DataError(
+                f"{download.root}: {size_text(needs[device])} are to come and {size_text(free)} are free; make room, "
+                "or put HF_HOME or IR_DATASETS_HOME on another disk"
             )
 
 
-def to_come(missing: Sequence[File]) -> int:
-    """The bytes that are still to be fetched, as far as their sizes are known."""
-    return sum(max((one.size or 0) - one.started, 0) for one in missing)
+def bytes_to_fetch(missing: Sequence[File]) -> int:
+    """Return the number of bytes still to be fetched, as far as sizes are known."""
+    return sum(max((file.size or 0) - file.fetched, 0) for file in missing)

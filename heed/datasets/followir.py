@@ -1,4 +1,4 @@
-"""FollowIR: TREC topics with an original and a changed narrative, in every form their data are published in.
+"""FollowIR: TREC topics with an original and a changed narrative, in all published forms.
 
 The newer form has one query a condition (``305-og``, ``305-changed``): configs ``queries``,
 ``instruction`` (in MTEB's mirrors a column of ``queries``), ``default`` or ``qrels``, ``qrel_diff``
@@ -11,14 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.datasets.hub import Row, config_files, judgements, log_blank, parsed, read_topics, rows
-from heed.errors import HeedError, fail
+from heed.datasets.hub import HubRow, config_files, judgements, log_blank, parsed, read_topics, rows
+from heed.errors import DataError, fail
 from heed.evaluation.mteb_results import TASKS
 from heed.measures.pairwise import no_longer_relevant
 from heed.progress import brief, log
 from heed.types import Qrels, Topic
 
-Naming = Callable[[str], str]  # what a folder calls a config: queries → queries-zho
+Naming = Callable[[str], str]  # a config's name in a folder: queries → queries-zho
 
 ENDINGS = {"-og": "original", "-changed": "changed"}
 QRELS = {"original": "qrels_og", "changed": "qrels_changed"}
@@ -82,17 +82,17 @@ class FollowIR(NamedTuple):
 
 
 def read_followir(folder: Path) -> FollowIR:
-    """One of FollowIR's collections from a local copy in either form; see :func:`read_pairs`."""
+    """Read one of FollowIR's collections from a local copy in either form; see :func:`read_pairs`."""
     return read_pairs(folder, str, "eng")
 
 
 def read_pairs(folder: Path, named: Naming, lang: str) -> FollowIR:
-    """Topics in language ``lang`` with both instructions, whose configs are called as ``named`` says.
+    """Read topics in language ``lang`` with both instructions from configs that are called as ``named`` says.
 
-    Raises :class:`HeedError` for a missing config, bad rows, a query without its instruction, or an
+    Raises :class:`DataError` for a missing config, bad rows, a query without its instruction, or an
     id of the newer form that ends neither ``-og`` nor ``-changed``. Blank instructions, and
-    differences between ``qrel_diff`` and the two qrels, are told on stderr. Without ``top_ranked``
-    there are no candidates.
+    differences between ``qrel_diff`` and the two qrels, are logged. Without ``top_ranked`` there are
+    no candidates.
     """
     older = config_files(folder, named(QRELS["original"]))
     topics, qrels = (_read_older if older else _read_newer)(folder, named, lang)
@@ -103,7 +103,7 @@ def read_pairs(folder: Path, named: Naming, lang: str) -> FollowIR:
 
 
 def docno(docid: str) -> str:
-    """The TREC document that a FollowIR document is a passage of: ``FBIS3-40368`` for ``FBIS3-40368_3``."""
+    """Return the TREC document of a FollowIR passage: ``FBIS3-40368`` for ``FBIS3-40368_3``."""
     stem, _, passage = docid.rpartition("_")
     return stem if stem and passage.isdecimal() else docid
 
@@ -125,33 +125,33 @@ def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], di
     for full, grades in judgements(folder, named("default"), named("qrels"), named("data")).items():
         qid, condition = _split(folder, full)
         qrels[condition][qid] = grades
-    _check_difference(folder, named("qrel_diff"), qrels)
+    _log_difference(folder, named("qrel_diff"), qrels)
     return list(topics.values()), qrels
 
 
 def _queries(folder: Path, named: Naming) -> list[tuple[str, str, str]]:
-    """The newer form's queries as ``(id, query, instruction)``."""
-    config, told = named("instruction"), None
+    """Return the newer form's queries as ``(id, query, instruction)``."""
+    config, instructions = named("instruction"), None
     if config_files(folder, config):
-        told = dict(parsed(rows(folder, config), lambda row: (row.word("query-id"), row.string("instruction"))))
+        instructions = dict(parsed(rows(folder, config), lambda row: (row.word("query-id"), row.string("instruction"))))
     seen: set[str] = set()
 
-    def read(row: Row) -> tuple[str, str, str]:
+    def read(row: HubRow) -> tuple[str, str, str]:
         qid = row.word("_id", "id")
         if qid in seen:
             raise row.problem(f"query {qid} comes twice; keep one")
         seen.add(qid)
-        if told is None:
+        if instructions is None:
             return qid, row.text("text"), row.string("instruction")
-        if qid not in told:
+        if qid not in instructions:
             raise row.problem(f"query {qid} has no row in {config}")
-        return qid, row.text("text"), told[qid]
+        return qid, row.text("text"), instructions[qid]
 
     return parsed(rows(folder, named("queries")), read)
 
 
 def _candidates(folder: Path, config: str) -> dict[str, list[str]]:
-    """The published lists, both conditions' together, in the order of the rows."""
+    """Return the published lists by qid, both conditions' together, in the order of the rows."""
     candidates: dict[str, dict[str, None]] = defaultdict(dict)
     if config_files(folder, config):
         for full, docids in parsed(rows(folder, config), _listed):
@@ -159,14 +159,14 @@ def _candidates(folder: Path, config: str) -> dict[str, list[str]]:
     return {qid: list(docids) for qid, docids in candidates.items()}
 
 
-def _listed(row: Row) -> tuple[str, list[str]]:
+def _listed(row: HubRow) -> tuple[str, list[str]]:
     if "pid" in row.fields:
         return row.word("qid"), [row.word("pid")]
     return row.word("query-id"), row.words("corpus-ids")
 
 
-def _check_difference(folder: Path, config: str, qrels: dict[str, Qrels]) -> None:
-    """Tell where the published ``qrel_diff`` and the difference of the two qrels disagree."""
+def _log_difference(folder: Path, config: str, qrels: dict[str, Qrels]) -> None:
+    """Log the topics whose published ``qrel_diff`` is not the difference of the two qrels."""
     if not config_files(folder, config):
         return
     listed = parsed(rows(folder, config), lambda row: (row.word("query-id"), set(row.words("corpus-ids"))))
@@ -183,4 +183,4 @@ def _split(folder: Path, full: str) -> tuple[str, str]:
     for ending, condition in ENDINGS.items():
         if full.endswith(ending):
             return full.removesuffix(ending), condition
-    raise HeedError(f"{folder}: query id {full!r} ends neither -og nor -changed")
+    raise DataError(f"{folder}: query id {full!r} ends neither -og nor -changed")

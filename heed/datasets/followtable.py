@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import parse_json, read_bytes
 from heed.io.topics import read_objects, with_bases
 from heed.io.trec_files import read_qrels
@@ -26,24 +26,24 @@ class FollowTable(NamedTuple):
 
 
 def is_followtable(folder: Path) -> bool:
-    """Whether ``folder`` holds a subset in one of the two layouts."""
+    """Return whether ``folder`` holds a subset in one of the two layouts."""
     return (folder / RAW).is_file() or (folder / "only_queries.jsonl").is_file()
 
 
 def read_followtable(folder: Path) -> FollowTable:
-    """Read a subset; :class:`HeedError` naming file and place of what is missing, malformed or there twice."""
-    read = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
-    times = Counter(topic.qid for topic in read.topics)
+    """Read a subset; raises :class:`DataError` naming file and place of what is missing, malformed or repeated."""
+    subset = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
+    times = Counter(topic.qid for topic in subset.topics)
     fail(f"{folder}: topic {qid} comes twice; keep one" for qid in sorted(times) if times[qid] > 1)
-    alone = [topic.qid for topic in read.topics if topic.instructions and not topic.base]
+    alone = [topic.qid for topic in subset.topics if topic.instructions and not topic.base]
     fail(f"{folder}: topic {qid} has no query of its own, with the same text, in only_queries.jsonl" for qid in alone)
-    if not any(topic.instructions for topic in read.topics):
-        raise HeedError(f"{folder}: no query with an instruction in it")
-    return read
+    if not any(topic.instructions for topic in subset.topics):
+        raise DataError(f"{folder}: no query with an instruction in it")
+    return subset
 
 
-def kind(raw: object) -> str:
-    """The constraint C1, C2, S1, S2 or S3 of a raw type such as ``2.3.1``; empty for another."""
+def constraint(raw: object) -> str:
+    """Return the constraint C1, C2, S1, S2 or S3 of a raw type such as ``2.3.1``; empty for another."""
     return next((name for start, name in TYPES.items() if str(raw).startswith(start)), "")
 
 
@@ -62,17 +62,17 @@ def _read_beir(folder: Path) -> FollowTable:
 
 
 def _instructed(record: dict[str, Any], place: str) -> Topic:
-    """A line of queries.jsonl; without metadata, its text is parted at the separator."""
+    """Return the topic of a line of queries.jsonl; without metadata its text is split at the separator."""
     about = record.get("metadata")
     if not about:
         instruction, mark, query = _text(record, "text", place).rpartition(" [SEP] ")
         if not mark or not query.strip() or not instruction.strip():
-            raise HeedError(f"{place}: no metadata and no instruction [SEP] query in text")
+            raise DataError(f"{place}: no metadata and no instruction [SEP] query in text")
         about = {"origin_query": query, "instruction": instruction}
     [about] = _objects([about], "metadata", place)
-    told = {"original": _text(about, "instruction", place)}
+    instructions = {"original": _text(about, "instruction", place)}
     query = _text(about, "origin_query", place)
-    return Topic(_word(record, "_id", place), "eng", query, told, kind(about.get("instruction_type", "")))
+    return Topic(_word(record, "_id", place), "eng", query, instructions, constraint(about.get("instruction_type", "")))
 
 
 def _read_raw(folder: Path) -> FollowTable:
@@ -80,7 +80,7 @@ def _read_raw(folder: Path) -> FollowTable:
     try:
         entries = parse_json(read_bytes(path).decode("utf-8-sig"))
     except ValueError as error:
-        raise HeedError(f"{path}: not JSON ({error}); expected a list of queries") from error
+        raise DataError(f"{path}: not JSON ({error}); expected a list of queries") from error
     topics: list[Topic] = []
     qrels: dict[str, Qrels] = {"query": {}, "original": {}}
     for number, entry in enumerate(_objects(entries, "the file", str(path))):
@@ -91,36 +91,36 @@ def _read_raw(folder: Path) -> FollowTable:
         query = _text(entry, "query", place)
         topics.append(Topic(qid, "eng", query, {}))
         qrels["query"][qid] = dict.fromkeys(_docids(entry, "query_positive", place), 1)
-        for at, out in enumerate(outs):
-            told = {"original": _text(out, "instruction", f"{place}, outs {at}")}
-            full = f"{qid}_{at}"
-            topics.append(Topic(full, "eng", query, told, kind(out.get("instruction_type")), qid))
-            qrels["original"][full] = dict.fromkeys(_docids(out, "instruction_positive", f"{place}, outs {at}"), 1)
+        for index, out in enumerate(outs):
+            full_qid, of_out = f"{qid}_{index}", f"{place}, outs {index}"
+            instructions = {"original": _text(out, "instruction", of_out)}
+            topics.append(Topic(full_qid, "eng", query, instructions, constraint(out.get("instruction_type")), qid))
+            qrels["original"][full_qid] = dict.fromkeys(_docids(out, "instruction_positive", of_out), 1)
     return FollowTable(topics, qrels, [folder / "tables"])
 
 
 def _objects(value: Any, name: str, place: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise HeedError(f"{place}: {name} is {repr(value)[:60]}, expected objects with text fields")
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DataError(f"{place}: {name} is {repr(value)[:60]}, expected objects with text fields")
     return value
 
 
 def _docids(record: dict[str, Any], name: str, place: str) -> list[str]:
-    listed = record.get(name)
-    if not isinstance(listed, list) or not all(isinstance(one, str) and one.split() == [one] for one in listed):
-        raise HeedError(f"{place}: {name} is not a list of table files")
-    return [one.removesuffix(".txt") for one in listed]
+    files = record.get(name)
+    if not isinstance(files, list) or not all(isinstance(file, str) and file.split() == [file] for file in files):
+        raise DataError(f"{place}: {name} is not a list of table files")
+    return [file.removesuffix(".txt") for file in files]
 
 
 def _word(record: dict[str, Any], name: str, place: str) -> str:
     word = _text(record, name, place)
     if word.split() != [record[name]]:
-        raise HeedError(f"{place}: {name} is {record[name]!r}, expected a word")
+        raise DataError(f"{place}: {name} is {record[name]!r}, expected a word")
     return word
 
 
 def _text(record: dict[str, Any], name: str, place: str) -> str:
     text = record.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise HeedError(f"{place}: no text in {name} (found {', '.join(record) or 'no field'})")
+        raise DataError(f"{place}: no text in {name} (found {', '.join(record) or 'no field'})")
     return text.strip()

@@ -1,15 +1,14 @@
-"""Data sets as they lie in hub repositories: the files of a config, their rows, a copy fetched once."""
+"""Data sets in the layout of hub repositories: the files of a config, and their rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.documents import read_parquet
 from heed.io.files import read_lines
 from heed.io.topics import read_objects
 from heed.io.trec_files import parse_score
-from heed.models.hub_client import fetching
 from heed.progress import brief, log
 from heed.types import ABLATIONS, Qrels, Topic
 
@@ -20,26 +19,26 @@ SUFFIXES = tuple(suffix for form in FORMS for suffix in form)
 Parsed = TypeVar("Parsed")
 
 
-class Row(NamedTuple):
-    """One row of a config's file; its methods raise :class:`HeedError` naming the row and what was expected."""
+class HubRow(NamedTuple):
+    """One row of a config's file; its methods raise :class:`DataError` naming the row and what was expected."""
 
     path: Path
     number: int
     fields: dict[str, Any]
 
-    def problem(self, text: str) -> HeedError:
-        """The error for this row."""
-        return HeedError(f"{self.path}, {'row' if self.path.suffix == '.parquet' else 'line'} {self.number}: {text}")
+    def problem(self, text: str) -> DataError:
+        """Return the error for this row."""
+        return DataError(f"{self.path}, {'row' if self.path.suffix == '.parquet' else 'line'} {self.number}: {text}")
 
     def value(self, *names: str) -> Any:
-        """The field that has the first of ``names`` that is there."""
+        """Return the first of ``names`` that is a field."""
         for name in names:
             if name in self.fields:
                 return self.fields[name]
         raise self.problem(f"no field {' or '.join(names)} (found {', '.join(self.fields) or 'none'})")
 
     def word(self, *names: str) -> str:
-        """An id; whole numbers are taken for one."""
+        """Return an id, which may be a whole number."""
         value = self.value(*names)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
@@ -48,35 +47,35 @@ class Row(NamedTuple):
         return str(value)
 
     def words(self, name: str) -> list[str]:
-        """A list of ids, which may be empty."""
+        """Return a list of ids, which may be empty."""
         value = self.value(name)
         if not isinstance(value, list) or not all(map(_is_word, value)):
             raise self._wrong(name, "a list of words")
         return value
 
     def string(self, name: str) -> str:
-        """A text, empty if it is null or blank."""
+        """Return a text, empty if it is null or blank."""
         value = self.value(name)
         if value is not None and not isinstance(value, str):
             raise self._wrong(name, "a text")
         return (value or "").strip()
 
     def text(self, name: str) -> str:
-        """A text that is not blank."""
+        """Return a text that is not blank."""
         text = self.string(name)
         if not text:
             raise self._wrong(name, "a text")
         return text
 
     def grade(self, name: str) -> int:
-        """A whole number, also as ``2.0`` or ``"2"``."""
+        """Return a whole number, also given as ``2.0`` or ``"2"``."""
         value = self.value(name)
         number = None if isinstance(value, bool) else parse_score(str(value))
         if number is None or not number.is_integer():
             raise self._wrong(name, "a whole number")
         return int(number)
 
-    def _wrong(self, name: str, expected: str) -> HeedError:
+    def _wrong(self, name: str, expected: str) -> DataError:
         return self.problem(f"{name} is {repr(self.fields.get(name))[:60]}, expected {expected}")
 
 
@@ -85,19 +84,19 @@ def _is_word(value: Any) -> bool:
 
 
 def config_files(folder: Path, config: str) -> list[Path]:
-    """The files of one config, sorted: ``config/…``, ``config/<split>/…`` or ``config.jsonl`` itself.
+    """Return the files of one config, sorted: ``config/…``, ``config/<split>/…`` or ``config.jsonl`` itself.
 
-    Where they come in several forms, Parquet is taken before JSONL, and JSONL before TSV.
+    Where they come in several forms, Parquet is read rather than JSONL, and JSONL rather than TSV.
     """
     inside = (folder / config).rglob("*") if (folder / config).is_dir() else ()
     named = (folder / f"{config}{suffix}" for suffix in SUFFIXES)
-    found = sorted(path for path in (*inside, *named) if path.is_file())
-    forms = ([path for path in found if path.name.endswith(form)] for form in FORMS)
+    paths = sorted(path for path in (*inside, *named) if path.is_file())
+    forms = ([path for path in paths if path.name.endswith(form)] for form in FORMS)
     return next((files for files in forms if files), [])
 
 
-def rows(folder: Path, *configs: str) -> Iterator[Row]:
-    """The rows of the first of ``configs`` that is in ``folder``; :class:`HeedError` if none is."""
+def rows(folder: Path, *configs: str) -> Iterator[HubRow]:
+    """Yield the rows of the first of ``configs`` that is in ``folder``; raises :class:`DataError` if none is."""
     files = next((files for config in configs if (files := config_files(folder, config))), [])
     fail([] if files else [f"{folder}: no {' or '.join(configs)}; expected Parquet or JSONL files of that name"])
     for path in files:
@@ -106,7 +105,7 @@ def rows(folder: Path, *configs: str) -> Iterator[Row]:
         else:
             records = _read_tsv(path) if path.suffix == ".tsv" else read_objects(path)
         for number, fields in records:
-            yield Row(path, number, fields)
+            yield HubRow(path, number, fields)
 
 
 def _read_tsv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -117,29 +116,29 @@ def _read_tsv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if len(cells) == len(names):
             yield line_no, dict(zip(names, cells, strict=True))
         elif line.strip():
-            raise HeedError(f"{path}, line {line_no}: {len(cells)} columns, expected {len(names)} as in the first line")
+            raise DataError(f"{path}, line {line_no}: {len(cells)} columns, expected {len(names)} as in the first line")
 
 
-def parsed(found: Iterable[Row], parse: Callable[[Row], Parsed]) -> list[Parsed]:
-    """What ``parse`` makes of each row; one :class:`HeedError` tells all rows for which it raises one."""
-    made, problems = [], []
-    for row in found:
+def parsed(rows: Iterable[HubRow], parse: Callable[[HubRow], Parsed]) -> list[Parsed]:
+    """Return what ``parse`` returns for each row; raises one :class:`DataError` for all rows for which it raises."""
+    values, problems = [], []
+    for row in rows:
         try:
-            made.append(parse(row))
-        except HeedError as error:
+            values.append(parse(row))
+        except DataError as error:
             problems.append(str(error))
     fail(problems)
-    return made
+    return values
 
 
 def judgements(folder: Path, *configs: str) -> Qrels:
-    """Qrels of rows with ``query-id``, ``corpus-id`` and ``score``.
+    """Return qrels of rows with ``query-id``, ``corpus-id`` and ``score``.
 
-    Raises :class:`HeedError` naming bad rows, and those that give a document a second, different grade.
+    Raises :class:`DataError` naming bad rows, and those that give a document a second, different grade.
     """
     qrels: Qrels = {}
 
-    def add(row: Row) -> None:
+    def add(row: HubRow) -> None:
         qid, docid, grade = row.word("query-id"), row.word("corpus-id"), row.grade("score")
         before = qrels.setdefault(qid, {}).setdefault(docid, grade)
         if before != grade:
@@ -150,17 +149,17 @@ def judgements(folder: Path, *configs: str) -> Qrels:
 
 
 def read_topics(folder: Path, config: str, lang: str, columns: Mapping[str, str]) -> list[Topic]:
-    """Topics of rows with ``_id``, ``text`` and a column for each condition's instruction.
+    """Return topics of rows with ``_id``, ``text`` and a column for each condition's instruction.
 
-    ``columns`` names them by condition; those of ablations may be missing. An instruction that is
-    blank is not carried, which :func:`log_blank` tells.
+    ``columns`` names them by condition; those of ablations may be missing. Blank instructions are left
+    out; see :func:`log_blank`.
     """
     topics: dict[str, Topic] = {}
 
-    def add(row: Row) -> None:
+    def add(row: HubRow) -> None:
         present = {name: column for name, column in columns.items() if name not in ABLATIONS or column in row.fields}
-        told = {name: text for name, column in present.items() if (text := row.string(column))}
-        topic = Topic(row.word("_id", "id"), lang, row.text("text"), told)
+        instructions = {name: text for name, column in present.items() if (text := row.string(column))}
+        topic = Topic(row.word("_id", "id"), lang, row.text("text"), instructions)
         if topics.setdefault(topic.qid, topic) is not topic:
             raise row.problem(f"topic {topic.qid} comes twice; keep one")
 
@@ -174,35 +173,3 @@ def log_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str]) 
         blank = [topic.qid for topic in topics if condition not in topic.instructions]
         if blank:
             log.info(f"{folder}: {len(blank)} of {len(topics)} topics have no {condition} instruction: {brief(blank)}")
-
-
-def cached(repository: str, revision: str | None) -> Path | None:
-    """The local copy of a hub data set that was fetched before; None if there is none."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(repository, repo_type="dataset", revision=revision, local_files_only=True))
-    except LocalEntryNotFoundError:
-        return None
-
-
-def snapshot(repository: str, revision: str | None, patterns: Sequence[str]) -> Path:
-    """A local copy of a hub data set's files that match ``patterns``, fetched at most once.
-
-    ``revision`` is a whole commit hash, None for the newest. Raises :class:`HeedError` that says how
-    to go on when the hub is out of reach.
-    """
-    from huggingface_hub import snapshot_download
-
-    try:
-        with fetching(repository, "dataset"):
-            return Path(
-                snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns))
-            )
-    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise HeedError(
-            f"{repository}: cannot be fetched from the hub ({reason}); on a machine with a network run "
-            f"'hf download --repo-type dataset {repository}', copy the folder here and give its path"
-        ) from error

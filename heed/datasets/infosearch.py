@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.collection import Collection
-from heed.datasets.hub import Row, cached, config_files, judgements, log_blank, parsed, read_topics, rows
+from heed.datasets.hub import HubRow, config_files, judgements, log_blank, parsed, read_topics, rows
+from heed.datasets.hub_files import cached
 from heed.datasets.sample import sample_root
 from heed.errors import DataError, UsageError, fail
 from heed.evaluation.evaluate import Judging, Pair
@@ -135,7 +136,7 @@ def read_infosearch(folder: Path, dimension: str) -> InfoSearch:
     return InfoSearch(topics, qrels, corpus)
 
 
-def _has_query_instruction(row: Row) -> bool:
+def _has_query_instruction(row: HubRow) -> bool:
     return "instruction_og" in row.fields and bool(row.string("instruction_og"))
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from heed.datasets.followir import FollowIR, read_pairs
-from heed.datasets.hub import config_files, snapshot
+from heed.datasets.hub import config_files
+from heed.datasets.hub_files import snapshot
 from heed.evaluation.mteb_results import TASKS
 
 REPOSITORIES = {  # by the language of the queries

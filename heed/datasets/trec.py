@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heed.collection import Collection
 from heed.datasets.followir import BENCHMARKS, docno, read_followir
-from heed.datasets.hub import snapshot
+from heed.datasets.hub_files import snapshot
 from heed.datasets.irds import IrDataset, language_of, load, read_judgements, read_queries
 from heed.datasets.sample import sample_root
 from heed.errors import DataError, UsageError

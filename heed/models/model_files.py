@@ -26,7 +26,6 @@ MODULES = "modules.json"  # of sentence-transformers: a list of objects
 FACTS = ("status", "pickled", "licence", "gated", "price", "needs", "note", "names", "presets", "trusted")
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
 ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
-TOLD = FACTS  # while pipelines.models moves
 
 
 def runs_remote_code(model: Model) -> bool:
@@ -171,7 +170,3 @@ def _gated(source: str, error: Exception) -> ModelError:
         f"{unusable(source, error)}; access to it must be granted first: request it with your account at "
         f"https://huggingface.co/{source}, then log in with 'hf auth login' or set HF_TOKEN"
     )
-
-
-def allow_remote_code() -> None:  # noqa: D103  (while the callers move to Registry)
-    return None

@@ -221,28 +221,3 @@ def _read_trained(folder: str) -> Model | None:
         return parse_entry(str(path), {"source": folder, **json.loads(path.read_text(encoding="utf-8"))["model"]})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: not written by python -m pipelines.train ({error!r}); train again") from error
-
-
-# while the callers move to Registry
-_extra: dict[str, Model] = {}
-_unknown: dict[str, Any] = {}
-
-
-def model(source: str) -> Model:  # noqa: D103
-    return Registry(defaults=_unknown).find(source)
-
-
-def named(source: str, built_in: Sequence[str]) -> Model:  # noqa: D103
-    return Registry(defaults=_unknown).resolve(source, built_in)
-
-
-def entries() -> dict[str, Model]:  # noqa: D103
-    return {**_shipped(), **_extra}
-
-
-def set_unknown(fields: Mapping[str, Any]) -> None:  # noqa: D103
-    _unknown.clear()
-
-
-def add_models(path: Path) -> None:  # noqa: D103
-    _extra.update(read_entries(path))

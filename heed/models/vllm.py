@@ -230,15 +230,3 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def set_inference(name: str) -> None:  # noqa: D103 (while the callers move to Runtime)
-    check_inference(name)
-
-
-def close_engine() -> None:  # noqa: D103
-    return None
-
-
-def by_vllm(model: Model) -> bool:  # noqa: D103
-    return False

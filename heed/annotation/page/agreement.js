@@ -44,7 +44,7 @@ function content({ pairs, count, open, disagreements }) {
     ...head,
     pairTable(pairs),
     remark(
-      "Cohen's κ is the agreement beyond chance, 1 at most; linear κ weights a disagreement by its distance on the scale.",
+      "Cohen's κ is agreement beyond chance, 1 at most; linear κ weights a disagreement by its distance on the scale.",
     ),
     make("h2", {}, "Disagreements", numbers),
   ];
