@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.io.artifacts import folder_as_made
+from heed.io.artifacts import ensure_folder
 from heed.io.files import finished
 
 VERSION = 1  # raise when other documents are made
@@ -88,7 +88,7 @@ def write_documents(folder: Path, count: int) -> list[Path]:
             words.extend(vocabulary(one) for one in SYLLABLES[len(words) :])
             _write(into / "docs.jsonl", words, drawn(part, size))
 
-        made = folder_as_made(folder / name, RECIPE | {"part": part, "documents": size}, build)
+        made = ensure_folder(folder / name, RECIPE | {"part": part, "documents": size}, build)
         files.append(made / "docs.jsonl")
     return files
 
@@ -104,7 +104,7 @@ def _write(path: Path, words: Sequence[NDArray[np.object_]], documents: Iterator
 def write_topics(folder: Path, count: int) -> Path:
     """A folder with ``topics.jsonl``, ``original.qrels`` and ``changed.qrels`` for collections of ``count`` or more."""
     size = min(PART, count)
-    return folder_as_made(folder, RECIPE | {"documents": size}, lambda into: _write_topics(into, size))
+    return ensure_folder(folder, RECIPE | {"documents": size}, lambda into: _write_topics(into, size))
 
 
 def _write_topics(folder: Path, size: int) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 from heed.collection import Collection
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
-from heed.io.artifacts import Recipe, file_as_made
+from heed.io.artifacts import Recipe, ensure_file
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.files import CONTROL, digest_json, locked, write_json
 from heed.io.pools import write_pool
@@ -308,7 +308,7 @@ class Experiment:
             _log_empty(name, run, queries)
             write_run(path, {qid: scores for qid, scores in run.items() if scores}, as_tag(name))
 
-        if file_as_made(path, {**made_of, "documents": self.documents.digest}, build, reuse=config is not None):
+        if ensure_file(path, {**made_of, "documents": self.documents.digest}, build, reuse=config is not None):
             log.info(f"{path}: used again")
         return Run(read_run(path) if path.stat().st_size else {}, name)
 

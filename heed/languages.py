@@ -1,4 +1,4 @@
-"""Languages by ISO 639-3 code, and what each tool calls them."""
+"""Languages by ISO 639-3 code, with their names in other tools."""
 
 import re
 from typing import NamedTuple

@@ -6,32 +6,32 @@ Cutting at a depth, pooling and the ranks inside measures all go through here.
 
 from collections.abc import Collection, Iterable, Mapping
 
-FEW = 40  # documents whose ranks are found quicker by counting what stands above than by sorting
+FEW = 40  # documents whose ranks are computed faster by counting the documents above them than by sorting
 
 
 def in_order(qids: Iterable[str]) -> list[str]:
-    """Topics as files have them: numbers first, by their value, then other ids as strings."""
+    """Return topics in the order of files: numbers first, by their value, then other ids as strings."""
     return sorted(qids, key=lambda qid: (int(qid) if qid.isdecimal() else float("inf"), qid))
 
 
 def ranked(scores: Mapping[str, float]) -> list[str]:
-    """The docids of one topic, best first."""
+    """Return the docids of one topic, best first."""
     return [docid for _, docid in _in_order(scores)]
 
 
 def top(scores: Mapping[str, float], depth: int) -> dict[str, float]:
-    """The ``depth`` best documents of one topic with their scores, best first."""
+    """Return the ``depth`` best documents of one topic with their scores, best first."""
     return {docid: score for score, docid in _in_order(scores)[:depth]}
 
 
 def ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
-    """Rank, from 1, of each of ``docids``; one that is missing gets the list's length + 1.
+    """Return the rank, from 1, of each of ``docids``; one that is missing gets the list's length + 1.
 
     The rank of a missing document follows FollowIR (mteb ``get_rank_from_dict``) and InfoSearch.
     """
     if len(docids) > FEW:
-        place = {docid: rank for rank, docid in enumerate(ranked(scores), 1)}
-        return [place.get(docid, len(place) + 1) for docid in docids]
+        rank_of = {docid: rank for rank, docid in enumerate(ranked(scores), 1)}
+        return [rank_of.get(docid, len(rank_of) + 1) for docid in docids]
     return _counted(scores, docids)
 
 
@@ -39,17 +39,17 @@ def _counted(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
     import numpy as np
 
     values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
-    found = []
+    of_docids = []
     for docid in docids:
         score = scores.get(docid)
         if score is None:
-            found.append(len(scores) + 1)
+            of_docids.append(len(scores) + 1)
             continue
         rank = int(np.count_nonzero(values > score)) + 1
         if np.count_nonzero(values == score) > 1:
-            rank += sum(other > docid for other, same in scores.items() if same == score)
-        found.append(rank)
-    return found
+            rank += sum(other > docid for other, equal in scores.items() if equal == score)
+        of_docids.append(rank)
+    return of_docids
 
 
 def _in_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:

@@ -5,17 +5,18 @@ A name is ``bm25`` and its variants, ``lsa``, ``polarity``, a model (an entry of
 """
 
 import importlib
+import math
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from heed.errors import UsageError
+from heed.errors import ModelError, UsageError, fail
 from heed.io.artifacts import Recipe
-from heed.io.document_store import open_store
+from heed.io.document_store import DocumentStore, open_store
 from heed.models.api_encoder import ApiEncoder
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
@@ -29,6 +30,7 @@ from heed.models.registry import Model, Registry
 from heed.models.runtime import Runtime
 from heed.models.yes_no import YesNoReranker
 from heed.progress import timed
+from heed.ranking import top
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.maxp import Cut, MaxP, Passages
@@ -39,7 +41,7 @@ from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import Dense, DenseSearch
 from heed.retrieval.late_interaction import LateRetriever
-from heed.types import Encoder, Reranker, Retriever
+from heed.types import Encoder, Query, Reranker, Retriever, Run, close, config_of, load
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import system_of
@@ -92,6 +94,8 @@ class Systems:
         Raises :class:`UsageError` for an unknown name and for an object that lacks something, and
         :class:`heed.errors.ModelError` for a model that cannot be had.
         """
+        if isinstance(system, Bm25 | Dense | LateRetriever | OwnRetriever):
+            return system
         if not isinstance(system, str):
             return self._own_retriever(system, type(system).__name__)
         if system in RETRIEVERS:
@@ -180,10 +184,60 @@ class Systems:
             return self._dense(system)
         if not callable(getattr(system, "search", None)):
             raise UsageError(f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries")
-        if callable(index := getattr(system, "index", None)):
-            index(self.corpus.documents)
-        retriever: Retriever = system
-        return retriever
+        return OwnRetriever(system, self.corpus.documents)
+
+
+class OwnRetriever:
+    """A retriever of the user's own, whose results are checked."""
+
+    def __init__(self, retriever: Any, documents: DocumentStore) -> None:
+        """Let ``retriever`` search ``documents``."""
+        self.name: str = retriever.name
+        self._retriever, self._documents = retriever, documents
+        self._indexed = False
+        if config_of(retriever) is not None:
+            self.config = retriever.config
+
+    def load(self) -> None:
+        """Call the retriever's ``index(documents)``, if it has one, and its ``load()``."""
+        index = getattr(self._retriever, "index", None)
+        if callable(index) and not self._indexed:
+            index(self._documents)
+            self._indexed = True
+        load(self._retriever)
+
+    def close(self) -> None:
+        """Close the retriever."""
+        close(self._retriever)
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the ``depth`` best documents of each query.
+
+        Raises :class:`ModelError` for queries and documents that do not exist, and scores that are no finite numbers.
+        """
+        given = self._retriever.search(queries, depth)
+        unknown = set(given) - {query.qid for query in queries}
+        problems = [f"{self.name}: topic {qid} was not asked" for qid in sorted(unknown)]
+        run: Run = {}
+        for qid, scores in given.items():
+            missing = self._documents.missing(list(scores))
+            problems += [f"{self.name}: topic {qid}, document {docid}: not in the collection" for docid in missing]
+            problems += [
+                f"{self.name}: topic {qid}, document {docid}: score {score!r}, expected a finite number"
+                for docid, score in scores.items()
+                if not _is_finite(score)
+            ]
+            fail(problems, ModelError)
+            run[qid] = top({docid: float(score) for docid, score in scores.items()}, depth)
+        fail(problems, ModelError)
+        return run
+
+
+def _is_finite(score: Any) -> bool:
+    try:
+        return math.isfinite(score)
+    except TypeError:
+        return False
 
 
 def is_encoder(system: Any) -> TypeGuard[Encoder]:

@@ -4,10 +4,10 @@ import re
 
 
 def fill(template: str, **parts: str) -> str:
-    """The template with its ``{names}`` replaced and white space at its ends removed."""
+    """Return the template with its ``{names}`` replaced and white space at its ends removed."""
     return placed(template, **parts).strip()
 
 
 def placed(template: str, **parts: str) -> str:
-    """The template with its ``{names}`` replaced; braces inside the parts stay as they are."""
-    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], template)
+    """Return the template with its ``{names}`` replaced; braces inside the parts stay as they are."""
+    return re.sub(r"\{(\w+)\}", lambda match: parts[match[1]], template)

@@ -115,9 +115,8 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     address = f"http://{LOCAL}:{port}/?token={properties['token']}"
     print(address, flush=True)
     if not options.no_browser:
-        threading.Thread(
-            target=webbrowser.open, args=(address,), daemon=True
-        ).start()  # a browser in a terminal would block
+        # in a thread, since a browser in a terminal would block
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
         serve(Server(task, store, assessor), sock, properties["token"])
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, HeedError, UsageError, fail
 from heed.types import CONDITIONS
 from heed.validation.track_rules import TRACKS, Rules, Shape, Track
 from pipelines.options import positive, run_command, talk_options
@@ -172,7 +172,7 @@ def _fix(options: argparse.Namespace, rules: Rules, runs: "Sequence[CheckedRun]"
         try:
             _, changes = fix_run(run.path, target, rules)
             print(f"{target}: {'; '.join(changes) or 'nothing to fix, copied'}")
-        except DataError as error:
+        except HeedError as error:
             refused.append(str(error))
     if refused:
         raise DataError("\n".join(refused))

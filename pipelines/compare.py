@@ -188,14 +188,15 @@ def _topic_table(values: "dict[str, PerTopic]") -> str:
 
 
 def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
-    from heed.evaluation.mteb_results import merge_results, mteb_result, read_mteb_result, write_mteb_result
+    from heed.evaluation.mteb_results import merge_results, mteb_result, read_mteb_result
+    from heed.io.files import write_json
 
     if not options.mteb_task:
         raise UsageError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
     result = mteb_result(options.mteb_task, options.subset, inputs)
     if options.mteb.exists():
         result = merge_results(read_mteb_result(options.mteb), result)
-    write_mteb_result(options.mteb, result)
+    write_json(options.mteb, result)
 
 
 def _compare_systems(options: argparse.Namespace) -> None:

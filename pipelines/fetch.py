@@ -5,30 +5,30 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heed.errors import SHOWN, HeedError, fail
+from heed.errors import SHOWN, UsageError, fail
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
-    from heed.datasets.downloads import File, Store
+    from heed.datasets.downloads import Download, File
     from heed.datasets.fetchable import ByHand, Holding
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.fetch``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.fetch", description=__doc__)
-    made.add_argument(
+    """Return the command line of ``python -m pipelines.fetch``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.fetch", description=__doc__)
+    command.add_argument(
         "collection", nargs="?", metavar="COLLECTION", help="a collection, or a group of them as followir or infosearch"
     )
-    made.add_argument(
+    command.add_argument(
         "--lang", action="append", metavar="LANG", help="language of the documents: zho, fas or rus; repeatable"
     )
-    made.add_argument("--dry-run", action="store_true", help="tell what would be fetched, and fetch nothing")
-    talk_options(made)
-    return made
+    command.add_argument("--dry-run", action="store_true", help="show what would be fetched, and fetch nothing")
+    talk_options(command)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command; return the exit status."""
     return run_command(parser(), _run, argv)
 
 
@@ -38,84 +38,83 @@ def _run(options: argparse.Namespace) -> None:
 
     if not options.collection:
         if options.lang or options.dry_run:
-            raise HeedError("--lang and --dry-run need a collection; without either, all are listed")
+            raise UsageError("--lang and --dry-run need a collection; without either, all are listed")
         print("\n".join(_listing()))
         return
     chosen = holdings(options.collection, options.lang or [])
-    planned = [(one, one.stores()) for one in chosen]
+    planned = [(holding, holding.downloads()) for holding in chosen]
     if options.dry_run or not options.quiet:
-        print("\n".join(line for one, stores in planned for line in _plan(one, stores)), flush=True)
-    check_space([store for _, stores in planned for store in stores])
+        print("\n".join(line for holding, downloads in planned for line in _plan(holding, downloads)), flush=True)
+    check_space([download for _, downloads in planned for download in downloads])
     if options.dry_run:
         return
     _fetch(planned)
 
 
-def _fetch(planned: "list[tuple[Holding, list[Store]]]") -> None:
-    """Fetch what is missing, check everything, and tell what is still to be done, or the commands that use it."""
+def _fetch(planned: "list[tuple[Holding, list[Download]]]") -> None:
+    """Fetch what is missing, check everything, print the commands that use it; raise for what only the user can do."""
     from heed.datasets.downloads import check
     from heed.progress import log, timed
 
+    downloads = [download for _, of_holding in planned for download in of_holding]
     with timed("fetch") as work:
-        for _, stores in planned:
-            for store in stores:
-                if store.missing:
-                    work.did(len(store.missing), "files")
-                    store.fetch(store.missing)
+        for download in downloads:
+            if download.missing:
+                work.did(len(download.missing), "files")
+                download.fetch(download.missing)
     with timed("check") as work:
-        work.did(sum(len(store.files) for _, stores in planned for store in stores), "files")
-        fail(problem for _, stores in planned for store in stores for problem in check(store))
-    for one, stores in planned:
-        if stores:
-            log.info(
-                f"{_title(one)}: {sum(len(store.files) for store in stores)} files are here, their digests are right"
-            )
-    fail(line for one, _ in planned for line in _still_by_hand(one))
-    for one, _ in planned:
-        print(one.text("use"))
+        work.did(sum(len(download.files) for download in downloads), "files")
+        fail(problem for download in downloads for problem in check(download))
+    for holding, of_holding in planned:
+        if of_holding:
+            count = sum(len(download.files) for download in of_holding)
+            log.info(f"{_title(holding)}: {count} files are here, their digests are right")
+    fail(line for holding, _ in planned for line in _left_to_do(holding))
+    for holding, _ in planned:
+        print(holding.text("use"))
 
 
-def _still_by_hand(one: "Holding") -> list[str]:
-    by_hand = one.by_hand()
+def _left_to_do(holding: "Holding") -> list[str]:
+    by_hand = holding.by_hand()
     problem = by_hand.problem() if by_hand else ""
     if not by_hand or not problem:
         return []
     return [f"{by_hand.file.path.absolute()}: {problem} ({by_hand.why}); do this, then run again:", *by_hand.how]
 
 
-def _title(one: "Holding") -> str:
-    return f"{one.name} {one.lang}".rstrip()
+def _title(holding: "Holding") -> str:
+    return f"{holding.name} {holding.lang}".rstrip()
 
 
-def _plan(one: "Holding", stores: "list[Store]") -> list[str]:
-    """What will be fetched, with sizes, where it goes and how much space is there."""
-    lines = [f"{_title(one)}: {one.text('holds')}"]
-    if one.text("note"):
-        lines.append(f"  note: {one.text('note')}")
-    for store in stores:
-        lines += _store_lines(store)
-    by_hand = one.by_hand()
+def _plan(holding: "Holding", downloads: "list[Download]") -> list[str]:
+    """Return lines with what will be fetched, sizes, where it goes and how much space is there."""
+    lines = [f"{_title(holding)}: {holding.text('holds')}"]
+    if holding.text("note"):
+        lines.append(f"  note: {holding.text('note')}")
+    for download in downloads:
+        lines += _download_lines(download)
+    by_hand = holding.by_hand()
     return lines + (_by_hand_lines(by_hand) if by_hand else [])
 
 
-def _store_lines(store: "Store") -> list[str]:
-    from heed.datasets.downloads import free_space, to_come, told
+def _download_lines(download: "Download") -> list[str]:
+    from heed.datasets.downloads import bytes_to_fetch, free_space, size_text
 
-    shown = store.files[:SHOWN]
+    shown = download.files[:SHOWN]
     width = max(len(file.name) for file in shown)
-    lines = [f"  {store.title}, to {store.root}"]
-    lines += [f"    {file.name:<{width}}  {told(file.size):>34}  {_state(file)}" for file in shown]
-    if len(store.files) > SHOWN:
-        lines.append(f"    … and {len(store.files) - SHOWN} more files")
-    missing, (_, free) = store.missing, free_space(store.root)
-    total = f"to fetch: {len(missing)} of {len(store.files)} files, {told(to_come(missing))}"
-    return [*lines, f"    {total}; {told(free)} free there"]
+    lines = [f"  {download.title}, to {download.root}"]
+    lines += [f"    {file.name:<{width}}  {size_text(file.size):>34}  {_state(file)}" for file in shown]
+    if len(download.files) > SHOWN:
+        lines.append(f"    … and {len(download.files) - SHOWN} more files")
+    missing, (_, free) = download.missing, free_space(download.root)
+    total = f"to fetch: {len(missing)} of {len(download.files)} files, {size_text(bytes_to_fetch(missing))}"
+    return [*lines, f"    {total}; {size_text(free)} free there"]
 
 
 def _state(file: "File") -> str:
     if file.path.is_file():
         return "here"
-    return f"to fetch, from byte {file.started:,} on" if file.started else "to fetch"
+    return f"to fetch, from byte {file.fetched:,} on" if file.fetched else "to fetch"
 
 
 def _by_hand_lines(by_hand: "ByHand") -> list[str]:
@@ -125,36 +124,36 @@ def _by_hand_lines(by_hand: "ByHand") -> list[str]:
 
 
 def _listing() -> list[str]:
-    """All collections, one a line: name, how it comes, what of it is here, what it holds."""
+    """Return all collections, one a line: name, how it comes, what of it is here, what it holds."""
     from itertools import groupby
 
     from heed.datasets.fetchable import every_holding
 
     rows = []
-    for name, group in groupby(every_holding(), key=lambda one: one.name):
+    for name, group in groupby(every_holding(), key=lambda holding: holding.name):
         variants = list(group)
-        found = {one.lang: _here(one) for one in variants}
-        here = ", ".join(f"{lang} {state}".strip() for lang, state in found.items() if state) or "not here"
-        rows.append((name, _way(variants[0]), here, variants[0].text("holds")))
-    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+        states = {holding.lang: _local_state(holding) for holding in variants}
+        here = ", ".join(f"{lang} {state}".strip() for lang, state in states.items() if state) or "not here"
+        rows.append((name, _origin(variants[0]), here, variants[0].text("holds")))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return ["  ".join([*map(str.ljust, row, widths), row[3]]) for row in rows]
 
 
-def _way(one: "Holding") -> str:
-    """How a collection comes: hub, ir_datasets, licence, or several of them."""
-    by_hand = one.by_hand()
-    ways = ["hub"] if one.repository() else []
-    ways += ["ir_datasets"] if one.files() else []
-    return " + ".join([*ways, by_hand.why] if by_hand else ways)
+def _origin(holding: "Holding") -> str:
+    """Return how a collection comes: hub, ir_datasets, licence, or several of them."""
+    by_hand = holding.by_hand()
+    origins = ["hub"] if holding.repository() else []
+    origins += ["ir_datasets"] if holding.files() else []
+    return " + ".join([*origins, by_hand.why] if by_hand else origins)
 
 
-def _here(one: "Holding") -> str:
-    """What of a collection is here, if anything; of a hub data set the number of files, for the hub is not asked."""
-    repository, by_hand = one.repository(), one.by_hand()
+def _local_state(holding: "Holding") -> str:
+    """Return what of a collection is here, if anything; for a hub data set the number of files, offline."""
+    repository, by_hand = holding.repository(), holding.by_hand()
     if repository:
-        count = len(repository.files_here())
+        count = len(repository.local_files())
         return f"{count} files here" if count else ""
-    paths = [file.path for file in one.files()] + ([by_hand.file.path] if by_hand else [])
+    paths = [file.path for file in holding.files()] + ([by_hand.file.path] if by_hand else [])
     count = sum(path.exists() for path in paths)
     return "here" if count == len(paths) else f"{count} of {len(paths)} here" if count else ""
 

@@ -12,24 +12,24 @@ RERANK_DEPTH = 100  # InfoSearch, section 3: rerankers take a retriever's first 
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.infosearch``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.infosearch", description=__doc__)
-    made.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
-    source = made.add_mutually_exclusive_group()
-    source.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or one's own")
+    """Return the command line of ``python -m pipelines.infosearch``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.infosearch", description=__doc__)
+    command.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
+    source = command.add_mutually_exclusive_group()
+    source.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or that of one")
     source.add_argument(
         "--collection",
         choices=("auto", "sample"),
         default="auto",
         help="auto: what was fetched before, where all of it is on this machine, else the sample",
     )
-    collection_options(made)
-    made.set_defaults(rerank_depth=RERANK_DEPTH)
-    return made
+    collection_options(command)
+    command.set_defaults(rerank_depth=RERANK_DEPTH)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command; return the exit status."""
     return run_command(parser(), _run, argv)
 
 
@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> None:
 
     refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")
     collections = find_dimensions(options.dimension or (), data=options.data, collection=options.collection)
-    finish(options, collections[0].name, {one.subset: launch(options, one) for one in collections})
+    finish(options, collections[0].name, {collection.subset: launch(options, collection) for collection in collections})
 
 
 if __name__ == "__main__":

@@ -9,50 +9,50 @@ from pipelines.options import collection_options, own_files, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.neuclir``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.neuclir", description=__doc__)
-    made.add_argument("--lang", required=True, metavar="LANG", help="language of the documents: zho, fas or rus")
-    made.add_argument(
+    """Return the command line of ``python -m pipelines.neuclir``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.neuclir", description=__doc__)
+    command.add_argument("--lang", required=True, metavar="LANG", help="language of the documents: zho, fas or rus")
+    command.add_argument(
         "--collection",
         choices=("auto", "sample", "neuclir1", "hc4"),
         default="auto",
         help="auto: the real collection where its documents are on this machine, else the sample",
     )
-    made.add_argument(
+    command.add_argument(
         "--year",
         action="append",
         choices=("2022", "2023"),
         help="NeuCLIR topics of this year; repeatable (default 2022)",
     )
-    made.add_argument(
+    command.add_argument(
         "--query-lang",
         choices=("native", "eng"),
         default="native",
         help="queries in the documents' language (default) or English",
     )
-    made.add_argument(
+    command.add_argument(
         "--translation",
         choices=("human", "machine"),
         help="take only this translation (default: human where there is one)",
     )
-    made.add_argument(
+    command.add_argument(
         "--docs-lang",
         choices=("native", "eng"),
         default="native",
         help="documents as they are (default) or machine-translated to English",
     )
-    made.add_argument(
+    command.add_argument(
         "--fields",
         choices=FIELDS,
         default="title",
         help="which text of a topic is the query (default title)",
     )
-    collection_options(made)
-    return made
+    collection_options(command)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command; return the exit status."""
     return run_command(parser(), _run, argv)
 
 

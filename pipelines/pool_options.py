@@ -1,21 +1,19 @@
 """The options of the pool command: the parser, options that contradict each other, and the pool's settings."""
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from heed.errors import UsageError, fail
 from heed.exchange.exports import FORMATS
 from heed.io.trec_files import parse_score
 from heed.pooling.build import DEPTH, PoolSettings
 from heed.pooling.orders import GUIDED, ORDERS
-from heed.pooling.samples import parse_strata
+from heed.pooling.samples import Stratum, parse_strata
 from heed.pooling.statistics import SECONDS
 from heed.types import CONDITIONS
 from pipelines.options import positive, talk_options
-
-Value = TypeVar("Value")
 
 DESCRIPTION = (
     "Pool any runs for judging: depth, fusion, budgets, samples; orders for assessors; statistics and exports."
@@ -72,7 +70,7 @@ def _export_options(exports: argparse._ArgumentGroup) -> None:
         "--export",
         action="append",
         default=[],
-        type=_typed(_export),
+        type=_export,
         metavar="FORM=PATH",
         help=f"write the pool also as {forms}; repeatable; forms that show text need --topics and --docs",
     )
@@ -89,12 +87,12 @@ def _size_options(size: argparse._ArgumentGroup) -> None:
         ("--size", "[QID=]N", "at most N a topic, by fusion"),
         ("--budget", "[LANG=]N", "at most N in all, or in a language"),
     ):
-        size.add_argument(option, action="append", default=[], type=_typed(_number), metavar=metavar, help=text)
+        size.add_argument(option, action="append", default=[], type=_number, metavar=metavar, help=text)
     size.add_argument(
         "--language",
         action="append",
         default=[],
-        type=_typed(_language_file),
+        type=_language_file,
         metavar="LANG=PATH",
         help="the documents of LANG: a list of ids, JSONL or a folder; each list is then split by language, as in "
         "NeuCLIR's multilingual runs; without it LANG is that of the topics in --topics",
@@ -102,7 +100,7 @@ def _size_options(size: argparse._ArgumentGroup) -> None:
     size.add_argument(
         "--sample",
         default=(),
-        type=_typed(parse_strata),
+        type=_strata,
         metavar="STRATA",
         help="draw by best rank, such as 1-10:1.0,11-100:0.3; POOL.prels gets topic, stratum, docid, probability",
     )
@@ -135,48 +133,43 @@ def _judged_options(judged: argparse._ArgumentGroup) -> None:
         "estimates from them",
     )
     judged.add_argument(
-        "--seconds-per-document", type=_typed(_seconds), metavar="S", help=f"judging time (assumed: {SECONDS:g})"
+        "--seconds-per-document", type=_seconds, metavar="S", help=f"judging time (assumed: {SECONDS:g})"
     )
-
-
-def _typed(read: Callable[[str], Value]) -> Callable[[str], Value]:
-    """Return ``read`` as a type for argparse, which shows the message of its ValueError."""
-
-    def typed(text: str) -> Value:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return typed
 
 
 def _number(text: str) -> tuple[str, int]:
     """Return ``N`` or ``KEY=N`` as key and number."""
     key, equals, number = text.rpartition("=")
     if not number.isdecimal() or int(number) < 1 or (equals and not key):
-        raise ValueError(f"found {text!r}, expected a whole number from 1, alone or after a name and =")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1, alone or after a name and =")
     return key, int(number)
+
+
+def _strata(text: str) -> tuple[Stratum, ...]:
+    try:
+        return parse_strata(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _language_file(text: str) -> tuple[str, Path]:
     language, equals, path = text.partition("=")
     if not (language and equals and path) or language.split() != [language]:
-        raise ValueError(f"found {text!r}, expected LANG=PATH")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected LANG=PATH")
     return language, Path(path)
 
 
 def _seconds(text: str) -> float:
     value = parse_score(text)
     if value is None or value <= 0:
-        raise ValueError(f"found {text!r}, expected seconds above 0")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected seconds above 0")
     return value
 
 
 def _export(text: str) -> tuple[str, Path]:
     form, _, path = text.partition("=")
     if form not in FORMATS or not path:
-        raise ValueError(f"found {text!r}, expected FORM=PATH with one of {', '.join(FORMATS)}")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected FORM=PATH with one of {', '.join(FORMATS)}")
     return form, Path(path)
 
 

@@ -145,7 +145,7 @@ def _write(
     digest: str,
 ) -> None:
     """Make the run, reuse it, or continue where it was killed."""
-    from heed.io.artifacts import file_as_made
+    from heed.io.artifacts import ensure_file
     from heed.io.files import digest_json
     from heed.io.trec_files import as_tag, write_run
     from heed.progress import timed
@@ -169,7 +169,7 @@ def _write(
             load(reranker)
         write_run(options.out, rescore(reranker, queries, documents, journal, digest), tag)
 
-    reused = file_as_made(options.out, recipe, build, reuse=config is not None)
+    reused = ensure_file(options.out, recipe, build, reuse=config is not None)
     journal.unlink(missing_ok=True)
     log.info(f"{options.out}: {'used again' if reused else 'written'}; {len(queries)} topics under {condition}")
 

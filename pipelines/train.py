@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
-from heed.training.learner import Settings
+from heed.training.trainer import TrainingSettings
 from pipelines.options import run_command, talk_options
 
 if TYPE_CHECKING:
@@ -22,22 +22,24 @@ SEEDS = 2**32
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.train``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__)
-    made.add_argument("data", type=Path, metavar="DATA.jsonl", help="query, instruction, document, label a line; .gz")
-    made.add_argument(
+    """Return the command line of ``python -m pipelines.train``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__)
+    command.add_argument(
+        "data", type=Path, metavar="DATA.jsonl", help="query, instruction, document, label a line; .gz"
+    )
+    command.add_argument(
         "--base", required=True, metavar="NAME", help=f"causal model by path or hub id; FollowIR's: {BASE}"
     )
-    made.add_argument("--out", required=True, type=Path, metavar="DIR", help="the adapter, a folder of its own")
-    prompt = made.add_argument_group("prompt")
+    command.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the adapter")
+    prompt = command.add_argument_group("prompt")
     prompt.add_argument(
         "--like", default=LIKE, metavar="NAME", help=f"prompt and tokens of this model (default {LIKE})"
     )
     prompt.add_argument("--prompt-template", metavar="TEXT", help="another prompt, with {query} and {document}")
     prompt.add_argument("--tokens", nargs=2, metavar=("NO", "YES"), help="other vocabulary entries for the two answers")
-    recipe = made.add_argument_group("recipe (defaults: FollowIR's)")
-    usual = Settings()
-    for name, default, does in (
+    recipe = command.add_argument_group("recipe (defaults: FollowIR's)")
+    usual = TrainingSettings()
+    for name, default, description in (
         ("epochs", usual.epochs, "times that each example is seen"),
         ("batch", usual.batch, "examples a step"),
         ("max-length", usual.max_length, "tokens a prompt; of a longer one the document is cut"),
@@ -45,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
         ("alpha", usual.alpha, "LoRA's α"),
     ):
         recipe.add_argument(
-            f"--{name}", type=_positive, default=default, metavar="N", help=f"{does} (default {default})"
+            f"--{name}", type=_positive, default=default, metavar="N", help=f"{description} (default {default})"
         )
     recipe.add_argument(
         "--lr", type=_rate, default=usual.lr, metavar="RATE", help=f"highest learning rate (default {usual.lr})"
@@ -53,13 +55,13 @@ def parser() -> argparse.ArgumentParser:
     recipe.add_argument(
         "--seed", type=_seed, default=usual.seed, metavar="N", help=f"of first weights and order (default {usual.seed})"
     )
-    recipe.add_argument("--steps", type=_positive, metavar="N", help="stop after so many steps, as for a trial")
-    machine = made.add_argument_group("machine")
+    recipe.add_argument("--steps", type=_positive, metavar="N", help="stop after so many steps, for a trial")
+    machine = command.add_argument_group("machine")
     machine.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto")
     machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
-    machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's own repository")
+    machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's repository")
     talk_options(machine)
-    return made
+    return command
 
 
 def _positive(text: str) -> int:
@@ -84,7 +86,7 @@ def _seed(text: str) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command and return the exit status."""
     return run_command(parser(), _run, argv)
 
 
@@ -95,11 +97,12 @@ def _run(options: argparse.Namespace) -> None:
 
     check_gpu(options.device)
     registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
-    settings = Settings(**{name: getattr(options, name) for name in Settings._fields})
-    train(options.data, registry.resolve(options.base, [BASE]), _frame(options, registry), settings, options.out)
+    settings = TrainingSettings(**{name: getattr(options, name) for name in TrainingSettings._fields})
+    base, template = registry.resolve(options.base, [BASE]), _template(options, registry)
+    train(options.data, base, template, settings, options.out)
 
 
-def _frame(options: argparse.Namespace, registry: "Registry") -> "Model":
+def _template(options: argparse.Namespace, registry: "Registry") -> "Model":
     """Return the model whose templates, prompt and tokens are used, with the given ones in place of its own."""
     from heed.models.catalogue import find_entry
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.trec``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.trec", description=__doc__)
-    source = made.add_mutually_exclusive_group()
+    """Return the command line of ``python -m pipelines.trec``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.trec", description=__doc__)
+    source = command.add_mutually_exclusive_group()
     source.add_argument("--dataset", metavar="ID", help="documents, topics and judgements of an ir_datasets id")
     source.add_argument(
         "--benchmark",
@@ -26,15 +26,17 @@ def parser() -> argparse.ArgumentParser:
         help="followir (all three), followir/robust04, followir/news21 or followir/core17; "
         "with --docs the whole collection is searched",
     )
-    made.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the benchmark, instead of the hub's")
-    made.add_argument("--lang", metavar="LANG", help="language: eng, zho, fas, rus (default: the data set's, else eng)")
-    made.add_argument("--fields", choices=FIELDS, help="what of a topic is the query (default title)")
-    collection_options(made)
-    return made
+    command.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the benchmark, instead of the hub's")
+    command.add_argument(
+        "--lang", metavar="LANG", help="language: eng, zho, fas, rus (default: the data set's, else eng)"
+    )
+    command.add_argument("--fields", choices=FIELDS, help="what of a topic is the query (default title)")
+    collection_options(command)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives back the exit status."""
+    """Run the command; return the exit status."""
     return run_command(parser(), _run, argv)
 
 

@@ -34,12 +34,12 @@ class Running:
         parts = urlsplit(address)
         self.port = int(parts.port or 0)
         self.token = parse_qs(parts.query)["token"][0]
-        self.told: list[str] = []
+        self.messages: list[str] = []
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         assert self.process.stderr
-        self.told.extend(self.process.stderr)
+        self.messages.extend(self.process.stderr)
 
     def request(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], str]:
         """Status, headers and text of the answer; with the token's cookie unless headers tell another."""
@@ -64,8 +64,8 @@ class Running:
     def get(self, path: str) -> dict:
         status, _, text = self.request("GET", path)
         assert status == 200, text
-        found: dict = json.loads(text)
-        return found
+        data: dict = json.loads(text)
+        return data
 
     def change(self, assessor: str, *changes: dict, **fields: object) -> tuple[int, dict]:
         """Send changes under a new id, or the one in ``fields``."""

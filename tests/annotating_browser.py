@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = ("background-networking", "component-update", "sync", "extensions", "default-apps")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", *(f"--disable-{one}" for one in QUIET)]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
 PATIENCE = 8_000  # ms
 
 
@@ -81,8 +81,8 @@ class Assessor:
 
 @contextmanager
 def assessor(chromium: "Browser", server: Running, name: str = "Ann") -> Iterator[Assessor]:
-    made = Assessor(chromium, server, name)
+    person = Assessor(chromium, server, name)
     try:
-        yield made
+        yield person
     finally:
-        made.context.close()
+        person.context.close()

@@ -1,12 +1,17 @@
 """Shared pieces: the command run as a user runs it, real tiny models, real data where they are."""
 
+import contextlib
+import importlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -64,12 +69,11 @@ def shared() -> Path:
     return SHARED
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """A stranger's machine: an empty home, no Java, no key, no hub."""
+def stranger(home: Path) -> dict[str, str]:
+    """Return the variables of a stranger's machine: an empty home, no Java, no key, no hub."""
     return {
         "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path / "home"),
+        "HOME": str(home),
         "PYTHONPATH": str(ROOT),
         "HF_HUB_OFFLINE": "1",
         "LANG": "C.UTF-8",
@@ -77,9 +81,50 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+def call(
+    command: str, folder: Path, variables: dict[str, str], *arguments: object
+) -> "subprocess.CompletedProcess[str]":
+    """Run ``python -m command`` in ``folder`` by a call, so that Java, torch and scikit-learn are loaded once a worker.
+
+    The result is that of a process: its status, stdout and stderr.
+    """
+    line = list(map(str, arguments))
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        mock.patch.dict(os.environ, variables, clear=True),
+        contextlib.redirect_stdout(stdout),
+        contextlib.redirect_stderr(stderr),
+    ):
+        try:
+            status = importlib.import_module(command).main(line)
+        except SystemExit as end:  # argparse's
+            status = end.code
+    return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return stranger(tmp_path / "home")
+
+
 @pytest.fixture
 def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
-    """Run ``python -m pipelines…`` in an empty folder; the result carries rc, stdout and stderr."""
+    """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
+
+    What the process itself is tested for, and what libraries read when they are loaded (HF_HOME, HF_ENDPOINT,
+    JAVA_HOME), needs ``heed_process``.
+    """
+
+    def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
+        return call(command, tmp_path, environment | variables, *arguments)
+
+    return run
+
+
+@pytest.fixture
+def heed_process(tmp_path: Path, environment: dict[str, str]) -> Heed:
+    """Run ``python -m command`` in an empty folder, in a process of its own, as a user does."""
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -93,6 +138,20 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder with the results of the NeuCLIR sample in one language; to be read only."""
+
+    @cache
+    def results(lang: str) -> Path:
+        folder = tmp_path_factory.mktemp(f"sample-{lang}")
+        result = call("pipelines.neuclir", folder, stranger(folder / "home"), "--lang", lang)
+        assert result.returncode == 0, result.stderr
+        return folder / "runs" / "neuclir-sample" / lang
+
+    return results
 
 
 def hear_interrupts() -> None:

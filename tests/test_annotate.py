@@ -52,7 +52,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("other.jsonl",), "the pool's topics (x9) are not those of an embedded sample in eng; name their file with"),
         (("pool.jsonl", "--topics", "topics.jsonl"), "--topics without --docs: name the documents"),
@@ -89,7 +89,7 @@ def test_problems_are_told_with_status_1(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
-    said: str,
+    message: str,
 ) -> None:
     given(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -99,9 +99,9 @@ def test_problems_are_told_with_status_1(
     if "--grades" in arguments or "--lang" in arguments:
         arguments = (*arguments, "--topics", "topics.jsonl", "--docs", "docs.jsonl")
     assert main([*arguments, "--no-browser", "--quiet"]) == 1
-    told = capsys.readouterr()
-    assert told.err.startswith("error: ") and said in told.err
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert output.err.startswith("error: ") and message in output.err
+    assert output.out == ""
 
 
 def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_path: Path, heed: Heed) -> None:
@@ -116,8 +116,8 @@ def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_p
     assert other_pool.returncode == 1
     assert "pool.db: judgements of another pool than pool2.jsonl" in other_pool.stderr
     other = ("--topics", "topics2.jsonl", "--grades", "0,1", "--lang", "rus")
-    told = heed(COMMAND, "pool.jsonl", *database, *other).stderr.splitlines()
-    assert [line.split(":")[1].strip() for line in told] == ["--topics topics2.jsonl", "--grades 0,1", "--lang rus"]
+    errors = heed(COMMAND, "pool.jsonl", *database, *other).stderr.splitlines()
+    assert [line.split(":")[1].strip() for line in errors] == ["--topics topics2.jsonl", "--grades 0,1", "--lang rus"]
     write_jsonl(tmp_path / "topics3.jsonl", [{"qid": "q1", "lang": "rus", "query": "лодки"}])
     russian = heed(COMMAND, "pool.jsonl", *database, "--topics", "topics3.jsonl", "--lang", "rus").stderr
     assert "--topics topics3.jsonl: other topics" in russian and "--lang rus: another language" in russian
@@ -135,9 +135,9 @@ def test_a_second_start_needs_the_pool_alone(tmp_path: Path, heed: Heed) -> None
     for name in ("topics.jsonl", "docs.jsonl"):
         (tmp_path / name).unlink()
     with running(pool) as server:
-        found = server.get("/api/topic?qid=q1&assessor=Ann")
-        assert found["original"] == "Only sinkings."
-        assert found["documents"][0]["original"]["grade"] == 2
+        topic = server.get("/api/topic?qid=q1&assessor=Ann")
+        assert topic["original"] == "Only sinkings."
+        assert topic["documents"][0]["original"]["grade"] == 2
         exported = heed(COMMAND, pool, "--export", "out")  # while it is being judged
     assert exported.returncode == 0, exported.stderr
     assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 2\n"
@@ -157,11 +157,11 @@ def test_only_relevant_documents_are_shown_and_gaps_are_told(
     assert task.to_judge("01") == [docid for docid in pooled["01"] if qrels["01"][docid] > 0]
     assert task.to_judge("03") == []
     assert task.conditions() == ("changed",)
-    told = capsys.readouterr().err
-    assert "no judgement for 1 of the pool's 3 topics: 03" in told
-    assert "1 of 3 topics have no relevant document in the pool: 03" in told
-    assert "topic 01: 1 relevant documents are not in the pool: n144" in told
-    assert "topic 02" not in told
+    log = capsys.readouterr().err
+    assert "no judgement for 1 of the pool's 3 topics: 03" in log
+    assert "1 of 3 topics have no relevant document in the pool: 03" in log
+    assert "topic 01: 1 relevant documents are not in the pool: n144" in log
+    assert "topic 02" not in log
 
 
 def test_topics_of_neuclir_and_trec_are_read(tmp_path: Path) -> None:
@@ -171,14 +171,14 @@ def test_topics_of_neuclir_and_trec_are_read(tmp_path: Path) -> None:
     english = {"lang": "eng", "source": "original", "topic_title": "ferry", "topic_narrative": "Told."}
     write_jsonl(tmp_path / "neuclir.jsonl", [{"topic_id": "7", "topics": [native, english]}])
     (tmp_path / "trec.txt").write_text("<top>\n<num> Number: 7\n<title> ferry\n<narr> Narrative:\nTold.\n</top>\n")
-    asked = {
+    cases = {
         ("neuclir.jsonl", "--lang", "zho"): ("zho", "渡轮", "叙述"),
         ("neuclir.jsonl", "--lang", "zho", "--query-lang", "eng"): ("eng", "ferry", "Told."),
         ("trec.txt",): ("eng", "ferry", "Told."),
     }
-    for at, ((name, *more), expected) in enumerate(asked.items()):
+    for number, ((name, *more), expected) in enumerate(cases.items()):
         arguments = [tmp_path / "pool.jsonl", "--topics", tmp_path / name, "--docs", tmp_path / "docs.jsonl", *more]
-        options = parser().parse_args([*map(str, arguments), "--database", str(tmp_path / f"{at}.db")])
+        options = parser().parse_args([*map(str, arguments), "--database", str(tmp_path / f"{number}.db")])
         task, store = open_given(options)
         store.close()
         assert (task.topics["7"].lang, task.topics["7"].query, task.original("7")) == expected
@@ -196,9 +196,14 @@ def test_documents_come_from_files_of_every_kind(tmp_path: Path) -> None:
         pyarrow.table({"_id": ["p"], "title": [""], "text": ["parquet"]}), tmp_path / "c.parquet"
     )
     docs = [str(tmp_path / name) for name in ("tables", "docs.jsonl.gz", "c.parquet")]
-    found = {one.docid: one for one in read_pooled(docs, ["t1", "t2", "z", "p"])}
-    assert {docid: one.tabular for docid, one in found.items()} == {"t1": True, "t2": True, "z": False, "p": False}
-    assert (found["z"].title, found["z"].text, found["p"].text) == ("T", "text", "parquet")
+    documents = {document.docid: document for document in read_pooled(docs, ["t1", "t2", "z", "p"])}
+    assert {docid: document.tabular for docid, document in documents.items()} == {
+        "t1": True,
+        "t2": True,
+        "z": False,
+        "p": False,
+    }
+    assert (documents["z"].title, documents["z"].text, documents["p"].text) == ("T", "text", "parquet")
 
 
 def test_documents_of_ir_datasets_are_found_where_it_keeps_them(
@@ -229,13 +234,13 @@ def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
 def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b"}\nnot JSON\n')
     docs = [str(tmp_path / "docs.jsonl")]
-    assert [one.docid for one in read_pooled(docs, ["a"])] == ["a"], "what is not pooled need not be read"
+    assert [document.docid for document in read_pooled(docs, ["a"])] == ["a"], "what is not pooled need not be read"
     with pytest.raises(HeedError) as caught:
         list(read_pooled(docs, ["a", "b"]))
-    told = str(caught.value).splitlines()
-    assert told[0].startswith("document b of the pool: not in")
-    assert "line 2: no text in text or contents or body" in told[1]
-    assert "line 3: not JSON" in told[2]
+    problems = str(caught.value).splitlines()
+    assert problems[0].startswith("document b of the pool: not in")
+    assert "line 2: no text in text or contents or body" in problems[1]
+    assert "line 3: not JSON" in problems[2]
 
 
 @pytest.mark.parametrize(
@@ -279,15 +284,15 @@ def test_tables_are_told_from_text_and_no_words_are_lost(text: str, is_table: bo
 
 def test_the_sample_of_tables_is_drawn_whole() -> None:
     records = map(json.loads, (ROOT / "documents" / "tables-sample" / "tables.jsonl").read_text().splitlines())
-    assert all(as_table(one["text"]) for one in records)
+    assert all(as_table(record["text"]) for record in records)
     for path in (ROOT / "documents" / SAMPLE).glob("*.jsonl"):
         assert not any(as_table(json.loads(line)["text"]) for line in path.read_text().splitlines())
 
 
 def test_grades_have_their_usual_names_unless_told() -> None:
-    assert [one.label for one in parse_scale("0,1,3")] == ["not relevant", "somewhat relevant", "fully relevant"]
+    assert [grade.label for grade in parse_scale("0,1,3")] == ["not relevant", "somewhat relevant", "fully relevant"]
     assert parse_scale("1=on topic, 0 = off topic") == ((0, "off topic"), (1, "on topic"))
-    assert [one.label for one in parse_scale("0,5")] == ["not relevant", "grade 5"]
+    assert [grade.label for grade in parse_scale("0,5")] == ["not relevant", "grade 5"]
 
 
 def test_the_database_lies_beside_the_pool() -> None:

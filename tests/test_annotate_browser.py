@@ -28,9 +28,9 @@ def chromium() -> Iterator["Browser"]:
 def rows(database: Path) -> dict[tuple[str, str, str], int | None]:
     """Grades by topic, condition and document, as another process reads them."""
     db = sqlite3.connect(database)
-    found = db.execute("SELECT qid, condition, docid, grade FROM judgements WHERE assessor = 'Ann'").fetchall()
+    results = db.execute("SELECT qid, condition, docid, grade FROM judgements WHERE assessor = 'Ann'").fetchall()
     db.close()
-    return {row[:3]: row[3] for row in found if row[3] is not None}
+    return {row[:3]: row[3] for row in results if row[3] is not None}
 
 
 def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
@@ -55,7 +55,7 @@ def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
         ann.page.wait_for_selector("#topics [data-qid='02'][aria-current]")
         judge("original", *"30211")
         ann.press("u", "u")  # the last two
-        ann.until("[...document.querySelectorAll('#strip button')].filter(one => one.innerText).length === 3")
+        ann.until("[...document.querySelectorAll('#strip button')].filter(square => square.innerText).length === 3")
         for docid in pooled["02"][3:5]:
             del clicked["02", "original", docid]
         assert ann.shown() == pooled["02"][3]
@@ -75,7 +75,7 @@ def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
         ann.page.wait_for_selector("#document .facts")
         assert "token" not in ann.page.url
         assert ann.page.input_value("#editor") == narrative
-        assert [one for one in ann.squares() if one] == ["1", "0", "0"]
+        assert [grade for grade in ann.squares() if grade] == ["1", "0", "0"]
         ann.shown()
 
         server.kill()  # in the middle: two keys are pressed that nobody answers
@@ -98,18 +98,22 @@ def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
         for url in ann.asked:
             assert url.startswith(f"http://127.0.0.1:{server.port}/"), url
         assert len(ann.asked) > 40
-        assert [one for one in ann.complaints if "ERR_CONNECTION_REFUSED" not in one and "ERR_EMPTY" not in one] == []
+        assert [
+            text for text in ann.complaints if "ERR_CONNECTION_REFUSED" not in text and "ERR_EMPTY" not in text
+        ] == []
 
     result = heed("pipelines.annotate", pool, "--export", "out")
     assert result.returncode == 0, result.stderr
-    found = {
+    exported = {
         (qid, condition, docid): value
         for condition in ("original", "changed")
         for qid, grades in read_qrels(tmp_path / "out" / f"{condition}.qrels").items()
         for docid, value in grades.items()
     }
-    assert found == clicked
-    topics = {one["qid"]: one for one in map(json.loads, (tmp_path / "out/topics.jsonl").read_text().splitlines())}
+    assert exported == clicked
+    topics = {
+        topic["qid"]: topic for topic in map(json.loads, (tmp_path / "out/topics.jsonl").read_text().splitlines())
+    }
     assert topics["02"]["instructions"]["changed"] == narrative
 
 
@@ -165,7 +169,7 @@ def test_undo_takes_back_grades_notes_and_edits_of_before_a_reload(chromium: "Br
         ann.press("o")
         assert ann.page.input_value("#note") == ""
         ann.press("u")
-        ann.until("[...document.querySelectorAll('#strip button')].every(one => !one.innerText)")
+        ann.until("[...document.querySelectorAll('#strip button')].every(square => !square.innerText)")
         assert ann.shown() == first
         ann.press("u")
         ann.until("document.querySelector('#toast').innerText === 'Nothing is left to undo.'")

@@ -28,26 +28,26 @@ def test_kappa_of_a_hand_calculation() -> None:
     # 20 both 0, 5 first 0, 10 second 0, 15 both 1: observed 35/50 = 0.7; by chance 25/50·30/50 + 25/50·20/50 = 0.5;
     # κ = (0.7 − 0.5) / (1 − 0.5) = 0.4
     graded = [(0, 0)] * 20 + [(0, 1)] * 5 + [(1, 0)] * 10 + [(1, 1)] * 15
-    found = agreement(graded, [0, 1])
-    assert found.n == 50
-    assert found.observed == pytest.approx(0.7)
-    assert found.kappa == pytest.approx(0.4)
-    assert found.weighted == pytest.approx(0.4), "with two grades both are the same"
-    assert found.matrix == [[20, 5], [10, 15]]
+    result = agreement(graded, [0, 1])
+    assert result.n == 50
+    assert result.observed == pytest.approx(0.7)
+    assert result.kappa == pytest.approx(0.4)
+    assert result.weighted == pytest.approx(0.4), "with two grades both are the same"
+    assert result.matrix == [[20, 5], [10, 15]]
 
 
 def test_weighted_kappa_of_a_hand_calculation() -> None:
-    # grades 0, 1, 3 lie one place apart each. Matrix, rows the first: 4 1 0 / 1 2 1 / 1 0 2, n = 12
+    # grades 0, 1, 3 are one position apart each. Matrix, rows the first: 4 1 0 / 1 2 1 / 1 0 2, n = 12
     # row sums 5 4 3, column sums 6 3 3
     # unweighted: observed 4 of 12 differ; Σ of rows·columns off the diagonal = 144 − (30 + 12 + 9) = 93
     #   κ = 1 − 4·12/93 = 45/93
     # linear: observed 1·1 + 1·1 + 1·1 + 2·1 = 5; Σ weight·row·column = 5·3·1 + 5·3·2 + 4·6·1 + 4·3·1 + 3·6·2 + 3·3·1
     #   = 15 + 30 + 24 + 12 + 36 + 9 = 126; κ = 1 − 5·12/126 = 66/126
     graded = [(0, 0)] * 4 + [(0, 1)] + [(1, 0)] + [(1, 1)] * 2 + [(1, 3)] + [(3, 0)] + [(3, 3)] * 2
-    found = agreement(graded, [0, 1, 3])
-    assert found.matrix == [[4, 1, 0], [1, 2, 1], [1, 0, 2]]
-    assert found.kappa == pytest.approx(45 / 93)
-    assert found.weighted == pytest.approx(66 / 126)
+    result = agreement(graded, [0, 1, 3])
+    assert result.matrix == [[4, 1, 0], [1, 2, 1], [1, 0, 2]]
+    assert result.kappa == pytest.approx(45 / 93)
+    assert result.weighted == pytest.approx(66 / 126)
 
 
 def test_kappa_is_not_defined_where_chance_explains_all() -> None:
@@ -63,34 +63,34 @@ GRADED = st.lists(st.tuples(st.sampled_from([0, 1, 3]), st.sampled_from([0, 1, 3
 def test_kappa_is_that_of_scikit_learn(graded: list[tuple[int, int]]) -> None:
     from sklearn.metrics import cohen_kappa_score
 
-    found = agreement(graded, [0, 1, 3])
-    if found.kappa is None or found.weighted is None:
+    result = agreement(graded, [0, 1, 3])
+    if result.kappa is None or result.weighted is None:
         assert {*graded} == {graded[0]}
         return
     first, second = zip(*graded, strict=True)
-    assert found.kappa == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3]))
-    assert found.weighted == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3], weights="linear"))
+    assert result.kappa == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3]))
+    assert result.weighted == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3], weights="linear"))
 
 
-def said(assessor: str, docid: str, value: int | None, condition: str = "original", wording: str = "") -> Judgement:
+def judged(assessor: str, docid: str, value: int | None, condition: str = "original", wording: str = "") -> Judgement:
     return Judgement(assessor, "1", condition, docid, value, "", wording)
 
 
 def test_pairs_are_of_documents_that_both_graded_under_the_same_wording() -> None:
-    given_ = [said("ann", "a", 1), said("bela", "a", 1), said("ann", "b", 0), said("carl", "c", 0)]
-    given_ += [said("ann", "a", 1, "changed", "w1"), said("bela", "a", 1, "changed", "w2")]
-    given_ += [said(ADJUDICATED, "a", 0), said("bela", "b", None)]
-    found = pair_agreements(given_, [0, 1])
-    assert [(one["first"], one["second"], one["condition"], one["reworded"]) for one in found] == [
+    judgements = [judged("ann", "a", 1), judged("bela", "a", 1), judged("ann", "b", 0), judged("carl", "c", 0)]
+    judgements += [judged("ann", "a", 1, "changed", "w1"), judged("bela", "a", 1, "changed", "w2")]
+    judgements += [judged(ADJUDICATED, "a", 0), judged("bela", "b", None)]
+    agreements = pair_agreements(judgements, [0, 1])
+    assert [(pair["first"], pair["second"], pair["condition"], pair["reworded"]) for pair in agreements] == [
         ("ann", "bela", "original", 0),
         ("ann", "bela", "changed", 1),
     ]
-    assert [one["agreement"].n for one in found] == [1, 0]
+    assert [pair["agreement"].n for pair in agreements] == [1, 0]
 
 
 def test_disagreements_tell_all_grades_and_the_decision() -> None:
-    given_ = [said("ann", "a", 1), said("bela", "a", 0), said("ann", "b", 1), said("bela", "b", 1)]
-    [open_one] = disagreements(given_)
+    judgements = [judged("ann", "a", 1), judged("bela", "a", 0), judged("ann", "b", 1), judged("bela", "b", 1)]
+    [open_one] = disagreements(judgements)
     assert open_one == {
         "qid": "1",
         "condition": "original",
@@ -98,7 +98,7 @@ def test_disagreements_tell_all_grades_and_the_decision() -> None:
         "grades": {"ann": 1, "bela": 0},
         "decision": None,
     }
-    [decided] = disagreements([*given_, said(ADJUDICATED, "a", 1)])
+    [decided] = disagreements([*judgements, judged(ADJUDICATED, "a", 1)])
     assert decided["decision"] == 1
 
 
@@ -128,10 +128,10 @@ class Annotation:
         self.store.record(client, who, client, [Change("grade", qid, condition, docid, value, wording)])
 
     def grade_topic(self, who: str, qid: str, condition: str, values: list[int]) -> dict[str, int]:
-        found = dict(zip(self.task.to_judge(qid), values, strict=False))
-        for docid, value in found.items():
+        grades = dict(zip(self.task.to_judge(qid), values, strict=False))
+        for docid, value in grades.items():
             self.grade(who, qid, docid, value, condition)
-        return found
+        return grades
 
     def edit(self, qid: str, text: str) -> None:
         client = uuid.uuid4().hex
@@ -144,9 +144,9 @@ class Annotation:
 
 @pytest.fixture
 def annotation(tmp_path: Path) -> Iterator[Annotation]:
-    made = Annotation(tmp_path)
-    yield made
-    made.store.close()
+    annotation = Annotation(tmp_path)
+    yield annotation
+    annotation.store.close()
 
 
 def test_what_was_judged_is_exported_in_the_pools_order(annotation: Annotation) -> None:
@@ -193,13 +193,13 @@ def test_assessors_are_settled_by_decision_then_majority(annotation: Annotation)
     assert any("1 judgements left out: assessors differ" in line for line in lines)
     annotation.export("bela")
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, three: 3, four: 2}}
-    told = json.loads((annotation.out / "agreement.json").read_text())
-    assert [(one["first"], one["second"], one["agreement"]["n"]) for one in told["pairs"]] == [
+    agreement = json.loads((annotation.out / "agreement.json").read_text())
+    assert [(pair["first"], pair["second"], pair["agreement"]["n"]) for pair in agreement["pairs"]] == [
         ("ann", "bela", 4),
         ("ann", "carl", 4),
         ("bela", "carl", 4),
     ]
-    assert [one["docid"] for one in told["disagreements"]] == sorted([two, three, four])
+    assert [item["docid"] for item in agreement["disagreements"]] == sorted([two, three, four])
 
 
 def test_nothing_judged_and_an_unknown_assessor_are_told(annotation: Annotation) -> None:
@@ -221,7 +221,8 @@ def test_judgements_are_exported_with_notes_and_marked_where_the_narrative_was_e
     annotation.grade("ann", "01", annotation.pool["01"][1], 0, "changed")
     lines = annotation.export()
     records = {
-        one["docid"]: one for one in map(json.loads, (annotation.out / "judgements.jsonl").read_text().splitlines())
+        record["docid"]: record
+        for record in map(json.loads, (annotation.out / "judgements.jsonl").read_text().splitlines())
     }
     assert (records[docid]["note"], records[docid]["grade"], records[docid]["reworded"]) == (
         "the cause is told",
@@ -244,39 +245,31 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
     annotation.export()
     annotation.store.close()
     assert read_qrels(annotation.out / "original.qrels") == {qid: before[qid] for qid in annotation.pool}
-    found = read_qrels(annotation.out / "changed.qrels")
-    assert found == {"01": {**dict.fromkeys(before["01"], 0), **changed}}
-    fallen = no_longer_relevant(read_qrels(annotation.out / "original.qrels"), found)
-    assert fallen == {"01": {docid for docid, value in changed.items() if value == 0}}
+    exported = read_qrels(annotation.out / "changed.qrels")
+    assert exported == {"01": {**dict.fromkeys(before["01"], 0), **changed}}
+    no_longer = no_longer_relevant(read_qrels(annotation.out / "original.qrels"), exported)
+    assert no_longer == {"01": {docid for docid, value in changed.items() if value == 0}}
 
 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
-    from heed.datasets.neuclir import find_collection
-    from heed.datasets.trec import find_trec
-    from pipelines.neuclir import parser as neuclir_parser
-    from pipelines.trec import parser as trec_parser
+    from heed.datasets.neuclir import NewsSettings, find_news
+    from heed.datasets.trec import own_collection
+    from heed.io.topic_files import OwnFiles
 
     annotation.edit("02", "只要居民自己发起的抗议。\n其他均不相关。")
     original = {qid: annotation.grade_topic("ann", qid, "original", [3, 0, 1]) for qid in ("01", "02")}
     changed = {qid: annotation.grade_topic("ann", qid, "changed", [0, 0, 1]) for qid in ("01", "02")}
     annotation.export()
     docs = str(ROOT / "documents" / SAMPLE / "zho.jsonl")
-    files = [f"--{name}={annotation.out / file}" for name, file in FILES.items()]
-    arguments = ["--lang", "zho", "--docs", docs, *files]
-    read = [
-        find_collection(neuclir_parser().parse_args(arguments)),
-        *find_trec(trec_parser().parse_args(arguments)),
-    ]
-    for collection in read:
+    qrels = {"qrels": annotation.out / "original.qrels", "changed_qrels": annotation.out / "changed.qrels"}
+    files = OwnFiles((docs,), str(annotation.out / "topics.jsonl"), **qrels)
+    for collection in (find_news(NewsSettings("zho"), files), own_collection(files, lang="zho")):
         assert collection.judging.qrels == {"original": original, "changed": changed}
         topics = {topic.qid: topic for topic in collection.topics}
         assert list(topics) == ["01", "02", "03"]
         assert topics["02"].instructions["changed"] == "只要居民自己发起的抗议。\n其他均不相关。"
         assert topics["02"].instructions["original"] == annotation.task.original("02")
         assert topics["01"] == annotation.task.topics["01"]
-
-
-FILES = {"topics": "topics.jsonl", "qrels": "original.qrels", "changed-qrels": "changed.qrels"}
 
 
 def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> None:
@@ -289,7 +282,7 @@ def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> 
     store.close()
     sample = read_topics(ROOT / "topics" / "tables-sample" / "eng.jsonl", "eng", "title")
     assert read_topics(tmp_path / "out" / "topics.jsonl", "eng", "title") == [
-        one for one in sample if one.qid in ("1", "1_0")
+        topic for topic in sample if topic.qid in ("1", "1_0")
     ]
 
 

@@ -65,7 +65,7 @@ def test_only_relevant_documents_and_the_way_to_half(chromium: "Browser", tmp_pa
         assessor(chromium, server) as ann,
     ):
         relevant = [docid for docid in pooled["01"] if grades["01"][docid] > 0]
-        titles = [one.get_attribute("title") for one in ann.page.locator("#strip button").all()]
+        titles = [square.get_attribute("title") for square in ann.page.locator("#strip button").all()]
         assert [title.split(". ")[1].split(":")[0] for title in titles] == relevant
         assert ann.text("#gauge-share") == "0 of 8 out: 0%, at most 100% when all are read again"
         ann.press(*"000")
@@ -99,7 +99,7 @@ def test_a_table_is_drawn_with_caption_and_header_cells(chromium: "Browser", tmp
         )
         assert ann.page.locator("#document thead tr").count() == 2
         spanned = ann.page.locator("#document thead th[colspan]")
-        assert [(one.inner_text(), one.get_attribute("colspan")) for one in spanned.all()] == [
+        assert [(cell.inner_text(), cell.get_attribute("colspan")) for cell in spanned.all()] == [
             ("Composition (% by mass)", "4"),
             ("Test bar 12 mm", "2"),
         ]
@@ -117,8 +117,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One for tests that leave no judgements behind which others could mind."""
     path = tmp_path_factory.mktemp("page") / "pool.jsonl"
     sample_pool(path, topics=1)
-    with running(path, "--lang", "rus") as found:
-        yield found
+    with running(path, "--lang", "rus") as process:
+        yield process
 
 
 def test_keys_are_known_on_keyboards_of_other_scripts(chromium: "Browser", server: Running) -> None:
@@ -184,16 +184,16 @@ def test_words_are_compared_and_found_again_in_every_language(chromium: "Browser
         for language, before, after, expected in DIFFERENCES:
             code = """async ([before, after, language]) => (await import('/static/diff.js'))
                 .difference(before, after, language).map(({ kind, text }) => [kind, text])"""
-            found = ann.page.evaluate(code, [before, after, language])
-            assert found == expected, (before, after)
-            assert "".join(text for kind, text in found if kind != "out") == after
+            pieces = ann.page.evaluate(code, [before, after, language])
+            assert pieces == expected, (before, after)
+            assert "".join(text for kind, text in pieces if kind != "out") == after
         for language, terms, text, expected in MARKED:
             code = """async ([terms, text, language]) => {
                 const { marked, termsOf } = await import('/static/words.js');
                 return marked(text, language, { query: termsOf(terms, language, true) }); }"""
             pieces = ann.page.evaluate(code, [terms, text, language])
-            assert "".join(one["text"] for one in pieces) == text
-            assert [one["text"] for one in pieces if one["kind"]] == expected, terms
+            assert "".join(piece["text"] for piece in pieces) == text
+            assert [piece["text"] for piece in pieces if piece["kind"]] == expected, terms
 
 
 def test_without_the_token_the_browser_gets_nothing(chromium: "Browser", server: Running) -> None:

@@ -26,8 +26,8 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(pool: Path) -> Iterator[Running]:
-    with running(pool, "--lang", "zho", "--grades", "0,1,3") as found:
-        yield found
+    with running(pool, "--lang", "zho", "--grades", "0,1,3") as process:
+        yield process
 
 
 def raw(port: int, request: bytes) -> bytes:
@@ -182,10 +182,10 @@ def test_the_pages_modules_import_one_another_without_a_circle() -> None:
     ],
 )
 def test_bodies_are_small_and_json(server: Running, headers: dict[str, str], status: int) -> None:
-    found = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"heed-{server.port}={server.token}", "Connection": "close"}
-    found |= {"Content-Length": "2", "Content-Type": "application/json"}
-    found |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in found.items() if value)
+    sent = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"heed-{server.port}={server.token}", "Connection": "close"}
+    sent |= {"Content-Length": "2", "Content-Type": "application/json"}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items() if value)
     answer = raw(server.port, f"POST /api/changes HTTP/1.1\r\n{lines}\r\n{{}}".encode())
     assert f" {status} ".encode() in answer.splitlines()[0]
 
@@ -206,7 +206,7 @@ def narrative(text: object, base: object) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ([], "Expected `object`, got `array`"),
         ("text", "Expected `object`, got `str`"),
@@ -251,10 +251,10 @@ def narrative(text: object, base: object) -> dict:
         (sent(*[grade("01", DOCID, 1)] * 2001), "length <= 2000 - at `$.changes`"),
     ],
 )
-def test_what_does_not_fit_the_task_is_an_error_and_not_stored(server: Running, body: object, said: str) -> None:
+def test_what_does_not_fit_the_task_is_an_error_and_not_stored(server: Running, body: object, message: str) -> None:
     status, _, text = server.request("POST", "/api/changes", body)
     assert status == 400
-    assert said in json.loads(text)["error"]
+    assert message in json.loads(text)["error"]
 
 
 def test_all_changes_that_do_not_fit_are_reported_together(server: Running) -> None:
@@ -279,10 +279,10 @@ def test_unknown_topics_and_documents_are_not_found(server: Running) -> None:
 
 
 def test_an_assessor_sees_no_judgement_of_another(server: Running) -> None:
-    docids = [one["docid"] for one in server.get("/api/topic?qid=02&assessor=Other")["documents"]]
+    docids = [document["docid"] for document in server.get("/api/topic?qid=02&assessor=Other")["documents"]]
     assert server.change("Secret", grade("02", docids[0], 3))[0] == 200
     other = server.get("/api/topic?qid=02&assessor=Other")
-    assert all("original" not in one for one in other["documents"])
+    assert all("original" not in document for document in other["documents"])
     own = server.get("/api/topic?qid=02&assessor=Secret")["documents"][0]
     assert own["original"] == {"grade": 3, "note": "", "stale": False}
     assert server.get("/api/progress?assessor=Other")["topics"]["02"]["original"] == 0
@@ -290,14 +290,14 @@ def test_an_assessor_sees_no_judgement_of_another(server: Running) -> None:
 
 
 def test_disagreements_are_shown_of_documents_that_one_has_graded(server: Running) -> None:
-    one, two = (doc["docid"] for doc in server.get("/api/topic?qid=03&assessor=x")["documents"][:2])
-    server.change("D1", grade("03", one, 3), grade("03", two, 3))
-    server.change("D2", grade("03", one, 0), grade("03", two, 0))
-    server.change("D3", grade("03", two, 1))
+    first, second = (document["docid"] for document in server.get("/api/topic?qid=03&assessor=x")["documents"][:2])
+    server.change("D1", grade("03", first, 3), grade("03", second, 3))
+    server.change("D2", grade("03", first, 0), grade("03", second, 0))
+    server.change("D3", grade("03", second, 1))
     shown = {who: server.get(f"/api/agreement?assessor={who}") for who in ("D3", "Organiser")}
-    assert [found["docid"] for found in shown["D3"]["disagreements"]] == [two]
-    assert [found["docid"] for found in shown["Organiser"]["disagreements"] if found["qid"] == "03"] == sorted(
-        [one, two]
+    assert [item["docid"] for item in shown["D3"]["disagreements"]] == [second]
+    assert [item["docid"] for item in shown["Organiser"]["disagreements"] if item["qid"] == "03"] == sorted(
+        [first, second]
     )
     assert shown["Organiser"]["open"] == shown["Organiser"]["count"]
 
@@ -311,33 +311,35 @@ def test_a_narrative_that_was_edited_elsewhere_is_a_conflict_with_its_text(serve
     server.change("N2", grade("01", DOCID, 1, "changed"), wording="first")
     status, _ = server.change("N2", {"kind": "narrative", "qid": "01", "text": "second", "base": version})
     assert status == 200
-    entry = next(one for one in server.get("/api/topic?qid=01&assessor=N2")["documents"] if one["docid"] == DOCID)
+    entry = next(
+        document for document in server.get("/api/topic?qid=01&assessor=N2")["documents"] if document["docid"] == DOCID
+    )
     assert entry["changed"] == {"grade": 1, "note": "", "stale": True}
 
 
 def test_many_assessors_at_once_are_all_kept(pool: Path) -> None:
     database = pool.with_name("many.db")
     with running(pool, "--lang", "zho", "--database", database) as server:
-        docids = [one["docid"] for one in server.get("/api/topic?qid=01&assessor=x")["documents"]]
+        docids = [document["docid"] for document in server.get("/api/topic?qid=01&assessor=x")["documents"]]
         failures: list[object] = []
 
         def judge(name: str) -> None:
-            for at, docid in enumerate(docids):
-                status, answer = server.change(name, grade("01", docid, at % 4))
+            for i, docid in enumerate(docids):
+                status, answer = server.change(name, grade("01", docid, i % 4))
                 if status != 200:
                     failures.append(answer)
 
-        threads = [threading.Thread(target=judge, args=(f"assessor {at}",)) for at in range(10)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        threads = [threading.Thread(target=judge, args=(f"assessor {i}",)) for i in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert failures == []
         server.kill()
     with running(pool, "--database", database) as server:
-        for at in range(10):
-            found = server.get(f"/api/topic?qid=01&assessor=assessor%20{at}")["documents"]
-            assert [one["original"]["grade"] for one in found] == [at % 4 for at in range(len(docids))]
+        for i in range(10):
+            documents = server.get(f"/api/topic?qid=01&assessor=assessor%20{i}")["documents"]
+            assert [document["original"]["grade"] for document in documents] == [i % 4 for i in range(len(docids))]
 
 
 def test_a_restart_keeps_port_and_token_and_ends_well_on_interrupt(pool: Path) -> None:
@@ -351,7 +353,7 @@ def test_a_restart_keeps_port_and_token_and_ends_well_on_interrupt(pool: Path) -
             assert second.port != server.port
             assert second.request("GET", "/")[0] == 200
         assert server.stop() == 0
-        assert any("stopped; the same command goes on" in line for line in server.told)
+        assert any("stopped; the same command goes on" in line for line in server.messages)
 
 
 def test_a_taken_port_is_told(pool: Path, server: Running, heed: object) -> None:
@@ -374,8 +376,8 @@ def test_a_document_is_told_with_its_date_and_as_a_table(tmp_path: Path) -> None
     write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q", "docids": ["table", "odd/id?", "news"]}])
     with running(tmp_path / "pool.jsonl", "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path) as server:
         assert server.get("/api/task")["documents"] == {"code": "rus", "tag": "ru", "dir": "ltr"}
-        found = server.get("/api/document?docid=news")
-        assert (found["title"], found["date"], found["table"]) == ("T", "2020-05-06", None)
+        news = server.get("/api/document?docid=news")
+        assert (news["title"], news["date"], news["table"]) == ("T", "2020-05-06", None)
         odd = server.get(f"/api/document?docid={quote('odd/id?')}")
         assert (odd["text"], odd["date"]) == ("<script>alert(1)</script>", "spring 2021")
         drawn = server.get("/api/document?docid=table")["table"]

@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def graded(store: Store) -> dict[tuple[str, str, str, str], int | None]:
-    return {one[:4]: one.grade for one in store.judgements()}
+    return {judgement[:4]: judgement.grade for judgement in store.judgements()}
 
 
 def record(store: Store, *changes: Change, who: str = "ann", batch: str = "") -> None:
@@ -68,8 +68,8 @@ def test_the_same_request_again_changes_nothing(store: Store) -> None:
 def test_undo_goes_back_step_by_step_and_is_itself_kept(store: Store) -> None:
     for value in (0, 1, 3):
         record(store, Change("grade", "1", "original", "a", value))
-    found = [store.undo(new_id(), "ann") for _ in range(4)]
-    assert [[one["grade"] for one in done] for done in found] == [[1], [0], [None], []]
+    undone = [store.undo(new_id(), "ann") for _ in range(4)]
+    assert [[change["grade"] for change in done] for done in undone] == [[1], [0], [None], []]
     assert graded(store) == {}
     db = connect(store.path)
     assert db.execute("SELECT COUNT(*), COUNT(undoes) FROM log").fetchone() == (6, 3)
@@ -110,7 +110,7 @@ def test_one_visit_to_the_editor_is_undone_in_one_piece(store: Store) -> None:
     record(store, Change("narrative", "1", value="one", base=0), batch="visit-0001")
     record(store, Change("narrative", "1", value="one two", base=1), batch="visit-0001")
     done = store.undo(new_id(), "ann")
-    assert [one["text"] for one in done] == ["one", "narrative 1"]
+    assert [change["text"] for change in done] == ["one", "narrative 1"]
     assert store.narratives()["1"] == ("narrative 1", 0)
 
 
@@ -129,11 +129,11 @@ def test_many_threads_write_at_once_and_each_change_is_kept(store: Store) -> Non
         for value in (0, 1, 3) * 5:
             record(store, Change("grade", "1", "original", "a", value), who=name)
 
-    threads = [threading.Thread(target=work, args=(f"assessor {at}",)) for at in range(12)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    threads = [threading.Thread(target=work, args=(f"assessor {i}",)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(graded(store)) == 12
     assert set(graded(store).values()) == {3}
     assert store.last("assessor 3") <= 12 * 15
@@ -152,15 +152,15 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:
-    made: list[bool] = []
+    created: list[bool] = []
     threads = [
-        threading.Thread(target=lambda: made.append(create(tmp_path / "pool.db", TASK, DOCUMENTS))) for _ in range(4)
+        threading.Thread(target=lambda: created.append(create(tmp_path / "pool.db", TASK, DOCUMENTS))) for _ in range(4)
     ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert sorted(made) == [False, False, False, True] and is_annotation(tmp_path / "pool.db")
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(created) == [False, False, False, True] and is_annotation(tmp_path / "pool.db")
 
 
 def test_a_making_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ class Model:
     """What the database must amount to, kept in plain lists."""
 
     def __init__(self) -> None:
-        self.said: dict[tuple, object] = {}
+        self.judged: dict[tuple, object] = {}
         self.texts = {qid: [(f"narrative {qid}", 0)] for qid in POOL}  # each a stack of (text, serial)
         self.stacks: dict[str, list[tuple]] = {"ann": [], "bela": []}
         self.serial = 0
@@ -210,26 +210,26 @@ class Model:
                 self.texts[place[0]].append((value, self.serial))
             return
         key = (who, kind, *place)
-        before = self.said.get(key, None if kind == "grade" else "")
+        before = self.judged.get(key, None if kind == "grade" else "")
         if before != value:
             self.stacks[who].append((kind, key, before, batch))
-            self.said[key] = value
+            self.judged[key] = value
 
     def undo(self, who: str) -> None:
         batch = None
         while True:
-            stands = [one for one in self.stacks[who] if self._stands(one)]
-            if not stands or stands[-1][3] != (batch or stands[-1][3]):
+            undoable = [change for change in self.stacks[who] if self._can_undo(change)]
+            if not undoable or undoable[-1][3] != (batch or undoable[-1][3]):
                 return
-            kind, where, before, batch = stands[-1]
-            self.stacks[who].remove(stands[-1])
+            kind, where, before, batch = undoable[-1]
+            self.stacks[who].remove(undoable[-1])
             if kind == "narrative":
                 self.texts[where].pop()
             else:
-                self.said[where] = before
+                self.judged[where] = before
 
-    def _stands(self, one: tuple) -> bool:
-        return one[0] != "narrative" or self.texts[one[1]][-1][1] == one[2]
+    def _can_undo(self, change: tuple) -> bool:
+        return change[0] != "narrative" or self.texts[change[1]][-1][1] == change[2]
 
 
 @settings(max_examples=25, deadline=None)
@@ -255,11 +255,11 @@ def test_any_changes_and_undos_amount_to_what_they_should(
         model.change(who, kind, place, value, batches[who])
     store.close()
     again = Store(path)
-    for one in again.judgements():
-        assert model.said.get((one.assessor, "grade", *one[1:4])) == one.grade
-        assert model.said.get((one.assessor, "note", *one[1:4]), "") == one.note
-    kept = {(one.assessor, *one[1:4]) for one in again.judgements()}
-    assert kept == {(key[0], *key[2:]) for key, value in model.said.items() if value not in (None, "")}
+    for judgement in again.judgements():
+        assert model.judged.get((judgement.assessor, "grade", *judgement[1:4])) == judgement.grade
+        assert model.judged.get((judgement.assessor, "note", *judgement[1:4]), "") == judgement.note
+    kept = {(judgement.assessor, *judgement[1:4]) for judgement in again.judgements()}
+    assert kept == {(key[0], *key[2:]) for key, value in model.judged.items() if value not in (None, "")}
     assert {qid: text for qid, (text, _) in again.narratives().items()} == {
         qid: stack[-1][0] for qid, stack in model.texts.items()
     }

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import write_jsonl
+from model_inputs import CPU, queries
 from openai_server import DIMENSION, Reply, Server, vector
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import api_cache
 from heed.models import api_client as api
-from heed.models.api_cache import Answers, set_cache
+from heed.models.api_cache import Answers
 from heed.models.api_client import ATTEMPTS, Client, RefusedError
 from heed.models.api_cost import Bill, about, counter
 from heed.models.api_encoder import TEXTS, ApiEncoder
@@ -43,7 +43,7 @@ def machine(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(api_cache, "_folder", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)  # answers are kept in its indexes/api
 
 
 def ask(pauses: list[float] | None = None) -> Any:
@@ -110,7 +110,7 @@ def test_attempts_are_bounded(server: Server, reply: Reply, problem: str) -> Non
 
 def test_a_very_long_pause_is_left_to_the_user(server: Server) -> None:
     server.script = [Reply(429, headers=(("Retry-After", "86400"),))]
-    with pytest.raises(HeedError, match=r"asks for a pause of 86,400 s; what was answered is kept"):
+    with pytest.raises(HeedError, match=r"demands a pause of 86,400 s; what was answered is kept"):
         ask()
     assert server.calls == 1
 
@@ -178,7 +178,7 @@ def test_where_models_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         endpoint(Model("google/gemini"))
     monkeypatch.setenv("COHERE_API_KEY", f" {KEY}\n")
     cohere = endpoint(COHERE)
-    assert (cohere.model, cohere.key, cohere.told) == (
+    assert (cohere.model, cohere.key, cohere.shown) == (
         "embed-english-v3.0",
         KEY,
         "https://api.cohere.ai/compatibility/v1",
@@ -195,26 +195,32 @@ def test_where_models_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_secrets_of_an_address_are_used_and_never_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url.replace("//", "//user:hidden@") + "/?api-version=hidden2")
     where = endpoint(CHAT)
-    assert where.told == server.url
-    assert "hidden" not in repr(where) + json.dumps(where.recipe) and KEY not in repr(where) + json.dumps(where.recipe)
+    assert where.shown == server.url
+    assert "hidden" not in repr(where) + json.dumps(where.config) and KEY not in repr(where) + json.dumps(where.config)
     ask()
     assert server.requests[0][0] == "/v1/chat/completions?api-version=hidden2"
 
 
 def test_answers_are_kept(tmp_path: Path) -> None:
-    assert Answers().get(["a"]) == {}
-    Answers().put({"a": b"1", "b": b"\0"})
-    Answers().put({"a": b"another"})
-    assert Answers().get([*map(str, range(1000)), "b", "a"]) == {"a": b"1", "b": b"\0"}
-    set_cache(tmp_path / "other")
-    assert Answers().get(["a"]) == {}
+    assert Answers(tmp_path / "api").get(["a"]) == {}
+    Answers(tmp_path / "api").put({"a": b"1", "b": b"\0"})
+    Answers(tmp_path / "api").put({"a": b"another"})
+    assert Answers(tmp_path / "api").get([*map(str, range(1000)), "b", "a"]) == {"a": b"1", "b": b"\0"}
+    assert Answers(tmp_path / "other").get(["a"]) == {}
 
 
-def test_a_cache_that_cannot_be_read_is_named() -> None:
-    Answers().path.parent.mkdir()
-    Answers().path.write_bytes(b"something else entirely" * 100)
+def test_a_cache_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    answers = Answers(tmp_path)
+    answers.path.write_bytes(b"something else entirely" * 100)
     with pytest.raises(HeedError, match=r"answers.sqlite: .*not a database.* move the file away"):
-        Answers().get(["a"])
+        answers.get(["a"])
+
+
+def test_two_runtimes_keep_their_answers_apart(server: Server, tmp_path: Path) -> None:
+    asked = queries([("q", "")])
+    for folder in ("one", "two", "one"):
+        ApiEncoder(EMBEDDING, CPU._replace(answers=tmp_path / folder)).encode_queries(asked)
+    assert server.calls == 2
 
 
 def test_the_bill() -> None:
@@ -224,17 +230,17 @@ def test_the_bill() -> None:
     bill = Bill("gpt-4o", (2.0, 8.0))
     bill.add(["a" * 4_000_000, "b" * 400_000], "c" * 40_000)
     bill.free = 3
-    assert bill.told("x") == (
+    assert bill.line("x") == (
         "x: 1 calls with about 1,100,000 tokens and 10,000 of answers "
         "(an estimate: four ASCII characters or one other character a token), $2.28; 3 answers are cached"
     )
     bill = Bill("gpt-4o", (2.0, 8.0))
     bill.add(["abc"])
-    assert ", less than $0.01;" in bill.told("x")
+    assert ", less than $0.01;" in bill.line("x")
     unpriced = Bill("gpt-4o", None)
     unpriced.add(["abc"])
-    assert ", price unknown;" in unpriced.told("x")
-    assert Bill("gpt-4o", None).told("x") == "x: all 0 answers are in the cache, nothing is paid"
+    assert ", price unknown;" in unpriced.line("x")
+    assert Bill("gpt-4o", None).line("x") == "x: all 0 answers are in the cache, nothing is paid"
 
 
 def store_of(folder: Path, texts: list[str]) -> DocumentStore:
@@ -245,7 +251,7 @@ def store_of(folder: Path, texts: list[str]) -> DocumentStore:
 def test_vectors_are_the_servers_and_paid_once(server: Server, tmp_path: Path) -> None:
     texts = [f"text {at}" for at in range(150)] + ["text 3"]
     documents = [Document(str(at), "", text) for at, text in enumerate(texts)]
-    found = ApiEncoder(EMBEDDING, "cpu").documents(documents)
+    found = ApiEncoder(EMBEDDING, CPU).encode_documents(documents)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, [vector(text) for text in texts], atol=1e-6)
     assert [len(body["input"]) for _, _, body in server.requests] == [TEXTS, TEXTS, 150 - 2 * TEXTS]
@@ -253,52 +259,52 @@ def test_vectors_are_the_servers_and_paid_once(server: Server, tmp_path: Path) -
         "model": "embedding-tiny",
         "encoding_format": "float",
     }
-    again = ApiEncoder(EMBEDDING, "cpu").documents([*reversed(documents), Document("new", "", "new")])
+    again = ApiEncoder(EMBEDDING, CPU).encode_documents([*reversed(documents), Document("new", "", "new")])
     np.testing.assert_array_equal(again[:-1], found[::-1])
     assert server.requests[3:][0][2]["input"] == ["new"] and server.calls == 4
 
 
 def test_the_instruction_reaches_the_query_and_templates_apply(server: Server) -> None:
-    encoder = ApiEncoder(EMBEDDING._replace(query="Q: {query} / {instruction}", document="D: {title} {text}"), "cpu")
-    one, two = encoder.queries([("q", "only a"), ("q", "only b")])
+    encoder = ApiEncoder(EMBEDDING._replace(query="Q: {query} / {instruction}", document="D: {title} {text}"), CPU)
+    one, two = encoder.encode_queries(queries([("q", "only a"), ("q", "only b")]))
     assert not np.allclose(one, two)
     np.testing.assert_allclose(one, vector("Q: q / only a"), atol=1e-6)
-    encoder.documents([Document("1", "T", "{query}")])
+    encoder.encode_documents([Document("1", "T", "{query}")])
     assert server.requests[-1][2]["input"] == ["D: T {query}"]
 
 
 def test_cohere_is_told_what_a_text_is(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COHERE_BASE_URL", server.url)
-    encoder = ApiEncoder(COHERE, "cpu")
-    encoder.documents([Document("1", "", "same")])
-    encoder.queries([("same", "")])
+    encoder = ApiEncoder(COHERE, CPU)
+    encoder.encode_documents([Document("1", "", "same")])
+    encoder.encode_queries(queries([("same", "")]))
     assert [body["input_type"] for _, _, body in server.requests] == ["search_document", "search_query"]
 
 
 def test_vectors_are_normalised_where_the_entry_says_so(server: Server) -> None:
-    [found] = ApiEncoder(EMBEDDING._replace(normalize=True), "cpu").queries([("q", "")])
+    [found] = ApiEncoder(EMBEDDING._replace(normalize=True), CPU).encode_queries(queries([("q", "")]))
     expected = np.array(vector("q"))
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-6)
     server.script = [Reply(body=json.dumps({"data": [{"index": 0, "embedding": [0.0] * DIMENSION}]}).encode())]
     with pytest.raises(HeedError, match="gave a vector of zeros"):
-        ApiEncoder(EMBEDDING._replace(normalize=True), "cpu").queries([("zero", "")])
+        ApiEncoder(EMBEDDING._replace(normalize=True), CPU).encode_queries(queries([("zero", "")]))
 
 
 def test_a_document_without_text_is_an_error_before_anything_is_paid(server: Server, tmp_path: Path) -> None:
-    encoder = ApiEncoder(EMBEDDING._replace(document="passage: {title} {text}"), "cpu")
+    encoder = ApiEncoder(EMBEDDING._replace(document="passage: {title} {text}"), CPU)
     with pytest.raises(HeedError, match="document d001: has no text, which embedding-tiny cannot embed"):
         encoder.begin(store_of(tmp_path, ["full", " \n"]))
     with pytest.raises(HeedError, match="document 7: has no text"):
-        encoder.documents([Document("7", "", "")])
+        encoder.encode_documents([Document("7", "", "")])
     assert server.calls == 0
 
 
 def test_another_number_of_dimensions_is_another_model(server: Server) -> None:
-    encoder = ApiEncoder(EMBEDDING, "cpu")
-    encoder.queries([("one", "")])
+    encoder = ApiEncoder(EMBEDDING, CPU)
+    encoder.encode_queries(queries([("one", "")]))
     server.script = [Reply(body=json.dumps({"data": [{"index": 0, "embedding": [1.0, 2.0]}]}).encode())]
     with pytest.raises(HeedError, match="gave vectors of 2 and of 8 numbers: another model answers now; move .*sqlite"):
-        encoder.queries([("two", "")])
+        encoder.encode_queries(queries([("two", "")]))
 
 
 @pytest.mark.parametrize(
@@ -316,15 +322,15 @@ def test_what_is_no_matrix_is_asked_again_and_never_kept(
 ) -> None:
     monkeypatch.setattr(api, "FIRST_PAUSE", 0.0)
     server.script = [Reply(body=json.dumps({"data": data}).encode())]
-    found = ApiEncoder(EMBEDDING, "cpu").queries([("one", ""), ("two", "")])
+    found = ApiEncoder(EMBEDDING, CPU).encode_queries(queries([("one", ""), ("two", "")]))
     np.testing.assert_allclose(found, [vector("one"), vector("two")], atol=1e-6)
     assert server.calls == 2
 
 
 def test_long_documents_are_cut_and_queries_told(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    encoder = ApiEncoder(EMBEDDING._replace(max_length=40), "cpu")
+    encoder = ApiEncoder(EMBEDDING._replace(max_length=40), CPU)
     rows = "\n".join(f"| row {at:02} |" for at in range(50))
-    encoder.documents(
+    encoder.encode_documents(
         [Document("1", "T", "word " * 100), Document("2", "", "中" * 100), Document("3", "", rows, "cap")]
     )
     plain, chinese, table = server.requests[0][2]["input"]
@@ -332,7 +338,7 @@ def test_long_documents_are_cut_and_queries_told(server: Server, capsys: pytest.
     assert plain == ("T " + "word " * 100)[:118].strip()
     assert chinese == "中" * 30
     assert table == "\n".join(rows.split("\n")[:11])  # 11 rows are 120 letters, 30 tokens
-    encoder.queries([("short", ""), ("long " * 100, "and all of it")])
+    encoder.encode_queries(queries([("short", ""), ("long " * 100, "and all of it")]))
     assert server.requests[1][2]["input"][1].endswith("and all of it")
     assert "1 of 2 queries seem longer than 40 tokens" in capsys.readouterr().err
 
@@ -349,15 +355,18 @@ def test_the_cost_is_told_before_the_first_call(
         def flush(self) -> None:
             pass
 
+        def isatty(self) -> bool:
+            return False
+
     monkeypatch.setattr(sys, "stderr", Recorder())
     server.seen = lambda: events.append("CALL")
-    encoder, store = ApiEncoder(EMBEDDING, "cpu"), store_of(tmp_path, [f"text {at:03}" for at in range(100)])
+    encoder, store = ApiEncoder(EMBEDDING, CPU), store_of(tmp_path, [f"text {at:03}" for at in range(100)])
     embed(tmp_path / "vectors", store, encoder)
     said = "".join(events).split("CALL")
     assert "embedding-tiny, documents: 2 calls with about 200 tokens" in said[0]
     assert "".join(said).count("calls with") == 1  # told once
-    fresh = ApiEncoder(EMBEDDING, "cpu")
-    fresh.documents([*store, Document("new", "", "text")])  # without begin, each part is told
+    fresh = ApiEncoder(EMBEDDING, CPU)
+    fresh.encode_documents([*store, Document("new", "", "text")])  # without begin, each part is told
     assert "embedding-tiny, 101 documents: 1 calls with about 1 tokens" in "".join(events)
     assert "; 100 answers are cached" in "".join(events)
     assert server.calls == 3
@@ -365,9 +374,9 @@ def test_the_cost_is_told_before_the_first_call(
 
 
 def test_the_key_is_in_no_file(server: Server, tmp_path: Path) -> None:
-    encoder = ApiEncoder(EMBEDDING, "cpu")
+    encoder = ApiEncoder(EMBEDDING, CPU)
     embed(tmp_path / "vectors", store_of(tmp_path, ["a", "b"]), encoder)
-    assert KEY not in json.dumps(encoder.recipe)
+    assert KEY not in json.dumps(encoder.config)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any(path.name == "answers.sqlite" for path in files)
     assert not [path for path in files if KEY.encode() in path.read_bytes()]

@@ -173,18 +173,20 @@ JAVA = "from heed.retrieval.lucene.jvm import java; print(java('java.lang.System
 
 
 @pytest.mark.parametrize("home", ["", "/usr/lib/jvm/java-17-openjdk-amd64", "/nonexistent"])
-def test_java_starts_without_a_usable_jdk_an_openai_key_or_a_network(heed: Heed, tmp_path: Path, home: str) -> None:
+def test_java_starts_without_a_usable_jdk_an_openai_key_or_a_network(
+    heed_process: Heed, tmp_path: Path, home: str
+) -> None:
     (tmp_path / "start.py").write_text(JAVA)
-    result = heed("start", JAVA_HOME=home) if home else heed("start")
+    result = heed_process("start", JAVA_HOME=home) if home else heed_process("start")
     assert (result.returncode, result.stdout.split(".")[0], result.stderr) == (0, "21", "")
 
 
-def test_java_survives_pythons_fault_handler_being_disabled(heed: Heed, tmp_path: Path) -> None:
+def test_java_survives_pythons_fault_handler_being_disabled(heed_process: Heed, tmp_path: Path) -> None:
     """As pytest does at its end."""
     (tmp_path / "churn.py").write_text(
         f"import faulthandler\nfaulthandler.enable()\n{CHURN}faulthandler.disable()\nchurn()\n"
     )
-    assert heed("churn").returncode == 0
+    assert heed_process("churn").returncode == 0
 
 
 def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,12 +197,12 @@ def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pyte
     assert jvm._java_home() != tmp_path
 
 
-def test_the_heap_can_be_set_before_java_starts_only(heed: Heed, tmp_path: Path) -> None:
+def test_the_heap_can_be_set_before_java_starts_only(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "heap.py").write_text(
         "from heed.retrieval.lucene.jvm import java, set_heap\nset_heap('300m')\n"
         "print(java('java.lang.Runtime').getRuntime().maxMemory() >> 20)\nset_heap('1g')\n"
     )
-    result = heed("heap")
+    result = heed_process("heap")
     assert 280 <= int(result.stdout) <= 300
     assert "Java runs already" in result.stderr
     with pytest.raises(HeedError, match="expected a number with m or g"):

@@ -24,23 +24,71 @@ ALONE = {
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 
 
-def test_commands_are_listed(heed: Heed) -> None:
-    result = heed("pipelines")
+def test_commands_are_listed(heed_process: Heed) -> None:
+    result = heed_process("pipelines")
     assert result.returncode == 0
     for name in COMMANDS:
         assert f"python -m pipelines.{name}" in result.stdout
 
 
-def test_every_command_of_the_list_exists_and_answers_help(heed: Heed) -> None:
+def test_every_command_of_the_list_exists_and_answers_help(heed: Heed, heed_process: Heed) -> None:
     for name in COMMANDS:
-        for arguments in ((f"pipelines.{name}", "--help"), ("pipelines", name, "--help")):
-            result = heed(*arguments)
+        for result in (heed(f"pipelines.{name}", "--help"), heed_process("pipelines", name, "--help")):
             assert (result.returncode, result.stderr) == (0, "")
             assert f"usage: python -m pipelines.{name}" in result.stdout
 
 
-def test_an_unknown_command_gets_the_nearest_names(heed: Heed) -> None:
-    result = heed("pipelines", "neuclri")
+def test_the_console_script_is_the_same_under_its_own_name(tmp_path: Path, environment: dict[str, str]) -> None:
+    script = tmp_path / "heed"  # as pip writes it
+    script.write_text("import sys\nfrom pipelines.__main__ import main\nsys.exit(main())\n")
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, str(script), *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+
+    listed = run()
+    assert all(f"  heed {name} " in listed for name in COMMANDS) and "python -m" not in listed
+    assert run("neuclir", "--help").startswith("usage: heed neuclir ")
+
+
+def test_every_command_prints_the_version(heed: Heed, heed_process: Heed) -> None:
+    from heed import __version__
+
+    results = [heed_process("pipelines", "--version"), heed_process("pipelines", "check", "--version")]
+    for result in [*results, *(heed(f"pipelines.{name}", "--version") for name in COMMANDS)]:
+        assert (result.returncode, result.stdout, result.stderr) == (0, f"heed {__version__}\n", "")
+
+
+@pytest.mark.parametrize("way", [["-m", "pipelines.tables"], ["-m", "pipelines", "tables"]])
+def test_a_missing_package_is_one_line_that_says_what_to_do(
+    tmp_path: Path, environment: dict[str, str], way: list[str]
+) -> None:
+    """As with a Python that is not the environment's: lxml cannot be imported."""
+    (tmp_path / "lxml.py").write_text("raise ModuleNotFoundError(\"No module named 'lxml'\", name='lxml')\n")
+    environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, *way, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    result = run("--quiet")
+    assert (result.returncode, result.stdout) == (1, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"error: the Python package lxml is not installed for {sys.executable}; ")
+    assert ".venv/bin/python" in line and "pip install -c constraints.txt -e ." in line
+    assert "Traceback" in run("--debug").stderr
+
+
+def test_a_missing_module_of_heed_is_no_missing_package() -> None:
+    from pipelines import missing_package
+
+    assert missing_package(ModuleNotFoundError("", name="heed.absent")) is None
+    assert missing_package(ModuleNotFoundError("")) is None
+    assert "package yaml is" in str(missing_package(ModuleNotFoundError("", name="yaml.nodes")))
+
+
+def test_an_unknown_command_gets_the_nearest_names(heed_process: Heed) -> None:
+    result = heed_process("pipelines", "neuclri")
     assert result.returncode == 2
     assert result.stderr == "error: no command 'neuclri'; did you mean neuclir?\n"
 
@@ -132,11 +180,11 @@ def test_wrong_arguments_have_status_2(heed: Heed, arguments: tuple[str, ...]) -
     assert heed(COMMAND, *arguments).returncode == 2
 
 
-def test_two_commands_do_not_write_to_one_folder(tmp_path: Path, heed: Heed) -> None:
+def test_two_commands_do_not_write_to_one_folder(tmp_path: Path, heed_process: Heed) -> None:
     from heed.io.files import locked
 
     with locked(tmp_path / "runs" / "neuclir-sample" / "zho"):
-        result = heed(COMMAND, "--lang", "zho", "--quiet")
+        result = heed_process(COMMAND, "--lang", "zho", "--quiet")
     assert result.returncode == 1
     assert "another Heed process is writing here" in result.stderr
 
@@ -214,16 +262,16 @@ def test_a_stop_after_the_end_changes_nothing(
     assert ": no problem\n" in process.stdout and "Traceback" not in process.stderr
 
 
-def test_peak_memory_is_the_commands_own(heed: Heed, tmp_path: Path) -> None:
+def test_peak_memory_is_the_commands_own(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "large.py").write_text(
         "import subprocess, sys\nheld = b'x' * (300 << 20)\n"
         "own = 'from heed.progress import peak_mib; print(peak_mib())'\n"
         "subprocess.run([sys.executable, '-c', own], check=True)\n"
     )
-    assert 5 < float(heed("large").stdout) < 100
+    assert 5 < float(heed_process("large").stdout) < 100
 
 
-def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed) -> None:
+def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed, heed_process: Heed) -> None:
     assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25").returncode == 0
     before = (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes()
     (tmp_path / "limited.py").write_text(
@@ -232,7 +280,7 @@ def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Hee
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "sys.exit(main(['--lang', 'zho', '--retriever', 'bm25', '--retriever', 'lsa']))\n"
     )
-    result = heed("limited")
+    result = heed_process("limited")
     assert result.returncode == 1
     assert "File too large" in result.stderr and "Traceback" not in result.stderr
     assert (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes() == before

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
+from model_inputs import CPU
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
@@ -53,18 +54,18 @@ def plain(folder: Path, store: DocumentStore, label: int, instruction: str) -> l
 @pytest.mark.parametrize(("labels", "label"), [(2, 0), (2, 1), (3, 1)])
 def test_a_label_scores_its_log_odds(tmp_path: Path, store: DocumentStore, labels: int, label: int) -> None:
     folder = classifier(tmp_path / "m", labels)
-    reranker = CrossEncoderReranker(Model(str(folder), label=label), store, "cpu")
+    reranker = CrossEncoderReranker(Model(str(folder), label=label), CPU)
     for condition, instruction in (("original", "only a"), ("changed", "only b")):
-        scores = reranker.score(TOPIC, condition, DOCIDS)
+        scores = reranker.score(TOPIC.under(condition), store.get(DOCIDS))
         assert scores == pytest.approx(plain(folder, store, label, instruction), abs=1e-5)
         assert len(set(scores)) == len(DOCIDS)
-    assert scores != reranker.score(TOPIC, "original", DOCIDS)
+    assert scores != reranker.score(TOPIC.under("original"), store.get(DOCIDS))
 
 
 def test_the_two_labels_of_a_head_mirror_each_other(tmp_path: Path, store: DocumentStore) -> None:
     folder = classifier(tmp_path / "m", 2)
     no, yes = (
-        CrossEncoderReranker(Model(str(folder), label=label), store, "cpu").score(TOPIC, "query", DOCIDS)
+        CrossEncoderReranker(Model(str(folder), label=label), CPU).score(TOPIC.under("query"), store.get(DOCIDS))
         for label in (0, 1)
     )
     assert yes == pytest.approx([-score for score in no], abs=1e-12)
@@ -72,7 +73,7 @@ def test_the_two_labels_of_a_head_mirror_each_other(tmp_path: Path, store: Docum
 
 def test_a_saturated_softmax_makes_no_ties(tmp_path: Path, store: DocumentStore) -> None:
     folder = classifier(tmp_path / "m", 2, bias=60.0)
-    scores = CrossEncoderReranker(Model(str(folder), label=1), store, "cpu").score(TOPIC, "query", DOCIDS)
+    scores = CrossEncoderReranker(Model(str(folder), label=1), CPU).score(TOPIC.under("query"), store.get(DOCIDS))
     assert set(torch.tensor(scores).sigmoid().tolist()) == {1.0} and len(set(scores)) == len(DOCIDS)
 
 
@@ -84,9 +85,9 @@ def test_the_label_must_be_known_and_be_there(tmp_path: Path, store: DocumentSto
         (Model(str(one), label=1), "gives 1 labels a pair, the entry asks for label 1"),
     ):
         with pytest.raises(HeedError, match=message):
-            CrossEncoderReranker(model, store, "cpu").prepare()
+            CrossEncoderReranker(model, CPU).load()
 
 
 def test_code_of_a_repository_is_asked_for_before_anything_is_fetched(store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="--trust-remote-code"):
-        CrossEncoderReranker(Model("nobody/nothing", remote_code=True, revision="0" * 40), store, "cpu")
+        CrossEncoderReranker(Model("nobody/nothing", remote_code=True, revision="0" * 40), CPU)

@@ -4,6 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import write_jsonl
+from heed.reranking.rescoring import Reranker, rerank
+from heed.retrieval.retrievers import Bm25, Shelf
 
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
@@ -14,9 +16,7 @@ from heed.models.registry import Model
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity import Polarity
-from heed.reranking.rescoring import Reranker, rerank
 from heed.retrieval.bm25 import Weights as Bm25Weights
-from heed.retrieval.retrievers import Bm25, Shelf
 from heed.types import JOIN, Document, Topic
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}

@@ -9,7 +9,7 @@ from conftest import write_jsonl
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
-from heed.io.documents import Files, Line, corpus_files, read_corpus
+from heed.io.documents import Documents, Files, Line, corpus_files, read_corpus
 from heed.types import Document
 
 
@@ -49,6 +49,29 @@ def test_every_bad_line_is_told_with_its_file_and_number(tmp_path: Path) -> None
     assert [line.split(": ")[0] for line in told] == [f"{path}, line {number}" for number in range(2, 9)]
     assert "found id" in told[1]
     assert not (tmp_path / "store").exists()
+
+
+def test_documents_given_in_python_are_those_of_a_file(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [{"id": "b", "text": "x"}, {"id": "a", "title": "T", "text": "y"}])
+    given = [Document("b", "", "x"), Document("a", "T", "y")]
+    store = open_store(tmp_path / "given", Documents(given))
+    assert list(store) == list(open_store(tmp_path / "file", Files([path])))
+    assert Documents(given[::-1]).recipe == Documents(given).recipe != Documents(given[:1]).recipe
+    table = Document("t", "", "x", "caption", "header", "cells")
+    assert list(open_store(tmp_path / "table", Documents([table]))) == [table]
+    assert str(Documents(given)) == "2 documents in memory"
+
+
+def test_every_bad_document_given_in_python_is_named() -> None:
+    given = [Document("a b", "", "x"), Document("c", "", "x"), Document("d", "", None)]  # type: ignore[arg-type]
+    with pytest.raises(HeedError) as caught:
+        Documents(given)
+    assert str(caught.value).splitlines() == [
+        "documents in memory, number 1: id is 'a b', expected a word in one of id, _id, docid, doc_id",
+        "documents in memory, number 3: no text in text or contents or body (found id, title, text)",
+    ]
+    with pytest.raises(HeedError, match="half of a surrogate pair"):
+        _ = Documents([Document("a", "", "\ud800")]).recipe
 
 
 def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from model_inputs import CPU, queries
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
 from heed.errors import HeedError
@@ -90,33 +91,35 @@ def test_the_appended_end_is_what_is_pooled_also_where_a_text_is_cut(decoder: Pa
         str(decoder), query="Instruct: {instruction}\nQuery: {query}", document="{text}", pooling="lasttoken",
         similarity="cos", append_eos=True, padding=side, max_length=LIMIT,
     )  # fmt: skip
-    encoder = SentenceEncoder(entry, "cpu")
+    encoder = SentenceEncoder(entry, CPU)
     cut = [ids_of(decoder, text)[: LIMIT - 1] for text in TEXTS]
     assert len(ids_of(decoder, TEXTS[2])) > LIMIT and len(cut[0]) < 10  # one is cut, and lengths are mixed
     expected = unit([hidden(decoder, [*ids, 2])[-1] for ids in cut])
-    same(encoder.documents(DOCUMENTS), expected)
+    same(encoder.encode_documents(DOCUMENTS), expected)
     asked = [f"Instruct: {instruction}\nQuery: {query}" for query, instruction in QUERIES]
     expected = unit([hidden(decoder, [*ids_of(decoder, text)[: LIMIT - 1], 2])[-1] for text in asked])
-    same(encoder.queries(QUERIES), expected)
+    same(encoder.encode_queries(queries(QUERIES)), expected)
 
 
 def test_an_end_that_the_tokenizer_appends_itself_is_not_doubled(t5: Path) -> None:
-    encoder = SentenceEncoder(Model(str(t5), pooling="lasttoken", append_eos=True, max_length=LIMIT), "cpu")
+    encoder = SentenceEncoder(Model(str(t5), pooling="lasttoken", append_eos=True, max_length=LIMIT), CPU)
     cut = [ids_of(t5, text, truncation=True, max_length=LIMIT) for text in TEXTS]
     assert [ids.count(1) for ids in cut] == [1, 1, 1, 1]
     expected = torch.stack([hidden(t5, ids)[-1] for ids in cut]).numpy()
-    same(encoder.documents(DOCUMENTS), expected)
+    same(encoder.encode_documents(DOCUMENTS), expected)
 
 
 def test_a_text_without_its_end_is_refused(decoder: Path, tiny_encoder: Path) -> None:
-    encoder = SentenceEncoder(Model(str(decoder), pooling="lasttoken", append_eos=True), "cpu")
-    encoder.queries([("a", "")])
+    encoder = SentenceEncoder(Model(str(decoder), pooling="lasttoken", append_eos=True), CPU)
+    encoder.encode_queries(queries([("a", "")]))
     backend = encoder._encoder.tokenizer.backend_tokenizer
     backend.post_processor = llama_tokenizer().backend_tokenizer.post_processor  # a library that appends no end
     with pytest.raises(HeedError, match="tiny-mistral: a text's last token is .*, expected the end-of-text token 2"):
-        encoder.queries([("a", "")])
+        encoder.encode_queries(queries([("a", "")]))
     with pytest.raises(HeedError, match="append_eos is set, but its tokenizer has no end-of-text token"):
-        SentenceEncoder(Model(str(tiny_encoder), pooling="mean", append_eos=True), "cpu").queries([("a", "")])
+        SentenceEncoder(Model(str(tiny_encoder), pooling="mean", append_eos=True), CPU).encode_queries(
+            queries([("a", "")])
+        )
 
 
 @pytest.mark.parametrize("pooling", ["mean", "lasttoken", "max", "cls"])
@@ -127,7 +130,7 @@ def test_pooling_sees_no_padding_on_either_side(tmp_path: Path, pooling: str, si
     tokenizer = qwen_tokenizer()
     torch.manual_seed(0)
     folder = save(tmp_path / "tiny-qwen", Qwen3Model(Qwen3Config(vocab_size=len(tokenizer), **SIZES)), tokenizer)
-    encoder = SentenceEncoder(Model(str(folder), pooling=pooling, padding=side, max_length=LIMIT), "cpu")
+    encoder = SentenceEncoder(Model(str(folder), pooling=pooling, padding=side, max_length=LIMIT), CPU)
     states = [hidden(folder, ids_of(folder, text)[:LIMIT]) for text in TEXTS]
     pooled = {
         "mean": [one.mean(dim=0) for one in states],
@@ -135,7 +138,7 @@ def test_pooling_sees_no_padding_on_either_side(tmp_path: Path, pooling: str, si
         "max": [one.max(dim=0).values for one in states],
         "cls": [one[0] for one in states],
     }
-    same(encoder.documents(DOCUMENTS), torch.stack(pooled[pooling]).numpy())
+    same(encoder.encode_documents(DOCUMENTS), torch.stack(pooled[pooling]).numpy())
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_vectors_are_of_length_1_only_where_the_entry_says_so(
     entry = Model(str(tiny_encoder), pooling="mean", similarity=similarity, normalize=normalize)
     rows = [hidden(tiny_encoder, ids_of(tiny_encoder, text)).mean(dim=0) for text in ("a", "b c")]
     expected = unit(rows) if unit_length else torch.stack(rows).numpy()
-    same(SentenceEncoder(entry, "cpu").queries([("a", ""), ("b", "c")]), expected)
+    same(SentenceEncoder(entry, CPU).encode_queries(queries([("a", ""), ("b", "c")])), expected)
 
 
 @pytest.mark.parametrize(
@@ -174,33 +177,33 @@ def test_the_entry_goes_before_the_models_own_files(
     SentenceTransformer(modules=parts, device="cpu", similarity_fn_name=saved).save(str(tmp_path / "own"))
     row = hidden(tiny_encoder, ids_of(tiny_encoder, "a b"))[0]
     expected = unit([row]) if unit_length else row[None].numpy()
-    ours = SentenceEncoder(Model(str(tmp_path / "own"), **entry), "cpu").queries([("a", "b")])
+    ours = SentenceEncoder(Model(str(tmp_path / "own"), **entry), CPU).encode_queries(queries([("a", "b")]))
     same(ours, expected)
 
 
 def test_a_prefix_that_is_not_pooled_is_read_all_the_same(decoder: Path) -> None:
     entry = Model(str(decoder), **GRIT, pooling="mean", pool_prefix=False, bidirectional=True, max_length=80)
-    encoder = SentenceEncoder(entry, "cpu")
+    encoder = SentenceEncoder(entry, CPU)
     asked = [("true", "name a river"), ("a much longer text", "only no"), ("true", "with numbers 12")]
     expected = []
     for query, instruction in asked:
         prefix = f"<|user|>\n{instruction}\n<|embed|>\n"
         states = hidden(decoder, ids_of(decoder, prefix + query), bidirectional=True)
         expected.append(states[len(ids_of(decoder, prefix)) :].mean(dim=0))
-    ours = encoder.queries(asked)
+    ours = encoder.encode_queries(queries(asked))
     same(ours, torch.stack(expected).numpy())
     assert np.abs(ours[0] - ours[2]).max() > 1e-2  # the same query behind another instruction
     short = [document for document in DOCUMENTS if document.docid != "2"]
     rows = [hidden(decoder, ids_of(decoder, f"<|embed|>\n{one.text}"), bidirectional=True) for one in short]
     start = len(ids_of(decoder, "<|embed|>\n"))
     expected = [row[start:].mean(dim=0) for row in rows]
-    same(encoder.documents(short), torch.stack(expected).numpy())
+    same(encoder.encode_documents(short), torch.stack(expected).numpy())
 
 
 def test_a_bidirectional_decoders_first_token_sees_the_last(decoder: Path) -> None:
     for bidirectional in (True, False):
         entry = Model(str(decoder), query="{query}", pooling="cls", bidirectional=bidirectional)
-        first, second = SentenceEncoder(entry, "cpu").queries([("a b", ""), ("a c", "")])
+        first, second = SentenceEncoder(entry, CPU).encode_queries(queries([("a b", ""), ("a c", "")]))
         assert np.allclose(first, second, atol=1e-6) is not bidirectional
 
 
@@ -212,7 +215,7 @@ def test_the_end_after_the_text_is_pooled_with_it(t5: Path, side: str) -> None:
         states = hidden(t5, ids_of(t5, f"{instruction} {query}".strip()))
         prefix = len(ids_of(t5, f"{instruction} ")) - 1 if instruction else 0  # less its </s>
         expected.append(states[prefix:].mean(dim=0))
-    ours = SentenceEncoder(entry, "cpu").queries(QUERIES)
+    ours = SentenceEncoder(entry, CPU).encode_queries(queries(QUERIES))
     same(ours, torch.stack(expected).numpy())
 
 
@@ -221,19 +224,19 @@ def test_an_instruction_that_leaves_no_room_for_the_query_is_refused(decoder: Pa
     with pytest.raises(
         HeedError, match="tiny-mistral: an instruction of .* tokens leaves no room for its query in .* 16"
     ):
-        SentenceEncoder(entry, "cpu").queries([("true", "name a river " * 5)])
+        SentenceEncoder(entry, CPU).encode_queries(queries([("true", "name a river " * 5)]))
 
 
 def test_queries_and_documents_have_lengths_of_their_own(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     entry = Model(str(decoder), document="{text}", pooling="mean", query_length=6, document_length=30, max_length=50)
-    encoder = SentenceEncoder(entry, "cpu")
+    encoder = SentenceEncoder(entry, CPU)
     asked = [("an instruction", "only documents that name a river"), ("a", "")]
     texts = [" ".join(one).strip() for one in asked]
     expected = [hidden(decoder, ids_of(decoder, text)[:6]).mean(dim=0) for text in texts]
-    same(encoder.queries(asked), torch.stack(expected).numpy())
+    same(encoder.encode_queries(queries(asked)), torch.stack(expected).numpy())
     assert "tiny-mistral: 1 of 2 queries are longer than 6 tokens: their end is cut" in capsys.readouterr().err
     expected = [hidden(decoder, ids_of(decoder, text)[:30]).mean(dim=0) for text in TEXTS]
-    same(encoder.documents(DOCUMENTS), torch.stack(expected).numpy())
+    same(encoder.encode_documents(DOCUMENTS), torch.stack(expected).numpy())
     assert not capsys.readouterr().err  # documents are cut without a word
 
 
@@ -248,7 +251,7 @@ def test_a_table_is_cut_between_rows_and_keeps_the_end(decoder: Path) -> None:
     ]
     assert 2 < len(fitting) < len(rows) - 2
     expected = hidden(decoder, fitting[-1])[-1:].numpy()
-    same(SentenceEncoder(entry, "cpu").documents([table]), expected)
+    same(SentenceEncoder(entry, CPU).encode_documents([table]), expected)
 
 
 def test_half_precision_weights_are_widened_on_a_cpu(tiny_encoder: Path, tmp_path: Path) -> None:
@@ -258,9 +261,9 @@ def test_half_precision_weights_are_widened_on_a_cpu(tiny_encoder: Path, tmp_pat
     folder = save(tmp_path / "half", half, AutoTokenizer.from_pretrained(tiny_encoder))
     entry = Model(str(folder), pooling="mean", dtype="bfloat16")
     expected = hidden(folder, ids_of(folder, "a b")).mean(dim=0)[None].numpy()
-    encoder = SentenceEncoder(entry, "cpu")
-    same(encoder.queries([("a", "b")]), expected)
-    assert encoder.recipe["precision"] == "float32"
+    encoder = SentenceEncoder(entry, CPU)
+    same(encoder.encode_queries(queries([("a", "b")])), expected)
+    assert encoder.config["precision"] == "float32"
 
 
 def test_code_of_the_repository_runs_only_where_it_is_allowed(
@@ -281,15 +284,15 @@ def test_code_of_the_repository_runs_only_where_it_is_allowed(
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     plain = hidden(tiny_encoder, ids_of(tiny_encoder, "a")).mean(dim=0)[None].numpy()
     own = Model(str(folder), pooling="mean")
-    same(SentenceEncoder(own, "cpu").queries([("a", "")]), plain)  # not run
+    same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), plain)  # not run
     own = own._replace(remote_code=True)
     with pytest.raises(HeedError, match="runs code of its own repository; .* --trust-remote-code"):
-        SentenceEncoder(own, "cpu")
-    monkeypatch.setattr(model_files, "_remote_code", True)
-    same(SentenceEncoder(own, "cpu").queries([("a", "")]), -plain)
+        SentenceEncoder(own, CPU)
+    own = own._replace(trusted=True)
+    same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), -plain)
     (folder / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "else/where--m.OwnModel"}}))
     with pytest.raises(HeedError, match="names code in the repository else/where, which the model's revision does not"):
-        SentenceEncoder(own, "cpu")
+        SentenceEncoder(own, CPU)
 
 
 def test_code_is_fetched_only_where_it_may_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,8 +307,7 @@ def test_code_is_fetched_only_where_it_may_run(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
     assert model_files.local_copy(Model("some/one", revision="0" * 40)) == tmp_path
     assert asked == [None]  # what is here is enough
-    monkeypatch.setattr(model_files, "_remote_code", True)
-    model_files.local_copy(Model("some/one", revision="0" * 40, remote_code=True))
+    model_files.local_copy(Model("some/one", revision="0" * 40, remote_code=True, trusted=True))
     assert asked == [None, None, [*model_files.FETCHED, "*.py"]]  # fetched before, but without its code
 
 
@@ -316,12 +318,12 @@ def test_a_module_with_pickled_weights_is_refused(tiny_encoder: Path, tmp_path: 
 
     parts = [Transformer(str(tiny_encoder)), Pooling(32, "mean"), Dense(32, 8)]
     SentenceTransformer(modules=parts, device="cpu").save(str(tmp_path / "own"))
-    assert SentenceEncoder(Model(str(tmp_path / "own")), "cpu").queries([("a", "")]).shape == (1, 8)
+    assert SentenceEncoder(Model(str(tmp_path / "own")), CPU).encode_queries(queries([("a", "")])).shape == (1, 8)
     [weights] = (tmp_path / "own").glob("*_Dense/model.safetensors")
     torch.save(parts[2].state_dict(), weights.with_name("pytorch_model.bin"))
     weights.unlink()
     with pytest.raises(HeedError, match="pytorch_model.bin: pickled weights"):
-        SentenceEncoder(Model(str(tmp_path / "own")), "cpu").queries([("a", "")])
+        SentenceEncoder(Model(str(tmp_path / "own")), CPU).encode_queries(queries([("a", "")]))
 
 
 def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) -> None:
@@ -335,6 +337,8 @@ def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) 
     ids = tokenizer.encode("true yes", add_special_tokens=False).ids
     expected = module.embedding.weight[ids].mean(dim=0)[None].detach().numpy()
     table = Document("t", "", "true yes", caption="true")
-    np.testing.assert_allclose(SentenceEncoder(Model(str(tmp_path / "static")), "cpu").documents([table]), expected)
+    np.testing.assert_allclose(
+        SentenceEncoder(Model(str(tmp_path / "static")), CPU).encode_documents([table]), expected
+    )
     with pytest.raises(HeedError, match="begins with a StaticEmbedding, so it can have no append_eos"):
-        SentenceEncoder(Model(str(tmp_path / "static"), append_eos=True), "cpu").documents([table])
+        SentenceEncoder(Model(str(tmp_path / "static"), append_eos=True), CPU).encode_documents([table])

@@ -238,7 +238,7 @@ def test_label_studio_has_imported_the_export(tmp_path: Path) -> None:
 def test_a_file_that_label_studio_will_not_take_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heed.exchange.export_label_studio.LARGEST", 1000)
+    monkeypatch.setattr("heed.exchange.export_json.UPLOAD_LIMIT", 1000)
     exported(tmp_path, "label-studio")
     assert "export fewer topics" in capsys.readouterr().err
 

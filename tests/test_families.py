@@ -5,11 +5,19 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from model_inputs import CPU
 
 from heed.errors import HeedError
-from heed.models.registry import Model, add_models, entries
-from heed.reranking.rerankers import FAMILIES
-from heed.retrieval.retrievers import ENCODERS, encoder
+from heed.io.document_store import open_store
+from heed.io.documents import Files
+from heed.languages import language
+from heed.models.registry import Model, Registry
+from heed.retrieval.bm25 import Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.systems import ENCODERS, RERANKER_FAMILIES, Systems
+from heed.workers import Workers
+from heed.workers.pool import open_pool
 
 COMMAND = "pipelines.trec"
 
@@ -44,8 +52,8 @@ def test_an_encoder_reads_instructions_by_decompose_and_with_polarity(
 
 
 def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
-    known = FAMILIES.keys() | ENCODERS.keys() | {"lexical"}  # bm25 itself
-    assert {one.family for one in entries().values() if one.status != "named"} <= known
+    known = RERANKER_FAMILIES.keys() | ENCODERS.keys() | {"lexical"}  # bm25 itself
+    assert {one.family for one in Registry().entries.values() if one.status != "named"} <= known
 
 
 @pytest.mark.parametrize(
@@ -66,11 +74,15 @@ def test_a_name_of_the_wrong_kind_is_told(small: list[str], heed: Heed, options:
 
 
 def test_an_encoder_by_a_file_of_models(tmp_path: Path, tiny_encoder: Path) -> None:
-    entry = {"mine": {"source": str(tiny_encoder), "family": "bi-encoder", "pooling": "mean"}}
-    (tmp_path / "models.json").write_text(json.dumps(entry))
-    add_models(tmp_path / "models.json")
-    assert encoder("mine", "cpu").name == Model(str(tiny_encoder)).name
-    with pytest.raises(HeedError, match="of family "):
-        (tmp_path / "models.json").write_text(json.dumps({"odd": {"source": str(tiny_encoder), "family": "causal"}}))
-        add_models(tmp_path / "models.json")
-        encoder("odd", "cpu")
+    entries = {
+        "mine": {"source": str(tiny_encoder), "family": "bi-encoder", "pooling": "mean"},
+        "odd": {"source": str(tiny_encoder), "family": "causal"},
+    }
+    (tmp_path / "models.json").write_text(json.dumps(entries))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "1", "text": "a"}])]))
+    corpus, registry = Corpus(tmp_path, store, language("eng")), Registry([tmp_path / "models.json"])
+    with open_pool(Workers(), "cpu") as pool:
+        systems = Systems(corpus, registry, CPU, Bm25Settings(), Lucene(), "exact", pool)
+        assert systems.encoder("mine").name == Model(str(tiny_encoder)).name
+        with pytest.raises(HeedError, match="of family "):
+            systems.encoder("odd")

@@ -14,7 +14,7 @@ from filelock import FileLock
 from test_mfollowir import hub_copy
 
 from hardening.hub import CORE17, MAIN, Hub, online
-from heed.datasets.downloads import File, Store, check, fetch, file_digest, told
+from heed.datasets.downloads import Download, File, check, fetch, file_digest, size_text
 from heed.datasets.fetchable import every_holding, holdings
 from heed.datasets.neuclir_files import known_file
 from heed.errors import HeedError
@@ -341,7 +341,7 @@ def test_real_files_pass_their_digests_and_a_damaged_one_is_deleted(
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     shutil.copytree(shared / "hc4", tmp_path / "hc4", ignore=shutil.ignore_patterns("*.gz"))
     known = {one.path: one for lang in ("zho", "fas", "rus") for one in holdings("hc4", [lang])[0].files()}
-    store = Store("", tmp_path, [one for one in known.values() if one.path.exists()], fetch)
+    store = Download("", tmp_path, [one for one in known.values() if one.path.exists()], fetch)
     assert len(store.files) == 11 and check(store) == []  # all but the test topics
     topics = tmp_path / "hc4/dev.topics.v1-0.jsonl"
     topics.write_bytes(topics.read_bytes().replace(b"a", b"b", 1))
@@ -365,12 +365,12 @@ def test_a_download_goes_on_where_it_was_cut(hub: Hub, tmp_path: Path, ranges: b
     with pytest.raises(HeedError, match="cannot be fetched") as caught:
         fetch([one])
     assert f"{one.urls[0]} to {one.path} (5,120,000 bytes (4.9 MiB), md5:" in str(caught.value)
-    assert 0 < one.started < 5_120_000 and not one.path.exists()
-    started = one.started
+    assert 0 < one.fetched < 5_120_000 and not one.path.exists()
+    started = one.fetched
     hub.cut.clear()
     fetch([one])
     assert hub.asked[-1] == ("GET", "file.gz", f"bytes={started}-")
-    assert check(Store("", tmp_path, [one], fetch)) == []
+    assert check(Download("", tmp_path, [one], fetch)) == []
     assert one.path.read_bytes() == hub.data["plain"]["file.gz"] and not one.part.exists()
 
 
@@ -396,7 +396,7 @@ def test_a_wrong_file_that_is_linked_from_elsewhere_loses_only_its_link(tmp_path
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept/link").symlink_to(tmp_path / "mine")
     one = File("link", tmp_path / "kept/link", 6, f"md5:{'0' * 32}")
-    assert "so it was deleted" in check(Store("", tmp_path / "kept", [one], fetch))[0]
+    assert "so it was deleted" in check(Download("", tmp_path / "kept", [one], fetch))[0]
     assert not one.path.is_symlink() and (tmp_path / "mine").read_text() == "my own"
 
 
@@ -405,7 +405,7 @@ def test_a_wrong_file_that_is_linked_from_elsewhere_loses_only_its_link(tmp_path
     [(None, "size unknown"), (0, "0 bytes"), (1023, "1,023 bytes"), (1 << 20, "1,048,576 bytes (1.0 MiB)")],
 )
 def test_sizes_are_told_in_bytes_and_units(size: int | None, said: str) -> None:
-    assert told(size) == said
+    assert size_text(size) == said
 
 
 def test_a_blob_is_digested_as_git_does(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from heed.errors import SHOWN, HeedError, fail
-from heed.io.artifacts import file_as_made, folder_as_made
+from heed.io.artifacts import ensure_file, ensure_folder
 from heed.io.files import finished, finished_folder, locked, read_lines
 
 
@@ -67,10 +67,10 @@ def test_a_folder_is_used_again_only_for_the_same_recipe(tmp_path: Path, capsys:
         (part / "data").write_text("12345")
 
     folder = tmp_path / "index"
-    folder_as_made(folder, {"language": "zh", "bm25": {"k1": 0.9}}, build)
-    folder_as_made(folder, {"language": "zh", "bm25": {"k1": 0.9}}, build)
+    ensure_folder(folder, {"language": "zh", "bm25": {"k1": 0.9}}, build)
+    ensure_folder(folder, {"language": "zh", "bm25": {"k1": 0.9}}, build)
     assert len(built) == 1
-    folder_as_made(folder, {"language": "zh", "bm25": {"k1": 1.2}}, build)
+    ensure_folder(folder, {"language": "zh", "bm25": {"k1": 1.2}}, build)
     assert len(built) == 2
     assert "rebuilding, bm25.k1 was 0.9 and is now 1.2" in capsys.readouterr().err
 
@@ -80,7 +80,7 @@ def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> No
     def build(part: Path) -> None:
         (part / "data").write_text("12345")
 
-    folder = folder_as_made(tmp_path / "index", {"a": 1}, build)
+    folder = ensure_folder(tmp_path / "index", {"a": 1}, build)
     if harm == "cut":
         (folder / "data").write_text("123")
     elif harm == "byte":  # of the same size, and with the time of change put back: bit rot
@@ -93,16 +93,16 @@ def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> No
         (folder / "data").unlink()
     else:
         (folder / "made.json").write_text("{")
-    folder_as_made(folder, {"a": 1}, build)
+    ensure_folder(folder, {"a": 1}, build)
     assert (folder / "data").read_text() == "12345" and not (folder / "more").exists()
 
 
 def test_a_run_file_that_was_changed_by_hand_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
-    assert not file_as_made(path, {"a": 1}, lambda: path.write_text("good") and None)
-    assert file_as_made(path, {"a": 1}, lambda: pytest.fail("should be used again"))
+    assert not ensure_file(path, {"a": 1}, lambda: path.write_text("good") and None)
+    assert ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
     path.write_text("hand")
-    assert not file_as_made(path, {"a": 1}, lambda: path.write_text("good") and None)
+    assert not ensure_file(path, {"a": 1}, lambda: path.write_text("good") and None)
     assert path.read_text() == "good"
 
 

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heed.datasets.followir import BENCHMARKS, docno, read_followir
-from heed.datasets.hub import Row, config_files, judgements, rows, snapshot
+from heed.datasets.hub import HubRow, config_files, judgements, rows
+from heed.datasets.hub_files import snapshot
 from heed.errors import HeedError
 from heed.types import Topic
 
@@ -217,7 +218,7 @@ FIELDS = ("_id", "text", "instruction_og", "instruction_changed", "query-id", "c
 @unhurried
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
 def test_no_row_raises_anything_but_a_heed_error(fields: dict[str, Any]) -> None:
-    row = Row(Path("queries.jsonl"), 7, json.loads(json.dumps(fields)))
+    row = HubRow(Path("queries.jsonl"), 7, json.loads(json.dumps(fields)))
     for take in (row.word, row.words, row.string, row.text, row.grade):
         for name in FIELDS:
             try:
@@ -233,7 +234,7 @@ def test_any_text_as_a_config_is_rows_or_a_heed_error(tmp_path_factory: pytest.T
     for suffix in (".jsonl", ".tsv"):
         (folder / f"any{suffix}").write_text(text, encoding="utf-8", errors="replace")
         try:
-            assert all(isinstance(row, Row) for row in rows(folder, "any"))
+            assert all(isinstance(row, HubRow) for row in rows(folder, "any"))
         except HeedError as error:
             assert f"any{suffix}" in str(error)
         (folder / f"any{suffix}").unlink()

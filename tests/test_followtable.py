@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import write_jsonl
 
-from heed.datasets.followtable import JOIN, is_followtable, kind, read_followtable
+from heed.datasets.followtable import JOIN, constraint, is_followtable, read_followtable
 from heed.errors import HeedError
 from heed.tables.documents import Tables
 from heed.types import Topic, under
@@ -193,7 +193,7 @@ def test_metadata_tell_what_a_separator_inside_the_query_would_hide(tmp_path: Pa
     ],
 )
 def test_types_are_named_as_in_the_paper(raw_type: object, name: str) -> None:
-    assert kind(raw_type) == name
+    assert constraint(raw_type) == name
 
 
 def test_an_instruction_belongs_to_the_query_before_the_underscore(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from heed.retrieval.retrievers import ENCODERS
 from openai_server import Reply
 from openai_server import Server as OpenAi
 from tiny_language_models import llama_tokenizer
@@ -40,9 +41,8 @@ from heed.models.api_providers import endpoint
 from heed.models.deadline import within
 from heed.models.listwise_local import LocalChat
 from heed.models.model_files import local_copy
-from heed.models.registry import Model, add_models, entries
+from heed.models.registry import Model, Registry
 from heed.progress import log
-from heed.retrieval.retrievers import ENCODERS
 from heed.tables.markup import parse_table
 from heed.validation.submission_form import read_form
 
@@ -156,10 +156,10 @@ def test_mteb_results_of_another_form_are_told(tmp_path: Path, change: dict[str,
     [
         ([], "no object of objects"),
         ({"a": 5}, "no object of objects"),
-        ({"a": {"family": 5}}, "a: family is 5, expected str"),
-        ({"a": {"max_length": "512"}}, "a: max_length is '512', expected int | None"),
+        ({"a": {"family": 5}}, "a: family is 5, expected `str`, got `int`"),
+        ({"a": {"max_length": "512"}}, "a: max_length is '512', expected `int | null`, got `str`"),
         ({"a": {"max_length": True}}, "a: max_length is True"),
-        ({"a": {"tokens": ["no"]}}, "a: tokens is ['no'], expected tuple[str, str] | None"),
+        ({"a": {"tokens": ["no"]}}, "a: tokens is ['no'], expected `array` of length 2, got 1"),
         ({"a": {"tokens": "no"}}, "a: tokens is 'no'"),
         ({"a": {"needs": [1]}}, "a: needs is [1]"),
         ({"a": {"presets": {"p": 5}}}, "a: presets is {'p': 5}"),
@@ -170,7 +170,7 @@ def test_entries_with_values_of_another_kind_are_told(tmp_path: Path, models: ob
     path = tmp_path / "models.json"
     path.write_text(json.dumps(models))
     with pytest.raises(HeedError) as error:
-        add_models(path)
+        Registry([path])
     assert str(error.value).startswith(str(path)) and said in str(error.value)
 
 
@@ -178,8 +178,8 @@ def test_entries_take_what_their_fields_take(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     entry = {"tokens": ["no", "yes"], "price": [1, 2.5], "needs": ["peft"], "presets": {"p": {"family": "causal"}}}
     path.write_text(json.dumps({"a": entry | {"max_length": None}}))
-    add_models(path)
-    assert entries()["a"].tokens == ("no", "yes") and entries()["a"].price == (1, 2.5)
+    model = Registry([path]).entries["a"]
+    assert model.tokens == ("no", "yes") and model.price == (1, 2.5)
 
 
 @pytest.mark.parametrize(

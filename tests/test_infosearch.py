@@ -2,13 +2,11 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import ROOT, Heed, call, stranger
 from test_followir import Files, published
 
 from pipelines.infosearch import NAMES
@@ -38,9 +36,7 @@ class Done(NamedTuple):
 
 
 def run(cwd: Path, results: str, *options: object) -> Done:
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(cwd / "home"), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", COMMAND, *map(str, options)]
-    result = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    result = call(COMMAND, cwd, stranger(cwd / "home"), *options)
     assert result.returncode == 0, result.stderr
     return Done(cwd / "runs" / results, result.stdout, result.stderr)
 

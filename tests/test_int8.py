@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 import torch
 from conftest import tiny_config, tiny_tokenizer, write_jsonl
+from model_inputs import CPU
 
 from heed.errors import HeedError
 from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
-from heed.models.int8 import Int8Product
 from heed.models.language_models import precision
-from heed.models.registry import Model, model
+from heed.models.registry import Model, Registry
+from heed.models.unpadded import Int8Product
 from heed.types import Document, Topic
 
 pytestmark = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="this processor has no VNNI instructions")
@@ -44,13 +45,15 @@ def test_a_product_is_that_of_whole_numbers(activation: str) -> None:
 
 def test_a_vector_is_near_the_full_one_and_its_text_s_own(tiny_encoder: Path) -> None:
     documents = [Document(str(at), "", text) for at, text in enumerate(["a", "b c d " * 9, "x y", "no more " * 5])]
-    full, rounded = (SentenceEncoder(model(name), "cpu") for name in (str(tiny_encoder), f"{tiny_encoder}@int8"))
+    full, rounded = (
+        SentenceEncoder(Registry().find(name), CPU) for name in (str(tiny_encoder), f"{tiny_encoder}@int8")
+    )
     assert rounded.name == f"{full.name}@int8"
-    assert rounded.recipe["dtype"] == "int8"
-    vectors = rounded.documents(documents)
-    alone = np.concatenate([rounded.documents([one]) for one in documents])
+    assert rounded.config["dtype"] == "int8"
+    vectors = rounded.encode_documents(documents)
+    alone = np.concatenate([rounded.encode_documents([one]) for one in documents])
     assert np.abs(vectors - alone).max() < 1e-6
-    expected = full.documents(documents)
+    expected = full.encode_documents(documents)
     cosines = (vectors * expected).sum(axis=1) / np.linalg.norm(vectors, axis=1) / np.linalg.norm(expected, axis=1)
     assert cosines.min() > 0.99
     assert np.abs(vectors - expected).max() > 1e-6  # it is not the full one
@@ -61,7 +64,7 @@ def test_a_cross_encoder_scores_near_the_full_one(tmp_path: Path, tiny_cross_enc
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     topic, docids = Topic("1", "eng", "a river", {"original": "only b"}), list(store.docids())
     full, rounded = (
-        CrossEncoderReranker(model(name), store, "cpu").score(topic, "original", docids)
+        CrossEncoderReranker(Registry().find(name), CPU).score(topic.under("original"), store.get(docids))
         for name in (str(tiny_cross_encoder), f"{tiny_cross_encoder}@int8")
     )
     assert list(full) != list(rounded)
@@ -78,4 +81,4 @@ def test_what_cannot_be_rounded_is_told(tmp_path: Path) -> None:
     BertModel(config).save_pretrained(tmp_path / "relu")
     tiny_tokenizer().save_pretrained(tmp_path / "relu")  # type: ignore[attr-defined]
     with pytest.raises(HeedError, match=r"relu@int8: its network is no BERT or RoBERTa"):
-        SentenceEncoder(model(f"{tmp_path / 'relu'}@int8"), "cpu").documents([Document("1", "", "a")])
+        SentenceEncoder(Registry().find(f"{tmp_path / 'relu'}@int8"), CPU).encode_documents([Document("1", "", "a")])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tiny_late_models as tiny
 import torch
+from model_inputs import CPU
 from tiny_late_models import CONDITIONS, DOCIDS, DOCUMENT, LEAST, MOST, TOPIC, asked, entry, plain, reranker_of
 
 from heed.models import late_interaction
@@ -14,6 +15,7 @@ from heed.models.late_encoder import LateEncoder, packed
 from heed.models.late_interaction import maxsim
 from heed.types import Document
 
+DOCUMENTS = tiny.documents(DOCIDS)
 KINDS = [
     ("bert", {}),
     ("bert", {"attend_to_mask_tokens": True}),
@@ -29,15 +31,15 @@ def test_scores_equal_colberts_own_reading_in_plain_transformers(
 ) -> None:
     """Against PLAID-X 0.3.3's own Checkpoint these checkpoints' scores were equal to 2e-6, its vectors to the bit."""
     made = getattr(tiny, kind)(tmp_path, **told)
-    reranker = reranker_of(made.folder, tmp_path)
+    reranker = reranker_of(made.folder)
     lengths = [len(tiny.query(made, asked(one), 0, MOST)) for one in CONDITIONS]
     assert lengths[0] < LEAST < lengths[2]  # the first has mask tokens, the last is longer than the checkpoint's own
     for condition in CONDITIONS:
-        assert reranker.score(TOPIC, condition, DOCIDS) == pytest.approx(plain(made, condition), abs=1e-5)
-    alone = reranker_of(made.folder, tmp_path)  # no padding
-    scores = [alone.score(TOPIC, "original", [docid])[0] for docid in DOCIDS]
+        assert reranker.score(TOPIC.under(condition), DOCUMENTS) == pytest.approx(plain(made, condition), abs=1e-5)
+    alone = reranker_of(made.folder)  # no padding
+    scores = [alone.score(TOPIC.under("original"), tiny.documents([docid]))[0] for docid in DOCIDS]
     assert scores == pytest.approx(plain(made, "original"), abs=1e-5)
-    assert reranker.score(TOPIC, "query", []) == []
+    assert reranker.score(TOPIC.under("query"), []) == []
 
 
 def test_what_the_checkpoints_settings_change(tmp_path: Path) -> None:
@@ -53,17 +55,17 @@ def test_two_instructions_give_two_scores_where_they_are_not_cut(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = tiny.xlmr(tmp_path)
-    whole, cut = (reranker_of(made.folder, tmp_path, query_length=most) for most in (MOST, 16))
+    whole, cut = (reranker_of(made.folder, query_length=most) for most in (MOST, 16))
     capsys.readouterr()
-    assert len({tuple(whole.score(TOPIC, condition, DOCIDS)) for condition in CONDITIONS}) == 3
+    assert len({tuple(whole.score(TOPIC.under(condition), DOCUMENTS)) for condition in CONDITIONS}) == 3
     assert not capsys.readouterr().err
-    cut.begin([TOPIC, TOPIC._replace(qid="2", query="x")], "changed", {})
+    cut.begin([topic.under("changed") for topic in (TOPIC, TOPIC._replace(qid="2", query="x"))], lambda query: [])
     assert "tiny-xlmr: 2 of 2 queries are longer than 16 tokens: their end is cut" in capsys.readouterr().err
-    scores = cut.score(TOPIC, "changed", DOCIDS)
+    scores = cut.score(TOPIC.under("changed"), DOCUMENTS)
     assert not capsys.readouterr().err  # told once
     assert scores == pytest.approx(plain(made, "changed", most=16), abs=1e-5)
     other = TOPIC._replace(instructions={"changed": "only africa, and none of those in 大 中 上"})
-    assert cut.score(other, "changed", DOCIDS) == scores != whole.score(other, "changed", DOCIDS)
+    assert cut.score(other.under("changed"), DOCUMENTS) == scores != whole.score(other.under("changed"), DOCUMENTS)
 
 
 def test_maxsim_of_ragged_texts_is_that_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,31 +97,31 @@ def test_sums_of_many_tokens_do_not_tie_falsely() -> None:
 def test_documents_are_read_once_as_long_as_they_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = tiny.bert(tmp_path)
     read: list[str] = []
-    encode = LateEncoder.documents
+    encode = LateEncoder.encode_documents
 
     def counted(self: LateEncoder, documents: Sequence[Document]) -> Any:
         read.extend(one.docid for one in documents)
         return encode(self, documents)
 
-    monkeypatch.setattr(LateEncoder, "documents", counted)
-    reranker = reranker_of(made.folder, tmp_path)
-    reranker.score(TOPIC, "query", DOCIDS[:3])
-    scores = reranker.score(TOPIC, "original", DOCIDS)
+    monkeypatch.setattr(LateEncoder, "encode_documents", counted)
+    reranker = reranker_of(made.folder)
+    reranker.score(TOPIC.under("query"), tiny.documents(DOCIDS[:3]))
+    scores = reranker.score(TOPIC.under("original"), DOCUMENTS)
     assert sorted(read) == sorted(DOCIDS)
     read.clear()
     monkeypatch.setattr(late_interaction, "KEPT", 600)  # room for a short one, of 17 numbers a token
-    small = reranker_of(made.folder, tmp_path)
+    small = reranker_of(made.folder)
     for _ in range(2):
-        assert small.score(TOPIC, "original", DOCIDS) == pytest.approx(scores, abs=1e-5)
+        assert small.score(TOPIC.under("original"), DOCUMENTS) == pytest.approx(scores, abs=1e-5)
     assert len(DOCIDS) < len(read) < 2 * len(DOCIDS)
-    assert sum(rows.nbytes for rows in small._kept.values()) <= 600
+    assert sum(rows.nbytes for rows in small._documents.values()) <= 600
 
 
 def test_a_table_is_cut_between_rows(tmp_path: Path) -> None:
     made = tiny.bert(tmp_path)
     rows = ["cap", "| a | b |", *["| river | x |"] * 20]
-    encoder = LateEncoder(entry(made.folder), "cpu")
-    ours = encoder.documents([Document("t", "", "\n".join(rows), caption="cap")])
+    encoder = LateEncoder(entry(made.folder), CPU)
+    ours = encoder.encode_documents([Document("t", "", "\n".join(rows), caption="cap")])
     fits = max(n for n in range(1, 23) if len(made.tokenizer(". " + "\n".join(rows[:n]))["input_ids"]) <= DOCUMENT)
     assert 2 < fits < 22
     expected = tiny.document(made, "\n".join(rows[:fits]), DOCUMENT).numpy()

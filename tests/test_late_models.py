@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny_late_models as tiny
 import torch
+from model_inputs import CPU, queries
 from safetensors.torch import load_file, save_file
 from tiny_late_models import (
     CONDITIONS,
@@ -26,17 +27,19 @@ from tiny_late_models import (
 
 from heed.errors import HeedError
 from heed.models import model_files
-from heed.models.late_encoder import LateEncoder, parted
-from heed.models.late_interaction import LateReranker, LateRetriever
-from heed.models.registry import Model, model
+from heed.models.late_encoder import LateEncoder, split
+from heed.models.late_interaction import LateReranker
+from heed.models.registry import Model, Registry
+
+DOCUMENTS = tiny.documents(DOCIDS)
 
 
 def test_without_lengths_in_the_entry_the_checkpoints_own_hold(tmp_path: Path) -> None:
     made = tiny.bert(tmp_path)
     for condition in CONDITIONS:
-        ours = LateReranker(Model(str(made.folder)), tiny.store(tmp_path), "cpu").score(TOPIC, condition, DOCIDS)
+        ours = LateReranker(Model(str(made.folder)), CPU).score(TOPIC.under(condition), DOCUMENTS)
         assert ours == pytest.approx(plain(made, condition, most=LEAST, documents=24), abs=1e-5)
-    short = reranker_of(made.folder, tmp_path, query_length=8).score(TOPIC, "query", DOCIDS)
+    short = reranker_of(made.folder, query_length=8).score(TOPIC.under("query"), DOCUMENTS)
     assert short == pytest.approx(plain(made, "query", most=8), abs=1e-5)
 
 
@@ -45,7 +48,7 @@ def test_half_precision_weights_are_widened(tmp_path: Path) -> None:
     path = made.folder / "model.safetensors"
     save_file({name: weight.half() for name, weight in load_file(path).items()}, path, metadata={"format": "pt"})
     rounded = made._replace(network=made.network.half().float(), linear=made.linear.half().float())
-    ours = reranker_of(made.folder, tmp_path).score(TOPIC, "original", DOCIDS)
+    ours = reranker_of(made.folder).score(TOPIC.under("original"), DOCUMENTS)
     assert ours == pytest.approx(plain(rounded, "original"), abs=1e-5)
 
 
@@ -89,11 +92,11 @@ def test_a_saved_multi_vector_encoder_keeps_its_own_prompts_and_settings(
         kept = [at for at, one in enumerate(read) if one not in made.skips]
         found = tiny.score(rows, tiny.vectors(made, read, [1] * len(read))[kept])
         expected.append(found / (len(rows) if similarity == "meanmaxsim" else 1))
-    ours = LateReranker(Model(str(folder)), tiny.store(tmp_path), "cpu")
-    assert ours.score(TOPIC, "query", DOCIDS) == pytest.approx(expected, abs=1e-5)
-    longer = LateReranker(Model(str(folder), query_length=MOST), tiny.store(tmp_path), "cpu")
-    assert len(parted(longer._encoder.queries([("a river", "a" * 60)]))[0]) == MOST
-    whole = len(parted(ours._encoder.queries([("a river", "a" * 60)]))[0])
+    ours = LateReranker(Model(str(folder)), CPU)
+    assert ours.score(TOPIC.under("query"), DOCUMENTS) == pytest.approx(expected, abs=1e-5)
+    longer = LateReranker(Model(str(folder), query_length=MOST), CPU)
+    assert len(split(longer._encoder.encode_queries(queries([("a river", "a" * 60)])))[0]) == MOST
+    whole = len(split(ours._encoder.encode_queries(queries([("a river", "a" * 60)])))[0])
     assert whole == (LEAST if strategy == "fixed" else 64)
 
 
@@ -122,7 +125,7 @@ def test_what_pylate_saves_is_read_as_pylate_reads_it(tmp_path: Path) -> None:
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content))
     for condition in CONDITIONS:
-        ours = reranker_of(folder, tmp_path).score(TOPIC, condition, DOCIDS)
+        ours = reranker_of(folder).score(TOPIC.under(condition), DOCUMENTS)
         assert ours == pytest.approx(plain(made, condition), abs=1e-5)
 
 
@@ -158,7 +161,7 @@ def odd_marker(made: Made) -> None:
         (no_projection, "model.safetensors: no linear.weight, the projection of HF_ColBERT; copy the whole model"),
         (no_layer, "2 weights are missing, such as encoder.layer.1.attention.self.key.bias; copy the whole model"),
         (pickled, r"pytorch_model.bin: pickled weights, .* torch.load\(…, weights_only=True\), and write model.safet"),
-        (no_metadata, "artifact.metadata: not there, but it says how HF_ColBERT reads texts; copy the whole model"),
+        (no_metadata, "artifact.metadata: is missing, but it says how HF_ColBERT reads texts; copy the whole model"),
         (odd_marker, "query_token_id is {'root': 'x'}, expected the marker's token, mostly '.unused0.'"),
     ],
 )
@@ -166,41 +169,39 @@ def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path: Path, spoil: Callab
     made = tiny.bert(tmp_path)
     spoil(made)
     with pytest.raises(HeedError, match=message):
-        LateEncoder(entry(made.folder), "cpu").load()
+        LateEncoder(entry(made.folder), CPU).load()
 
 
 def test_markers_without_an_embedding_are_refused(tmp_path: Path) -> None:
     made = tiny.xlmr(tmp_path, saves_markers=False, rows=1)
     size = len(made.tokenizer) - 2
     with pytest.raises(HeedError, match=rf"no embedding for the markers \[unused0\] and .* at {size} and {size + 1};"):
-        LateEncoder(entry(made.folder), "cpu").load()
+        LateEncoder(entry(made.folder), CPU).load()
 
 
 def test_a_length_that_the_model_cannot_read_is_refused(tmp_path: Path) -> None:
     made = tiny.xlmr(tmp_path)
     with pytest.raises(HeedError, match="tiny-xlmr: query_length 63, but the model reads 62 tokens at most"):
-        LateEncoder(entry(made.folder, query_length=63), "cpu").load()
+        LateEncoder(entry(made.folder, query_length=63), CPU).load()
     config = made.folder / "tokenizer_config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "model_max_length": 512}))
     with pytest.raises(HeedError, match="document_length 63, but the model reads 62 tokens at most"):
-        LateEncoder(entry(made.folder, document_length=63), "cpu").load()
+        LateEncoder(entry(made.folder, document_length=63), CPU).load()
     with pytest.raises(HeedError, match="padding left, but HF_ColBERT has its marker as a text's second token"):
-        LateEncoder(entry(made.folder, padding="left"), "cpu").load()
+        LateEncoder(entry(made.folder, padding="left"), CPU).load()
 
 
 def test_what_is_no_late_interaction_model_is_refused(tiny_encoder: Path) -> None:
     with pytest.raises(HeedError, match="tiny-encoder: no late-interaction model; expected the class HF_ColBERT"):
-        LateEncoder(Model(str(tiny_encoder)), "cpu").load()
+        LateEncoder(Model(str(tiny_encoder)), CPU).load()
 
 
-def test_a_hub_model_out_of_reach_says_what_to_do(tmp_path: Path) -> None:
+def test_a_hub_model_out_of_reach_says_what_to_do() -> None:
     message = "give the path of a local copy .* 'hf download colbert-ir/colbertv2.0 --local-dir DIR'"
     with pytest.raises(HeedError, match=message):
-        LateReranker(model("colbert-ir/colbertv2.0"), tiny.store(tmp_path), "cpu")
-    with pytest.raises(HeedError, match=message):
-        LateRetriever(model("colbert-ir/colbertv2.0"), tiny.store(tmp_path), tmp_path, "cpu")
+        LateReranker(Registry().find("colbert-ir/colbertv2.0"), CPU)
     with pytest.raises(HeedError, match="plaidx-large-neuclir-.*: its weights on the hub are pickled"):
-        LateReranker(model("hltcoe/plaidx-large-neuclir-mtd-mix-passages-mt5xxl-engeng"), tiny.store(tmp_path), "cpu")
+        LateReranker(Registry().find("hltcoe/plaidx-large-neuclir-mtd-mix-passages-mt5xxl-engeng"), CPU)
 
 
 def test_a_download_brings_what_a_checkpoint_of_colbert_needs() -> None:

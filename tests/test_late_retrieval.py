@@ -7,14 +7,19 @@ import numpy as np
 import pytest
 import tiny_late_models as tiny
 from conftest import Heed, write_jsonl
+from model_inputs import CPU
 from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
+from heed.languages import language
 from heed.models.late_encoder import LateEncoder
-from heed.models.late_interaction import LateReranker, LateRetriever
+from heed.models.late_interaction import LateReranker
+from heed.models.registry import Model
 from heed.ranking import ranked
 from heed.retrieval import vectors
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.late_interaction import LateRetriever
 from heed.types import Document
 
 
@@ -26,18 +31,22 @@ def many(tmp_path: Path) -> DocumentStore:
     return open_store(tmp_path / "many", Files([write_jsonl(tmp_path / "many.jsonl", records)]))
 
 
+def retriever_of(model: Model, store: DocumentStore, folder: Path) -> LateRetriever:
+    return LateRetriever(LateEncoder(model, CPU), Corpus(folder, store, language("eng")))
+
+
 def test_the_retriever_finds_what_reranking_everything_puts_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(vectors, "SHARD", 8)
     made, store = tiny.xlmr(tmp_path), many(tmp_path)
-    retriever = LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu")
+    retriever = retriever_of(entry(made.folder), store, tmp_path / "shelf")
     topics = [TOPIC, TOPIC._replace(qid="2", query="x 大 中"), TOPIC._replace(qid="3", query="z")]
-    reranker, docids = LateReranker(entry(made.folder), store, "cpu"), list(store.docids())
+    reranker, docids = LateReranker(entry(made.folder), CPU), list(store.docids())
     for condition in ("query", "changed"):
-        run = retriever.search(topics, condition, 12)
+        run = retriever.search([topic.under(condition) for topic in topics], 12)
         for topic in topics:
-            everything = dict(zip(docids, reranker.score(topic, condition, docids), strict=True))
+            everything = dict(zip(docids, reranker.score(topic.under(condition), store.get(docids)), strict=True))
             assert list(run[topic.qid].values()) == sorted(run[topic.qid].values(), reverse=True)
             assert list(run[topic.qid]) == ranked(run[topic.qid])  # score, then docid, descending
             assert list(run[topic.qid].values()) == pytest.approx(sorted(everything.values())[:-13:-1], abs=1e-5)
@@ -45,18 +54,18 @@ def test_the_retriever_finds_what_reranking_everything_puts_first(
     told = capsys.readouterr().err
     assert "tiny-xlmr: 68 bytes a token, at most 0.0001 GB for 50 documents" in told
     assert len(list((tmp_path / "shelf" / "tiny-xlmr" / "vectors").glob("shard-*.npy"))) == 7
-    everything = retriever.search(topics[:1], "query", 1000)["1"]
+    everything = retriever.search([TOPIC.under("query")], 1000)["1"]
     assert sorted(everything) == docids
-    again = LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu")
-    assert again.search(topics[:1], "query", 1000)["1"] == everything
+    again = retriever_of(entry(made.folder), store, tmp_path / "shelf")
+    assert again.search([TOPIC.under("query")], 1000)["1"] == everything
     assert "used again, inputs and settings are the same" in capsys.readouterr().err
-    assert retriever.search([], "query", 10) == {}
+    assert retriever.search([], 10) == {}
 
 
 def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "SHARD", 8)
     made, store = tiny.bert(tmp_path), many(tmp_path)
-    encode, read = LateEncoder.documents, []
+    encode, read = LateEncoder.encode_documents, []
 
     def killed(self: LateEncoder, documents: Sequence[Document]) -> Any:
         if len(read) == 24:
@@ -65,16 +74,16 @@ def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path, monkeypatc
         return encode(self, documents)
 
     with monkeypatch.context() as patch:
-        patch.setattr(LateEncoder, "documents", killed)
+        patch.setattr(LateEncoder, "encode_documents", killed)
         with pytest.raises(KeyboardInterrupt):
-            LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu").prepare()
+            retriever_of(entry(made.folder), store, tmp_path / "shelf").load()
     folder = tmp_path / "shelf" / "tiny-bert" / "vectors"
     assert sorted(path.name for path in folder.glob("*.npy")) == [f"shard-0000{at}.npy" for at in range(3)]
     assert not (folder / "made.json").exists()
-    resumed = LateRetriever(entry(made.folder), store, tmp_path / "shelf", "cpu").search([TOPIC], "original", 50)
-    assert resumed == LateRetriever(entry(made.folder), store, tmp_path / "w", "cpu").search([TOPIC], "original", 50)
-    other = LateRetriever(entry(made.folder, document_length=10), store, tmp_path / "shelf", "cpu")
-    assert other.search([TOPIC], "original", 50) != resumed  # vectors of another length are not taken over
+    resumed = retriever_of(entry(made.folder), store, tmp_path / "shelf").search([TOPIC.under("original")], 50)
+    assert resumed == retriever_of(entry(made.folder), store, tmp_path / "w").search([TOPIC.under("original")], 50)
+    other = retriever_of(entry(made.folder, document_length=10), store, tmp_path / "shelf")
+    assert other.search([TOPIC.under("original")], 50) != resumed  # vectors of another length are not taken over
 
 
 def test_the_whole_path_by_name(heed: Heed, tmp_path: Path) -> None:

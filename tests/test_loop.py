@@ -21,7 +21,6 @@ from heed.measures.pairwise import p_mrr
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
 TOPICS = ("01", "02")
 
 
@@ -34,9 +33,9 @@ def chromium() -> Iterator["Browser"]:
 @pytest.fixture
 def script(tmp_path: Path, environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
     """The script on two topics, in a process group of its own as on a terminal."""
-    told = [one for qid in TOPICS for one in ("--topic", qid)]
+    topics = [option for qid in TOPICS for option in ("--topic", qid)]
     with subprocess.Popen(
-        ["bash", str(ROOT / "docs/loop.sh"), "zho", "loop", *told],
+        ["bash", str(ROOT / "docs/loop.sh"), "zho", "loop", *topics],
         cwd=tmp_path,
         env=environment | {"PYTHON": sys.executable, "BROWSER": "true"},  # the program `true` opens no window
         stdout=subprocess.PIPE,
@@ -49,6 +48,7 @@ def script(tmp_path: Path, environment: dict[str, str]) -> Iterator["subprocess.
             os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
 def test_from_runs_to_changed_judgements_and_a_comparison(
     chromium: "Browser", script: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
@@ -82,11 +82,34 @@ def test_from_runs_to_changed_judgements_and_a_comparison(
     folder = tmp_path / "loop/after/neuclir-sample/zho"
     base, new = (read_run(folder / f"polarity.{name}.run") for name in ("original", "changed"))
     expected = p_mrr(base, new, {qid: set(pooled[qid][:2]) for qid in TOPICS})
-    found = json.loads((tmp_path / "loop/comparison.json").read_text())["per_topic"]["p-MRR"]
-    assert found == pytest.approx(expected) and set(found) == set(TOPICS)
-    [row] = [
-        one
-        for one in json.loads((folder / "summary.json").read_text())["rows"]
-        if (one["system"], one["measure"]) == ("polarity", "p-MRR")
-    ]
-    assert row["n"] == 2 and row["value"] == pytest.approx(sum(found.values()) / 2)
+    values = json.loads((tmp_path / "loop/comparison.json").read_text())["per_topic"]["p-MRR"]
+    assert values == pytest.approx(expected) and set(values) == set(TOPICS)
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    [row] = [row for row in rows if (row["system"], row["measure"]) == ("polarity", "p-MRR")]
+    assert row["n"] == 2 and row["value"] == pytest.approx(sum(values.values()) / 2)
+
+
+def test_the_script_takes_the_checkouts_python_else_the_given_one(tmp_path: Path) -> None:
+    """Stand-ins for Python print who they are, where the script's first command starts one."""
+    (tmp_path / "docs").mkdir()
+    script = tmp_path / "docs" / "loop.sh"
+    script.write_bytes((ROOT / "docs/loop.sh").read_bytes())
+
+    def python(folder: str, name: str) -> Path:
+        path = tmp_path / folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text(f'#!/bin/sh\necho {folder} "$2"\nexit 1\n')
+        path.chmod(0o755)
+        return path
+
+    def started(**variables: str) -> str:
+        environment = {"PATH": f"{tmp_path}/path:/usr/bin:/bin"} | variables
+        return subprocess.run(
+            ["bash", str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True
+        ).stdout
+
+    python("path", "python3")
+    assert started() == "path pipelines.neuclir\n"
+    assert started(PYTHON=str(python("given", "python"))) == "given pipelines.neuclir\n"
+    python(".venv/bin", "python")
+    assert started(PYTHON=str(tmp_path / "given/python")) == ".venv/bin pipelines.neuclir\n"

@@ -6,6 +6,7 @@ against the sources of the facts before it is committed.
 """
 
 import json
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,26 +14,27 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from heed.errors import HeedError
-from heed.models import registry
-from heed.models.model_files import local_copy
-from heed.models.registry import Model, entries, model, named
-from heed.models.rendering import (
+from heed.errors import DataError, HeedError
+from heed.models import catalogue, registry
+from heed.models.catalogue import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
     LISTWISE,
-    document_text,
-    prompt_text,
-    query_text,
-    sees,
+    PAPERS,
+    find_entry,
+    inputs,
+    list_models,
+    missing,
     visible,
 )
-from pipelines import models
-from pipelines.models import PAPERS, entry, listed, missing, narrowed
+from heed.models.model_files import fingerprint, local_copy, runs_remote_code
+from heed.models.registry import Model, Registry
+from heed.models.rendering import document_text, prompt_text, query_text
 
 GOLDEN = ROOT / "tests" / "data" / "registry_texts.txt"
 COMMAND = "pipelines.models"
+SHIPPED = Registry()
 PINNED = ("query", "original")  # the conditions of the golden file
 
 # FollowIR's Table 2 is the model_order of its scripts/gather_results.py; which systems the other three papers ran is
@@ -153,9 +155,13 @@ SYSTEMS = {
 }
 
 
+def narrowed(**wanted: str) -> dict[str, Model]:
+    return catalogue.narrow(list_models(SHIPPED), **wanted)
+
+
 def all_presets() -> Iterator[tuple[str, Model]]:
     """Every entry, and as NAME@PRESET every preset, of the shipped file alone."""
-    for name, one in registry._shipped().items():
+    for name, one in SHIPPED.entries.items():
         yield name, one
         for preset in one.presets:
             yield f"{name}@{preset}", one.preset(preset)
@@ -163,10 +169,10 @@ def all_presets() -> Iterator[tuple[str, Model]]:
 
 def golden() -> str:
     """What every entry and preset makes of the example, one text a line."""
-    title, text = EXAMPLE_DOCUMENT
+    title, text = EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text
     lines = ["# Written by python tests/test_models.py: ↵ is a newline, ␣ a space that is easily missed."]
     for name, one in all_presets():
-        lines += ["", f"{name}  {models.family_of(one)}, {one.status}"]
+        lines += ["", f"{name}  {catalogue.family_of(one)}, {one.status}"]
         if one.status == "named" and one.query is None:
             continue
         document = document_text(one, title, text)
@@ -186,14 +192,14 @@ def test_every_text_is_as_it_was_reviewed() -> None:
 
 @pytest.mark.parametrize("paper", SYSTEMS)
 def test_every_system_of_the_papers_is_in_the_registry_with_a_status(paper: str) -> None:
-    found = {one.names[paper]: name for name, one in narrowed(None, None, paper).items()}
-    assert found == SYSTEMS[paper]
-    assert all(one.status in registry.STATUSES for one in narrowed(None, None, paper).values())
+    ran = narrowed(paper=paper)
+    assert {one.names[paper]: name for name, one in ran.items()} == SYSTEMS[paper]
+    assert all(one.status in registry.STATUSES for one in ran.values())
 
 
 def test_the_papers_are_those_of_the_list() -> None:
     assert set(SYSTEMS) == set(PAPERS)
-    assert {paper for one in listed().values() for paper in one.names} == set(PAPERS)
+    assert {paper for one in list_models(SHIPPED).values() for paper in one.names} == set(PAPERS)
 
 
 def test_entries_with_weights_are_hub_ids_and_pinned_or_say_that_they_are_not() -> None:
@@ -230,31 +236,68 @@ def test_entries_have_the_settings_that_their_family_reads() -> None:
 
 @pytest.mark.parametrize(("name", "one"), [pair for pair in all_presets() if pair[1].status != "named"])
 def test_two_instructions_give_two_inputs(name: str, one: Model) -> None:
-    texts = dict(sees(one))
+    texts = dict(inputs(one))
     for condition in EXAMPLE:
         texts.setdefault(condition, "".join(text for label, text in texts.items() if label.startswith(f"{condition},")))
     assert len({texts[condition] for condition in EXAMPLE}) == 4
 
 
-@pytest.mark.parametrize("name", [name for name, one in entries().items() if one.status == "named"])
+@pytest.mark.parametrize("name", [name for name, one in SHIPPED.entries.items() if one.status == "named"])
 def test_systems_without_weights_refuse_with_their_reason(name: str) -> None:
     with pytest.raises(HeedError, match=r"cannot be run \(.{20,}\); bring its run file with --run NAME=FILE") as caught:
-        named(name, [])
-    assert model(name).note in str(caught.value)
+        SHIPPED.resolve(name, [])
+    assert SHIPPED.find(name).note in str(caught.value)
 
 
 def test_an_unknown_preset_names_those_that_there_are() -> None:
     known = "author, followir, infosearch, followtable, mteb, int8"
     with pytest.raises(HeedError, match=f"no preset 'trec'; expected one of {known}"):
-        model("intfloat/e5-mistral-7b-instruct@trec")
+        SHIPPED.find("intfloat/e5-mistral-7b-instruct@trec")
     with pytest.raises(HeedError, match="no preset 'mteb'"):
-        entry("Birdie@mteb")
-    assert model("GritLM/GritLM-7B@reranker").name == "GritLM-7B@reranker"
+        find_entry(SHIPPED, "Birdie@mteb")
+    assert SHIPPED.find("GritLM/GritLM-7B@reranker").name == "GritLM-7B@reranker"
+
+
+def test_code_that_one_registry_allows_is_not_allowed_with_another(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"source": str(tmp_path), "remote_code": True}}))
+    allowing, other = Registry([tmp_path / "mine.json"], trust_remote_code=True), Registry([tmp_path / "mine.json"])
+    for _ in "ab":
+        assert runs_remote_code(allowing.find("mine")) and runs_remote_code(allowing.entries["mine"])
+        for refused in (other.find("mine"), other.resolve("mine@int8", []), other.entries["mine"], Model("m")):
+            with pytest.raises(HeedError, match="--trust-remote-code"):
+                runs_remote_code(refused._replace(remote_code=True))
+    assert allowing.find("mine@int8").trusted and allowing.find("mine") != other.find("mine")
+    assert fingerprint(allowing.find("mine")) == fingerprint(other.find("mine")._replace(trusted=True))
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"trusted": True}}))
+    with pytest.raises(DataError, match=r"mine: unknown fields \['trusted'\]"):
+        Registry([tmp_path / "mine.json"])
+
+
+def test_two_registries_share_no_entries_and_no_defaults(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"source": "a/b"}}))
+    first, second = Registry([tmp_path / "mine.json"], {"pooling": "cls", "query": None}), Registry()
+    assert first.find("mine").source == "a/b" and "mine" not in second.entries
+    assert (first.find("x/y").pooling, second.find("x/y").pooling) == ("cls", None)
+
+
+def test_a_local_models_fingerprint_is_that_of_its_files_wherever_they_are(tmp_path: Path) -> None:
+    for folder in ("here/m", "there/other"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "config.json").write_text("{}")
+        (tmp_path / folder / "base").mkdir()
+    here, there = (Model(str(tmp_path / one), base=str(tmp_path / one / "base")) for one in ("here/m", "there/other"))
+    assert fingerprint(here) == fingerprint(there) and str(tmp_path) not in json.dumps(fingerprint(here))
+    assert fingerprint(here.preset("int8")) != fingerprint(here) != fingerprint(here._replace(query="{query}"))
+
+
+def test_an_entry_can_be_sent_to_another_process() -> None:
+    for name, one in all_presets():
+        assert pickle.loads(pickle.dumps(one)) == one, name  # noqa: S301
 
 
 def test_pickled_weights_are_not_fetched() -> None:
     with pytest.raises(HeedError, match=r"castorini/monot5-3b-msmarco-10k: .* pickled, .* save_pretrained\(DIR\)"):
-        local_copy(model("castorini/monot5-3b-msmarco-10k"))
+        local_copy(SHIPPED.find("castorini/monot5-3b-msmarco-10k"))
 
 
 def test_a_document_without_a_title_has_no_gap() -> None:
@@ -287,33 +330,35 @@ def test_what_is_missing_here_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     assert missing(Model("not a hub id", pickled=True)) == ["weights as safetensors"]
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert missing(model("openai/gpt-4o")) == ["OPENAI_API_KEY"]
+    assert missing(SHIPPED.find("openai/gpt-4o")) == ["OPENAI_API_KEY"]
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert missing(model("openai/gpt-4o")) == missing(model("bm25")) == missing(model("Birdie")) == []
+    assert (
+        missing(SHIPPED.find("openai/gpt-4o")) == missing(SHIPPED.find("bm25")) == missing(SHIPPED.find("Birdie")) == []
+    )
     assert missing(Model("somebody/else", status="api")) == []
 
 
-def test_the_list_on_a_strangers_machine(heed: Heed, tmp_path: Path) -> None:
-    result = heed(COMMAND, "--json", tmp_path / "all.json")
+def test_the_list_on_a_strangers_machine(heed_process: Heed, tmp_path: Path) -> None:
+    result = heed_process(COMMAND, "--json", tmp_path / "all.json")
     assert (result.returncode, result.stderr) == (0, "73 models; python -m pipelines.models NAME shows one in full\n")
     lines = {line.split()[0]: line for line in result.stdout.splitlines()}
-    assert list(lines) == ["name", *listed()]
+    assert list(lines) == ["name", *list_models(SHIPPED)]
     assert lines["samaya-ai/promptriever-llama2-7b-v1"].split()[1:3] == ["peft", "runs"]
     assert "gated  " in lines["samaya-ai/promptriever-llama2-7b-v1"]
     assert lines["samaya-ai/promptriever-llama2-7b-v1"].endswith("weights; weights of meta-llama/Llama-2-7b-hf")
     assert lines["cohere/embed-english-v3.0"].endswith("COHERE_API_KEY")
     assert "runs its own code" in lines["jinaai/jina-reranker-v2-base-multilingual"]
     written = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
-    assert [one["name"] for one in written] == list(listed())
+    assert [one["name"] for one in written] == list(list_models(SHIPPED))
     assert written[0]["family"] == "lexical" and written[1]["missing"] == ["weights"]
 
 
-def test_weights_in_the_hubs_cache_are_found_without_a_network(heed: Heed, environment: dict[str, str]) -> None:
-    name, revision = "intfloat/e5-base-v2", model("intfloat/e5-base-v2").revision
+def test_weights_in_the_hubs_cache_are_found_without_a_network(heed_process: Heed, environment: dict[str, str]) -> None:
+    name, revision = "intfloat/e5-base-v2", SHIPPED.find("intfloat/e5-base-v2").revision
     cache = Path(environment["HOME"]) / ".cache/huggingface/hub" / f"models--{name.replace('/', '--')}"
     (cache / "snapshots" / str(revision)).mkdir(parents=True)
     (cache / "snapshots" / str(revision) / "model.safetensors").touch()
-    lines = heed(COMMAND, "--quiet").stdout.splitlines()
+    lines = heed_process(COMMAND, "--quiet").stdout.splitlines()
     assert next(line for line in lines if line.startswith(name)).endswith(" -")
 
 
@@ -327,7 +372,7 @@ def test_the_list_can_be_narrowed(heed: Heed) -> None:
         ["RankVicuna", "castorini/rank_vicuna_7b_v1"],
         ["Zephyr-beta", "HuggingFaceH4/zephyr-7b-beta"],
     ]
-    assert set(narrowed("bi-encoder", "named", None)) == {"nvidia/NV-Embed-v2"}
+    assert set(narrowed(family="bi-encoder", status="named")) == {"nvidia/NV-Embed-v2"}
 
 
 def test_one_model_in_full(heed: Heed, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from heed.evaluation.mteb_results import (
     mteb_result,
     read_mteb_result,
     result_path,
-    write_mteb_result,
 )
+from heed.io.files import write_json
 from heed.io.pairs import pair, select
 from heed.io.run_formats import read_any_run
 from heed.types import Qrels, Run
@@ -88,7 +88,7 @@ def without_nan(value: Result) -> Result:
 def test_the_file_is_the_one_that_mteb_writes(tmp_path: Path, task: str, subset: str) -> None:
     case = random_case(len(task + subset))
     ours, theirs = tmp_path / "ours.json", written_by_mteb(tmp_path / "theirs.json", task, subset, case)
-    write_mteb_result(ours, mteb_result(task, subset, inputs(*case), evaluation_time=2.5))
+    write_json(ours, mteb_result(task, subset, inputs(*case), evaluation_time=2.5))
     assert json.loads(ours.read_text()) == theirs
     assert theirs["mteb_version"] == MTEB_VERSION, "compare the rules of the mteb that is installed, then the version"
 
@@ -145,7 +145,7 @@ def test_predictions_of_mteb_become_a_result_that_mteb_reads(tmp_path: Path) -> 
     path = result_path(tmp_path, "me/model", "1", "mFollowIR")
     for subset, (_, qrels, changed) in cases.items():
         result = mteb_result("mFollowIR", subset, inputs(read_any_run(source, subset), qrels, changed), 1.5)
-        write_mteb_result(path, merge_results(read_mteb_result(path), result) if path.exists() else result)
+        write_json(path, merge_results(read_mteb_result(path), result) if path.exists() else result)
     loaded = TaskResult.from_disk(path)
     main = [entry["p-MRR"] for entry in loaded.scores["test"]]
     assert loaded.get_score() == pytest.approx(sum(main) / 3)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import write_jsonl
+from model_inputs import CPU, queries
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
@@ -14,7 +15,7 @@ from heed.io.documents import Files
 from heed.models import model_files
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model, add_models, model, named, set_unknown
+from heed.models.registry import Model, Registry
 from heed.models.rendering import query_text
 from heed.tables.documents import Tables
 from heed.templates import fill
@@ -42,11 +43,11 @@ def plain_vectors(folder: Path, texts: list[str], pooling: str, normalize: bool)
 @pytest.mark.parametrize("normalize", [True, False])
 def test_vectors_equal_plain_transformers(tiny_encoder: Path, pooling: str, normalize: bool) -> None:
     settings = Model(str(tiny_encoder), query="query: {query} {instruction}", document="passage: {title} {text}")
-    encoder = SentenceEncoder(settings._replace(pooling=pooling, normalize=normalize, max_length=64), "cpu")
-    ours = encoder.documents([Document(str(at), "T", text) for at, text in enumerate(TEXTS)])
+    encoder = SentenceEncoder(settings._replace(pooling=pooling, normalize=normalize, max_length=64), CPU)
+    ours = encoder.encode_documents([Document(str(at), "T", text) for at, text in enumerate(TEXTS)])
     theirs = plain_vectors(tiny_encoder, [f"passage: T {text}" for text in TEXTS], pooling, normalize)
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    asked = encoder.queries([("q", "only a"), ("q", "only b")])
+    asked = encoder.encode_queries(queries([("q", "only a"), ("q", "only b")]))
     theirs = plain_vectors(tiny_encoder, ["query: q only a", "query: q only b"], pooling, normalize)
     np.testing.assert_allclose(asked, theirs, atol=1e-5)
     assert not np.allclose(asked[0], asked[1])
@@ -63,20 +64,22 @@ def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: 
     own.prompts = {"query": "ask: ", "document": "told: "}
     own.save(str(tmp_path / "own"))
     # saved models compare by cosine unless they say otherwise: the inner product of normalised vectors
-    encoder = SentenceEncoder(Model(str(tmp_path / "own")), "cpu")
+    encoder = SentenceEncoder(Model(str(tmp_path / "own")), CPU)
     np.testing.assert_allclose(
-        encoder.queries([("q", "i")]), plain_vectors(tiny_encoder, ["ask: q i"], "mean", True), atol=1e-5
+        encoder.encode_queries(queries([("q", "i")])),
+        plain_vectors(tiny_encoder, ["ask: q i"], "mean", True),
+        atol=1e-5,
     )
     np.testing.assert_allclose(
-        encoder.documents([Document("1", "T", "x")]),
+        encoder.encode_documents([Document("1", "T", "x")]),
         plain_vectors(tiny_encoder, ["told: T x"], "mean", True),
         atol=1e-5,
     )
 
 
 def test_queries_that_the_model_must_cut_are_told(tiny_encoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=16), "cpu")
-    encoder.queries([("short", ""), ("q", "a long instruction " * 5)])
+    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=16), CPU)
+    encoder.encode_queries(queries([("short", ""), ("q", "a long instruction " * 5)]))
     assert "tiny-encoder: 1 of 2 queries are longer than 16 tokens" in capsys.readouterr().err
 
 
@@ -91,7 +94,7 @@ def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path,
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     docids = ["d3", "d0", "d4", "d1", "d2"]  # mixed lengths, so padded batches; d4 is longer than the limit
-    ours = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu").score(TOPIC, "changed", docids)
+    ours = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU).score(TOPIC.under("changed"), store.get(docids))
     tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
     bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
     theirs = []
@@ -103,26 +106,30 @@ def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path,
 
 
 def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: DocumentStore) -> None:
-    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
-    scores = [reranker.score(TOPIC, condition, ["d0", "d4"]) for condition in ("query", "original", "changed")]
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    scores = [
+        reranker.score(TOPIC.under(condition), store.get(["d0", "d4"]))
+        for condition in ("query", "original", "changed")
+    ]
     assert len({tuple(one) for one in scores}) == 3
     # d4 fills the limit alone: were the instruction cut instead, its three scores would be one
     assert len({one[1] for one in scores}) == 3
 
 
 def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Path, store: DocumentStore) -> None:
-    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     long = "an instruction of almost fifty letters, no more"
     scores = [
-        reranker.score(Topic("1", "eng", "q", {"original": f"{long} {end}"}), "original", ["d4"])[0] for end in "abc"
+        reranker.score(Topic("1", "eng", "q", {"original": f"{long} {end}"}).under("original"), store.get(["d4"]))[0]
+        for end in "abc"
     ]
     assert len(set(scores)) == 3
 
 
 def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path, store: DocumentStore) -> None:
-    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     with pytest.raises(HeedError, match="topic 9: query and instruction take .* of the model's 64 tokens"):
-        reranker.score(Topic("9", "eng", "q" * 80, {}), "query", ["d0"])
+        reranker.score(Topic("9", "eng", "q" * 80, {}).under("query"), store.get(["d0"]))
 
 
 def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: DocumentStore) -> None:
@@ -132,7 +139,7 @@ def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: Docume
     BertForSequenceClassification(tiny_config(num_labels=3)).save_pretrained(tmp_path / "three")
     tiny_tokenizer().save_pretrained(tmp_path / "three")
     with pytest.raises(HeedError, match="gives 3 labels a pair"):
-        CrossEncoderReranker(Model(str(tmp_path / "three")), store, "cpu").score(TOPIC, "query", ["d0"])
+        CrossEncoderReranker(Model(str(tmp_path / "three")), CPU).score(TOPIC.under("query"), store.get(["d0"]))
 
 
 def test_pickled_weights_are_not_loaded(tiny_encoder: Path, tmp_path: Path) -> None:
@@ -141,19 +148,19 @@ def test_pickled_weights_are_not_loaded(tiny_encoder: Path, tmp_path: Path) -> N
     (folder / "model.safetensors").unlink()
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        SentenceEncoder(Model(str(folder), pooling="mean"), "cpu").queries([("q", "")])
+        SentenceEncoder(Model(str(folder), pooling="mean"), CPU).encode_queries(queries([("q", "")]))
 
 
 def test_a_hub_model_out_of_reach_says_what_to_do() -> None:
     with pytest.raises(
         HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
     ):
-        SentenceEncoder(Model("nobody/nothing"), "cpu")
+        SentenceEncoder(Model("nobody/nothing"), CPU)
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(HeedError, match=r"polarty: no system, .* did you mean polarity\?"):
-        named("polarty", ["polarity"])
+        Registry().resolve("polarty", ["polarity"])
 
 
 def test_changed_weights_are_another_model(tiny_encoder: Path, tmp_path: Path) -> None:
@@ -184,11 +191,10 @@ def test_templates_leave_braces_in_texts_alone() -> None:
 def test_a_template_with_wrong_places_is_refused(tmp_path: Path, field: str, template: str, wrong: str) -> None:
     (tmp_path / "mine.json").write_text(json.dumps({"mine": {field: template}}))
     with pytest.raises(HeedError, match=rf"mine: {field} .*: {re.escape(wrong)}; expected {{(query|text)}}"):
-        add_models(tmp_path / "mine.json")
+        Registry([tmp_path / "mine.json"])
     if field != "bare":
-        set_unknown({field: template})
         with pytest.raises(HeedError, match=re.escape(wrong)):
-            model("somebody/encoder")
+            Registry(defaults={field: template}).find("somebody/encoder")
 
 
 def test_a_template_that_an_instruction_never_passes_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,14 +209,13 @@ def test_a_template_that_an_instruction_never_passes_is_told_once(capsys: pytest
 def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps({"mine": {"source": "/models/mine", "query": "Q: {query}", "pooling": "cls"}}))
-    add_models(path)
-    assert model("mine") == Model("/models/mine", query="Q: {query}", pooling="cls")
+    assert Registry([path]).find("mine") == Model("/models/mine", query="Q: {query}", pooling="cls")
     path.write_text(json.dumps({"bad": {"poling": "cls"}}))
     with pytest.raises(HeedError, match=r"bad: unknown fields \['poling'\]"):
-        add_models(path)
+        Registry([path])
     path.write_text(json.dumps({"bad": {"pooling": "average"}}))
     with pytest.raises(HeedError, match="pooling 'average', expected one of"):
-        add_models(path)
+        Registry([path])
 
 
 @pytest.fixture
@@ -234,16 +239,16 @@ def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder:
     bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
     with torch.no_grad():
         expected = float(bert(**tokenizer("qq", kept, return_tensors="pt")).logits[0, 0])
-    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), table, "cpu")
-    assert reranker.score(Topic("1", "eng", "qq", {}), "query", ["t"]) == pytest.approx([expected], abs=1e-5)
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    assert reranker.score(Topic("1", "eng", "qq", {}).under("query"), [document]) == pytest.approx([expected], abs=1e-5)
 
 
 def test_an_encoder_reads_whole_rows_too(tiny_encoder: Path, table: DocumentStore) -> None:
     [document] = table.get(["t"])
-    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=40), "cpu")
+    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=40), CPU)
     lines = document.text.split("\n")
     # 40 tokens: two special, 17 of caption and header, so 2 rows of 8
     kept = document._replace(text="\n".join(lines[: next(at for at, line in enumerate(lines) if "aaaa" in line) + 2]))
-    assert np.allclose(encoder.documents([document]), encoder.documents([kept]), atol=1e-6)
+    assert np.allclose(encoder.encode_documents([document]), encoder.encode_documents([kept]), atol=1e-6)
     plain = document._replace(caption="", header="", cells="")
-    assert not np.allclose(encoder.documents([document]), encoder.documents([plain]), atol=1e-3)
+    assert not np.allclose(encoder.encode_documents([document]), encoder.encode_documents([plain]), atol=1e-3)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Heed, write_jsonl
+from heed.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from heed.io.documents import Files
 from heed.io.trec_files import read_run
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.registry import Model
-from heed.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
 from heed.types import Topic
 from pipelines import trec
 

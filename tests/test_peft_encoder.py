@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from model_inputs import CPU, queries
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 from heed.errors import HeedError
@@ -74,35 +75,37 @@ def documents() -> list[Document]:
 
 @pytest.mark.parametrize("side", [None, "left"])
 def test_vectors_equal_transformers_and_peft(base: Path, adapter: Path, side: str | None) -> None:
-    encoder = PeftEncoder(entry(adapter, base=str(base), padding=side), "cpu")
-    ours = encoder.documents(documents())
+    encoder = PeftEncoder(entry(adapter, base=str(base), padding=side), CPU)
+    ours = encoder.encode_documents(documents())
     texts = [f"passage:  {text}".strip() for text in TEXTS]
     np.testing.assert_allclose(ours, plain(base, adapter, texts), atol=1e-5)
     np.testing.assert_allclose(ours, plain(base, adapter, texts, merge=False), atol=1e-5)
     texts = ["query:  true? only documents that name a river", "query:  is it? yes"]
     texts.append("query:  a much longer text with numbers 12? no")
-    np.testing.assert_allclose(encoder.queries(ASKED), plain(base, adapter, texts), atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_queries(queries(ASKED)), plain(base, adapter, texts), atol=1e-5)
 
 
 def test_two_instructions_give_two_vectors(base: Path, adapter: Path) -> None:
-    first, second = PeftEncoder(entry(adapter, base=str(base)), "cpu").queries([("true", "yes"), ("true", "no")])
+    first, second = PeftEncoder(entry(adapter, base=str(base)), CPU).encode_queries(
+        queries([("true", "yes"), ("true", "no")])
+    )
     assert np.abs(first - second).max() > 1e-2
 
 
 def test_the_adapters_own_file_names_its_base(base: Path, adapter: Path) -> None:
     assert json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == str(base)
-    encoder = PeftEncoder(entry(adapter), "cpu")
+    encoder = PeftEncoder(entry(adapter), CPU)
     texts = [f"passage:  {text}" for text in TEXTS]
-    np.testing.assert_allclose(encoder.documents(documents()), plain(base, adapter, texts), atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_documents(documents()), plain(base, adapter, texts), atol=1e-5)
 
 
 def test_another_base_is_another_recipe(base: Path, adapter: Path, tmp_path: Path) -> None:
-    before = PeftEncoder(entry(adapter, base=str(base)), "cpu").recipe
+    before = PeftEncoder(entry(adapter, base=str(base)), CPU).config
     shutil.copytree(base, tmp_path / "llama")
     weights = bytearray((tmp_path / "llama" / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (tmp_path / "llama" / "model.safetensors").write_bytes(weights)
-    after = PeftEncoder(entry(adapter, base=str(tmp_path / "llama")), "cpu").recipe
+    after = PeftEncoder(entry(adapter, base=str(tmp_path / "llama")), CPU).config
     assert before["base"]["files"] != after["base"]["files"]
 
 
@@ -114,8 +117,8 @@ def test_mean_pooling_takes_no_end(base: Path, adapter: Path) -> None:
     ids = AutoTokenizer.from_pretrained(base)("query:  true? yes")["input_ids"]
     with torch.no_grad():
         expected = network(input_ids=torch.tensor([ids])).last_hidden_state[0].mean(dim=0)[None].numpy()
-    encoder = PeftEncoder(entry(adapter, base=str(base), pooling="mean", similarity="dot"), "cpu")
-    np.testing.assert_allclose(encoder.queries([("true", "yes")]), expected, atol=1e-5)
+    encoder = PeftEncoder(entry(adapter, base=str(base), pooling="mean", similarity="dot"), CPU)
+    np.testing.assert_allclose(encoder.encode_queries(queries([("true", "yes")])), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("task", [None, "CAUSAL_LM"])
@@ -127,22 +130,22 @@ def test_an_adapter_of_another_network_is_refused(base: Path, tmp_path: Path, ta
     folder = tmp_path / "causal"
     get_peft_model(causal, LoraConfig(target_modules=["q_proj"], task_type=task, **LORA)).save_pretrained(folder)
     with pytest.raises(HeedError, match="causal: its weights do not fit LlamaModel"):
-        PeftEncoder(entry(folder, base=str(base)), "cpu").queries(ASKED)
+        PeftEncoder(entry(folder, base=str(base)), CPU).encode_queries(queries(ASKED))
 
 
 def test_what_is_no_adapter_or_pickled_is_refused(base: Path, adapter: Path, tmp_path: Path) -> None:
     with pytest.raises(HeedError, match="llama: no adapter_config.json, so it is no adapter; leave the family out"):
-        PeftEncoder(entry(base), "cpu")
+        PeftEncoder(entry(base), CPU)
     shutil.copytree(adapter, tmp_path / "pickled")
     (tmp_path / "pickled" / "adapter_model.safetensors").rename(tmp_path / "pickled" / "adapter_model.bin")
     with pytest.raises(HeedError, match="pickled: no adapter_model.safetensors; save the adapter with safe"):
-        PeftEncoder(entry(tmp_path / "pickled", base=str(base)), "cpu")
+        PeftEncoder(entry(tmp_path / "pickled", base=str(base)), CPU)
 
 
 def test_a_gated_base_says_that_access_must_be_granted_and_how(adapter: Path) -> None:
-    gated = "access to it must be granted first: ask for it .* https://huggingface.co/some/llama, .* 'hf auth login'"
+    gated = "access to it must be granted first: request it .* https://huggingface.co/some/llama, .* 'hf auth login'"
     with pytest.raises(HeedError, match=f"some/llama: cannot be loaded .* {gated}"):
-        PeftEncoder(entry(adapter, base="some/llama", gated=True), "cpu")
+        PeftEncoder(entry(adapter, base="some/llama", gated=True), CPU)
     with pytest.raises(HeedError) as refused:  # the gate is the base's, not the adapter's
         local_copy(Model("some/adapter", base="some/llama", gated=True))
     assert "granted" not in str(refused.value)

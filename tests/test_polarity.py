@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, write_jsonl
+from heed.retrieval.retrievers import Bm25, Shelf
 
 from heed.io.document_store import open_store
 from heed.io.documents import Files
@@ -12,7 +13,6 @@ from heed.reranking.clauses import split
 from heed.reranking.cues import cues
 from heed.reranking.polarity import ALPHA, BETA, Polarity, parts
 from heed.retrieval.bm25 import Weights
-from heed.retrieval.retrievers import Bm25, Shelf
 from heed.types import JOIN, Topic
 
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how

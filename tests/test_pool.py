@@ -126,12 +126,12 @@ def test_neither_the_order_of_runs_nor_of_lines_matters(
     assert made() == before
 
 
-def test_another_process_writes_the_same_bytes(files: Path, heed: Heed) -> None:
+def test_another_process_writes_the_same_bytes(files: Path, heed_process: Heed) -> None:
     """Sets and dicts of strings come in another order in every process; nothing may depend on it."""
     (files / "q").write_text("1 0 x 1\n1 0 nowhere 1\n2 0 p 2\n2 0 s 1\n")
     written = []
     for seed in ("1", "2"):
-        result = heed(
+        result = heed_process(
             "pipelines.pool", "b.run", "a.run", "--only-relevant", "q", "--out", "pool.jsonl", PYTHONHASHSEED=seed
         )
         assert result.returncode == 0, result.stderr

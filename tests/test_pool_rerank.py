@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from heed.reranking.rescoring import rerank
 
 from heed.errors import HeedError
 from heed.io.pools import write_pool
 from heed.measures.pairwise import p_mrr
 from heed.pooling.fusion import pool
 from heed.progress import recording
-from heed.reranking.rescoring import rerank
 from heed.types import Topic
 from pipelines.resources import resource_report
 

@@ -8,6 +8,7 @@ import pytest
 import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
+from model_inputs import CPU
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
@@ -88,7 +89,7 @@ def test_scores_equal_a_thought_written_by_hand(
     folder: Path, store: DocumentStore, tokens: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
-    scores = ReasoningReranker(model(folder), store, "cpu").score(TOPIC, "original", DOCIDS)
+    scores = ReasoningReranker(model(folder), CPU).score(TOPIC.under("original"), store.get(DOCIDS))
     texts = [PROMPT.format(query="a query only a", document=one.text.strip()) for one in store.get(DOCIDS)]
     expected = [plain(folder, text, tokens) for text in texts]
     if tokens == 30:
@@ -109,23 +110,27 @@ def test_what_the_models_files_say_of_generation_changes_no_thought(
     path = other / "generation_config.json"
     told = {"repetition_penalty": 5.0, "do_sample": True, "temperature": 2.0, "num_beams": 3, "no_repeat_ngram_size": 1}
     path.write_text(json.dumps(json.loads(path.read_text()) | told))
-    first, second = (ReasoningReranker(model(one), store, "cpu") for one in (folder, other))
-    assert second.score(TOPIC, "original", DOCIDS) == first.score(TOPIC, "original", DOCIDS)
+    first, second = (ReasoningReranker(model(one), CPU) for one in (folder, other))
+    assert second.score(TOPIC.under("original"), store.get(DOCIDS)) == first.score(
+        TOPIC.under("original"), store.get(DOCIDS)
+    )
 
 
 def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: DocumentStore) -> None:
-    reranker = ReasoningReranker(model(folder, max_length=120), store, "cpu")
-    read = reranker._thinker._prompts.ids("", "a query only a", store.get(["d3"]))[0]
-    text = reranker._thinker._tokenizer.decode(read)
+    reranker = ReasoningReranker(model(folder, max_length=120), CPU)
+    read = reranker._reasoner.prompts.ids("", "a query only a", store.get(["d3"]))[0]
+    text = reranker._reasoner._tokenizer.decode(read)
     assert 85 <= len(read) <= 90 and text.endswith("\n<think>") and text.startswith("Is it relevant?\nQuery: a query")
-    scores = [reranker.score(TOPIC, condition, ["d3"])[0] for condition in ("query", "original", "changed")]
+    scores = [
+        reranker.score(TOPIC.under(condition), store.get(["d3"]))[0] for condition in ("query", "original", "changed")
+    ]
     assert len(set(scores)) == 3
-    assert reranker.score(TOPIC, "query", []) == []
+    assert reranker.score(TOPIC.under("query"), []) == []
 
 
 def test_a_limit_below_a_thought_is_an_error(folder: Path, store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="max_length 30, expected more than the 30 tokens that a thought may take"):
-        ReasoningReranker(model(folder, max_length=30), store, "cpu").prepare()
+        ReasoningReranker(model(folder, max_length=30), CPU).load()
 
 
 def test_a_thought_without_an_end_is_cut_after_its_last_sentence() -> None:

@@ -6,13 +6,13 @@ import json
 import re
 import shutil
 import subprocess
-import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import Heed
 
 from heed.errors import DataError
 from heed.evaluation.summary import format_value, layout, table
@@ -29,13 +29,9 @@ SYSTEMS = ("bm25", "lsa", "polarity")
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample(sample_runs: Callable[[str], Path]) -> Path:
     """The sample's Persian results, made by the command."""
-    folder = tmp_path_factory.mktemp("report")
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", "pipelines.neuclir", "--lang", "fas"]
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
-    return folder / "runs" / "neuclir-sample"
+    return sample_runs("fas").parent
 
 
 @pytest.fixture(scope="module")

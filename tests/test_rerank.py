@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import ROOT, Heed, call, stranger
 
 from heed.io.trec_files import read_run
 
@@ -24,9 +24,8 @@ SAMPLE = (
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the collection command makes of the sample."""
     folder = tmp_path_factory.mktemp("sample")
-    command = [sys.executable, "-m", "pipelines.neuclir", "--lang", "zho", "--retriever", "bm25", "--quiet"]
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    result = call("pipelines.neuclir", folder, stranger(folder), "--lang", "zho", "--retriever", "bm25", "--quiet")
+    assert result.returncode == 0, result.stderr
     return folder / "runs/neuclir-sample/zho"
 
 

@@ -1,130 +1,182 @@
-"""What is installed: digests for every pin, a bill of materials, licences, known vulnerabilities."""
+"""What is installed and given away: locks with digests, bill of materials, licences, audit, import contracts, wheel."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
+import tomllib
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
-from hardening.lock import CONSTRAINTS, LOCKS, check, entries
-from hardening.machines import MACHINES, Machine
-from hardening.sbom import bill, parts
+from hardening.lock import LOCKS, check, read_pins
 
-DIGEST = "a" * 64
+BIN = Path(sys.executable).parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_locks_and_constraints_name_the_same_versions() -> None:
-    assert check(CONSTRAINTS, LOCKS) == []
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what the locks are checked by."""
+    for name in ("pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(LOCKS, tmp_path / "locks")
+    return tmp_path
 
 
-def test_a_pin_without_a_lock_a_lock_without_a_pin_and_a_lock_without_a_digest_are_told(tmp_path: Path) -> None:
-    constraints, locks = tmp_path / "constraints.txt", tmp_path / "locks"
-    locks.mkdir()
-    constraints.write_text(
-        "# pins\nNumPy==2.4.6\nzope.x==1; python_version < '3.12'\nzope.x==2; python_version >= '3.12'\n"
-    )
-    digest = f"    --hash=sha256:{DIGEST}\n"
-    whole = f'numpy==2.4.6 \\\n{digest}zope-x==1 ; python_version < "3.12" \\\n{digest}zope-x==2 \\\n{digest}'
-    (locks / "run.txt").write_text(whole)
-    assert check(constraints, locks) == []
-    (locks / "run.txt").write_text(whole.replace("2.4.6", "2.4.7"))
-    assert check(constraints, locks)[:2] == [
-        "constraints.txt: no numpy==2.4.7, as locks/ has it",
-        "locks/: no numpy==2.4.6, as constraints.txt has it",
+def replace(path: Path, old: str, new: str) -> None:
+    """Replace the first ``old`` in a file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_locks_and_constraints_fit_pyproject() -> None:
+    assert check(ROOT) == []
+
+
+def test_a_pin_without_a_lock_and_a_lock_without_a_pin_are_problems(checkout: Path) -> None:
+    [numpy] = [pin for pin in read_pins((LOCKS / "run.txt").read_text()) if pin.name == "numpy"]
+    replace(checkout / "locks" / "run.txt", f"numpy=={numpy.version} ", "numpy==3.0.0 ")
+    assert check(checkout) == [
+        "constraints.txt: no numpy==3.0.0, which locks/ has",
+        f"locks/: no numpy=={numpy.version}, which constraints.txt has",
+        "write them again with make locks",
     ]
-    (locks / "run.txt").write_text(whole.replace(digest, "", 1))
-    assert check(constraints, locks)[0] == "run.txt: numpy==2.4.6 has no digest"
+
+
+def test_a_pin_without_a_digest_is_a_problem(checkout: Path) -> None:
+    path = checkout / "locks" / "run.txt"
+    text = path.read_text()
+    first = read_pins(text)[0]
+    path.write_text(re.sub(r" \\\n    --hash=\S+", "", text, count=len(first.digests)))
+    assert check(checkout)[0] == f"locks/run.txt: {first.name}=={first.version} has no digest"
 
 
 @pytest.mark.parametrize(
-    ("machine", "wheel", "taken"),
+    ("lock", "old", "new", "name"),
     [
-        (("3.11", "linux", "x86_64"), "a-1-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
-        (("3.11", "linux", "x86_64"), "a-1-cp312-cp312-manylinux_2_17_x86_64.whl", False),
-        (("3.11", "linux", "x86_64"), "a-1-cp311-cp311-musllinux_1_2_x86_64.whl", False),
-        (("3.12", "linux", "aarch64"), "a-1-cp39-abi3-manylinux_2_28_aarch64.whl", True),
-        (("3.11", "linux", "aarch64"), "a-1-cp312-abi3-manylinux_2_28_aarch64.whl", False),
-        (("3.12", "darwin", "arm64"), "a-1-cp312-cp312-macosx_10_13_universal2.whl", True),
-        (("3.12", "darwin", "arm64"), "a-1-cp312-cp312-macosx_10_13_x86_64.whl", False),
-        (("3.12", "darwin", "arm64"), "a-1-py2.py3-none-any.whl", True),
-        (("3.12", "linux", "x86_64"), "a-1-py311-none-any.whl", True),
-        (("3.11", "linux", "x86_64"), "a-1-py312-none-any.whl", False),
-        (("3.11", "linux", "x86_64"), "a-1-py2-none-any.whl", False),
-        (("3.12", "darwin", "arm64"), "a-1-cp314-cp314t-macosx_14_0_arm64.whl", False),
+        ("run", '"lxml>=5"', '"lxml>=99"', "lxml>=99"),
+        ("run", '"lxml>=5"', '"zope.interface>=7"', "zope.interface>=7"),
+        ("tools", '"ray>=2.60,<2.61",\n]', '"ray>=3",\n]', "ray>=3"),
+        ("build", '["hatchling"]', '["flit-core"]', "flit-core"),
     ],
 )
-def test_a_wheel_is_for_its_machine(machine: tuple[str, str, str], wheel: str, taken: bool) -> None:
-    """Names as PEP 425 and PEP 600 define them; pip's own answer for each is the same."""
-    assert Machine(machine[0], machine[1:]).takes(wheel) is taken
+def test_a_requirement_that_no_lock_meets_is_a_problem(
+    checkout: Path, lock: str, old: str, new: str, name: str
+) -> None:
+    replace(checkout / "pyproject.toml", old, new)
+    for python in ("3.11", "3.12"):
+        assert any(line.startswith(f"locks/{lock}.txt: no {name} for Python {python} on ") for line in check(checkout))
 
 
-def test_what_pyproject_asks_for_is_locked_on_every_machine() -> None:
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for lock, asked in (("run", project["dependencies"]), ("tools", project["optional-dependencies"]["test"])):
-        text = "".join((LOCKS / f"{name}.txt").read_text() for name in {"run", lock})
-        heads = [Requirement(line.rstrip(" \\")) for line in re.findall(r"^[\w.-]+==.*", text, re.MULTILINE)]
-        for machine in MACHINES:
-            held = {
-                canonicalize_name(one.name): one
-                for one in heads
-                if not one.marker or one.marker.evaluate(machine.markers())
-            }
-            for one in map(Requirement, asked):
-                if not one.marker or one.marker.evaluate(machine.markers()):
-                    [version] = held[canonicalize_name(one.name)].specifier
-                    assert one.specifier.contains(version.version), f"{one} on {machine}"
+def test_a_requirement_of_one_python_alone_is_checked_there(checkout: Path) -> None:
+    """pyserini is locked for each of the two Pythons in a version of its own."""
+    path = checkout / "locks" / "run.txt"
+    text = path.read_text()
+    blocks = [block for block in re.split(r"\n(?=\S)", text) if not block.startswith("pyserini==2")]
+    path.write_text("\n".join(blocks))
+    problems = [line for line in check(checkout) if line.startswith("locks/run.txt: no pyserini")]
+    assert problems and all("for Python 3.12 on " in line and "found none" in line for line in problems)
 
 
 def test_every_pin_is_on_the_page_of_licences() -> None:
     page = (ROOT / "docs" / "licences.md").read_text()
     pinned: dict[str, list[str]] = {}
     for path in sorted(LOCKS.glob("*.txt")):
-        for name, version, _ in entries(path.read_text()):
-            pinned.setdefault(name, []).append(version)
+        for pin in read_pins(path.read_text()):
+            pinned.setdefault(pin.name, []).append(pin.version)
     for name, versions in pinned.items():  # pyserini has a version for each Python; one of them is installed
         read = any(f"| {name} | {version} |" in page for version in versions)
-        assert read or re.search(rf"not read: .*\b{name}[,.]", page), f"{name}: run make sbom"
+        assert read or re.search(rf"Not installed .*\b{name}[,.]", page), f"{name}: run make sbom"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_bill_of_materials_is_valid_cyclonedx() -> None:
-    """By the schema that OWASP's library brings."""
-    validation = pytest.importorskip("cyclonedx.validation.json")
-    from cyclonedx.schema import SchemaVersion
+def test_the_bill_of_materials_is_valid_reproducible_and_whole(tmp_path: Path) -> None:
+    """By the command of the Makefile, which validates against the schema; here for a small environment."""
+    pytest.importorskip("cyclonedx_py")
+    [target] = re.findall(r"cyclonedx-py (environment(?:.*\\\n)?.*)", (ROOT / "Makefile").read_text())
+    command = [str(BIN / "cyclonedx-py"), *target.replace("\\\n", " ").split()]
+    command[command.index("--output-file") + 1] = "bill.json"
+    small = subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "small")], check=False)
+    assert small.returncode == 0
+    packages = next((tmp_path / "small" / "lib").glob("python3*")) / "site-packages"
+    installed = next(Path(path) for path in sys.path if path.endswith("site-packages"))
+    for info in ("numpy", "ray", "lxml"):
+        shutil.copytree(
+            next(installed.glob(f"{info}-*.dist-info")), packages / next(installed.glob(f"{info}-*.dist-info")).name
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    bills = []
+    for _ in range(2):
+        subprocess.run([*command, str(tmp_path / "small" / "bin" / "python")], check=True, cwd=tmp_path, timeout=60)
+        bills.append((tmp_path / "bill.json").read_bytes())
+    assert bills[0] == bills[1]
+    bill = json.loads(bills[0])
+    assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", PROJECT["name"])
+    assert {part["name"] for part in bill["components"]} == {"numpy", "ray", "lxml"}
+    assert all(part["licenses"] and part["purl"].startswith("pkg:pypi/") for part in bill["components"])
 
-    made = bill(list(parts()))
-    assert validation.JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(made)) is None
-    named = {one["name"]: one for one in made["components"]}
-    assert named["numpy"]["licenses"][0].get("expression") or named["numpy"]["licenses"][0]["license"]["name"]
-    known = {one["ref"] for one in made["dependencies"]}
-    assert all(ref in known for one in made["dependencies"] for ref in one["dependsOn"])
+
+def test_the_wheel_has_types_samples_data_and_the_console_script(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True, timeout=60)
+    [path] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(path) as wheel:
+        names = set(wheel.namelist())
+        [scripts] = [wheel.read(name).decode() for name in names if name.endswith("entry_points.txt")]
+    assert path.name.startswith("heed_ir-")
+    assert {"heed/py.typed", "heed/models/registry.json", "heed/reranking/cues.json"} <= names
+    for folder in ("documents", "topics", "qrels"):
+        for file in (ROOT / folder).rglob("*"):
+            assert file.is_dir() or f"heed/sample/{file.relative_to(ROOT)}" in names
+    assert scripts == "[console_scripts]\nheed = pipelines.__main__:main\n"
+    assert not {name.split("/")[0] for name in names} - {
+        "heed",
+        "pipelines",
+        path.name[: -len("-py3-none-any.whl")] + ".dist-info",
+    }
+
+
+def test_the_citation_names_this_version() -> None:
+    import yaml
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
+
+
+def test_no_text_installs_another_projects_heed() -> None:
+    """The package index's ``heed`` is not this one."""
+    files = [
+        path for name in ("heed", "pipelines", "docs", "benchmarks", "hardening") for path in (ROOT / name).rglob("*")
+    ]
+    for path in [*files, *ROOT.glob("*.*"), ROOT / "Makefile", ROOT / "Dockerfile"]:
+        if path.is_file() and path.suffix != ".pyc":
+            assert not re.search(r"pip install\s+['\"]?heed", path.read_text(errors="replace")), path
 
 
 class Osv(BaseHTTPRequestHandler):
-    """As much of OSV's API as pip-audit asks: numpy has one vulnerability."""
+    """The part of OSV's API that pip-audit uses: numpy has one vulnerability."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        package = {"name": asked["package"]["name"], "ecosystem": "PyPI"}
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        package = {"name": request["package"]["name"], "ecosystem": "PyPI"}
         ranges = [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "99.0"}]}]
-        wrong = {
+        vulnerability = {
             "id": "GHSA-1111-2222-3333",
             "aliases": ["CVE-2099-1"],
             "summary": "bad",
             "published": "2026-01-01T00:00:00Z",
             "affected": [{"package": package, "ranges": ranges}],
         }
-        body = json.dumps({"vulns": [wrong]} if package["name"] == "numpy" else {}).encode()
+        body = json.dumps({"vulns": [vulnerability]} if package["name"] == "numpy" else {}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -151,16 +203,16 @@ def audit(url: str, *options: str) -> tuple[int, str]:
 
 def test_a_known_vulnerability_fails_until_its_reason_is_given(osv: str, tmp_path: Path) -> None:
     pytest.importorskip("pip_audit")
-    status, told = audit(osv)
-    assert status == 1 and "1 known vulnerabilities, 0 accepted" in told
-    assert re.search(r"^numpy \S+: CVE-2099-1 GHSA-1111-2222-3333, fixed in 99.0$", told, re.MULTILINE), told
+    status, output = audit(osv)
+    assert status == 1 and "1 known vulnerabilities, 0 accepted" in output
+    assert re.search(r"^numpy \S+: CVE-2099-1 GHSA-1111-2222-3333, fixed in 99.0$", output, re.MULTILINE), output
     accepted = tmp_path / "accepted.toml"
     accepted.write_text('"CVE-2099-1" = "reason"\n"CVE-2098-1" = "reason"\n')
-    status, told = audit(osv, "--accepted", str(accepted))
-    assert status == 1 and "CVE-2098-1 is found no more" in told and "numpy" not in told
+    status, output = audit(osv, "--accepted", str(accepted))
+    assert status == 1 and "CVE-2098-1 is no longer reported" in output and "numpy" not in output
 
 
-def test_an_audit_without_a_source_says_that_nothing_was_looked_for() -> None:
+def test_an_audit_without_a_source_says_that_it_was_skipped() -> None:
     pytest.importorskip("pip_audit")
-    status, told = audit("http://127.0.0.1:9/v1/query")
-    assert (status, told) == (0, "audit: left out, no source of known vulnerabilities can be reached from here\n")
+    status, output = audit("http://127.0.0.1:9/v1/query")
+    assert (status, output) == (0, "audit: skipped, no source of known vulnerabilities can be reached from here\n")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from heed.retrieval.retrievers import Shelf, retriever
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.languages import language
 from heed.retrieval.bm25 import Weights, build
 from heed.retrieval.lucene import jvm
-from heed.retrieval.retrievers import Shelf, retriever
 from heed.tables.documents import Tables
 from heed.tables.text import FORMS
 from heed.types import Document, Topic

@@ -6,15 +6,13 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import ir_measures
 import pytest
-from conftest import ROOT, SHARED, Heed, write_jsonl
+from conftest import ROOT, SHARED, Heed, call, stranger, write_jsonl
 from test_bm25 import anserini
 from test_followtable import beir, raw
 
@@ -45,9 +43,7 @@ class Done(NamedTuple):
 
 
 def run(cwd: Path, results: str, *options: object) -> Done:
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(cwd / "home"), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", COMMAND, *map(str, options)]
-    result = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    result = call(COMMAND, cwd, stranger(cwd / "home"), *options)
     assert result.returncode == 0, result.stderr
     return Done(cwd, cwd / "runs" / results, result.stdout, result.stderr)
 

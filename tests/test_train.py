@@ -19,14 +19,15 @@ from heed.io.documents import Files
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
 from heed.measures.standard import standard
-from heed.models.registry import Model
+from heed.models.registry import Model, Registry
+from heed.models.runtime import Runtime
 from heed.models.yes_no import YesNoReranker
-from heed.training import learner
-from heed.training.data import Example, read_examples, rows
+from heed.training import trainer
+from heed.training.data import Example, encode, read_examples
 from heed.types import Qrels, Topic
-from pipelines.models import entry
 from pipelines.train import main, parser
 
+FOLLOWIR = "jhu-clsp/FollowIR-7B"
 NAME = "infosearch-sample/audience"
 CONDITIONS = ("original", "reversed")
 PROMPT = "Query: {query}\nDocument: {document}\nRelevant (true or false): "
@@ -55,7 +56,7 @@ def topics() -> list[Topic]:
 
 @pytest.fixture(scope="module")
 def qrels() -> dict[str, Qrels]:
-    return {one: read_qrels(ROOT / f"qrels/{NAME}.{one}.qrels") for one in CONDITIONS}
+    return {condition: read_qrels(ROOT / f"qrels/{NAME}.{condition}.qrels") for condition in CONDITIONS}
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +73,12 @@ def data(
     for condition in CONDITIONS:
         for topic in topics:
             for docid, grade in qrels[condition][topic.qid].items():
-                [one] = store.get([docid])
+                [document] = store.get([docid])
                 texts = {"query": topic.query, "instruction": topic.instructions[condition]}
-                records.append({**texts, "document": f"{one.title} {one.text}", "label": grade > 0, "more": docid})
-    assert len(records) == 32 and sum(one["label"] for one in records) == 16
+                records.append(
+                    {**texts, "document": f"{document.title} {document.text}", "label": grade > 0, "more": docid}
+                )
+    assert len(records) == 32 and sum(record["label"] for record in records) == 16
     return write_jsonl(tmp_path_factory.mktemp("data") / "train.jsonl", records)
 
 
@@ -139,32 +142,33 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def framed(base: Path) -> Model:
-    return entry("jhu-clsp/FollowIR-7B")._replace(source=str(base), prompt=PROMPT)
+    return Registry().find(FOLLOWIR)._replace(source=str(base), prompt=PROMPT)
 
 
 def prompts(data: Path, base: Path, limit: int = 96) -> list[tuple[list[int], int]]:
-    return [(list(row.ids), row.answer) for row in rows(read_examples(data), framed(base), words(), limit)]
+    return [(list(row.ids), row.answer) for row in encode(read_examples(data), framed(base), words(), limit)]
 
 
 def test_an_adapter_beats_its_untrained_self(
     trained: Path, base: Path, topics: list[Topic], qrels: dict[str, Qrels], store: DocumentStore
 ) -> None:
     """On the topics that it was trained on: accuracy of score > 0, and nDCG@20 over all documents."""
-    found: dict[str, tuple[float, float]] = {}
+    results: dict[str, tuple[float, float]] = {}
     for name, model in (("base", framed(base)._replace(max_length=96)), ("adapter", as_trained(trained))):
-        reranker = YesNoReranker(model, store, "cpu")
+        reranker = YesNoReranker(model, Runtime(device="cpu"))
         right, gains = [], []
         for condition in CONDITIONS:
             run = {}
             for topic in topics:
                 docids = sorted({docid for judged in qrels[condition].values() for docid in judged})
-                run[topic.qid] = dict(zip(docids, reranker.score(topic, condition, docids), strict=True))
+                scores = reranker.score(topic.under(condition), store.get(docids))
+                run[topic.qid] = dict(zip(docids, scores, strict=True))
                 judged = qrels[condition][topic.qid]
                 right += [(run[topic.qid][docid] > 0) == (grade > 0) for docid, grade in judged.items()]
             gains += standard(run, qrels[condition], ["nDCG@20"])["nDCG@20"].values()
-        found[name] = (sum(right) / 32, sum(gains) / len(gains))
-    assert found["base"][0] <= 0.7 and found["adapter"][0] == 1.0
-    assert found["adapter"][1] > found["base"][1] + 0.1
+        results[name] = (sum(right) / 32, sum(gains) / len(gains))
+    assert results["base"][0] <= 0.7 and results["adapter"][0] == 1.0
+    assert results["adapter"][1] > results["base"][1] + 0.1
 
 
 def test_the_folder_runs_as_a_reranker_and_beats_its_untrained_self(
@@ -174,13 +178,13 @@ def test_the_folder_runs_as_a_reranker_and_beats_its_untrained_self(
     untrained = {**note(trained)["model"], "source": str(base), "base": None}
     (tmp_path / "models.json").write_text(json.dumps({"untrained": untrained}))
     systems = ("--retriever", "bm25", "--reranker", trained, "--reranker", "untrained", "--models", "models.json")
-    told = ("--collection", "sample", "--dimension", "audience", "--device", "cpu", "--json", "s.json")
-    result = heed("pipelines.infosearch", *told, *systems)
+    options = ("--collection", "sample", "--dimension", "audience", "--device", "cpu", "--json", "s.json")
+    result = heed("pipelines.infosearch", *options, *systems)
     assert result.returncode == 0, result.stderr
     rows = json.loads((tmp_path / "s.json").read_text())["rows"]
-    found = {(row["system"], row["condition"]): row["value"] for row in rows if row["measure"] == "nDCG@10"}
+    values = {(row["system"], row["condition"]): row["value"] for row in rows if row["measure"] == "nDCG@10"}
     for condition in CONDITIONS:
-        assert found[trained.name, condition] > found["base", condition] + 0.1
+        assert values[trained.name, condition] > values["base", condition] + 0.1
 
 
 def test_what_is_left_is_an_adapter_as_peft_reads_it_and_how_it_was_made(trained: Path, base: Path, data: Path) -> None:
@@ -190,11 +194,11 @@ def test_what_is_left_is_an_adapter_as_peft_reads_it_and_how_it_was_made(trained
     assert config["base_model_name_or_path"] == str(base) and config["revision"] is None
     assert (config["r"], config["lora_alpha"], config["lora_dropout"]) == (8, 16, 0.0)
     assert config["target_modules"] == sorted(PROJECTIONS)
-    made = note(trained)
-    assert made["examples"] == 32 and len(made["loss"]) == 30
-    assert made["loss"][-1] < made["loss"][0] / 10
-    assert made["recipe"]["settings"]["lr"] == 0.02 and set(made["recipe"]["versions"]) >= {"torch", "peft"}
-    assert made["model"] == {
+    written = note(trained)
+    assert written["examples"] == 32 and len(written["loss"]) == 30
+    assert written["loss"][-1] < written["loss"][0] / 10
+    assert written["recipe"]["settings"]["lr"] == 0.02 and set(written["recipe"]["versions"]) >= {"torch", "peft"}
+    assert written["model"] == {
         "family": "causal", "query": "{query} {instruction}", "document": "{title} {text}", "prompt": PROMPT,
         "tokens": ["false", "true"], "max_length": 96, "base": str(base),
     }  # fmt: skip
@@ -213,12 +217,12 @@ def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
         with torch.no_grad():
             logits = network(input_ids=torch.tensor([ids])).logits[0, -1]
         expected.append(float(logits[yes] - logits[no]))
-    reranker = YesNoReranker(as_trained(trained), store, "cpu")
+    reranker = YesNoReranker(as_trained(trained), Runtime(device="cpu"))
     ours = [
         score
         for condition in CONDITIONS
         for topic in topics
-        for score in reranker.score(topic, condition, list(qrels[condition][topic.qid]))
+        for score in reranker.score(topic.under(condition), store.get(list(qrels[condition][topic.qid])))
     ]
     assert ours == pytest.approx(expected, abs=1e-4, rel=1e-4)
 
@@ -237,7 +241,7 @@ def test_training_equals_a_loop_of_plain_peft(
         AutoModelForCausalLM.from_pretrained(base),
         LoraConfig(r=4, lora_alpha=6, target_modules=PROJECTIONS, task_type="CAUSAL_LM"),
     )
-    weights = {name: one for name, one in plain.named_parameters() if one.requires_grad}
+    weights = {name: weight for name, weight in plain.named_parameters() if weight.requires_grad}
     optimiser = torch.optim.AdamW(weights.values(), weight_decay=0)
     data_rows, steps, losses = prompts(data, base, 120), math.ceil(32 / batch), []
     for epoch in range(2):
@@ -246,8 +250,8 @@ def test_training_equals_a_loop_of_plain_peft(
         for step in range(steps):
             chosen = order[step * batch : (step + 1) * batch]
             optimiser.zero_grad()
-            for at in chosen:
-                ids, answer = data_rows[at]
+            for i in chosen:
+                ids, answer = data_rows[i]
                 loss = -plain(input_ids=torch.tensor([ids])).logits[0, -1].log_softmax(0)[answer]
                 (loss / len(chosen)).backward()
                 lost += loss.item()
@@ -256,7 +260,7 @@ def test_training_equals_a_loop_of_plain_peft(
             optimiser.param_groups[0]["lr"] = 1e-3 * (1 + math.cos(math.pi * done)) / 2
             optimiser.step()
         losses.append(lost / 32)
-    monkeypatch.setattr(learner, "batches", lambda lengths, kept=learner.batches: kept(lengths, budget))
+    monkeypatch.setattr(trainer, "batches", lambda lengths, kept=trainer.batches: kept(lengths, budget))
     options = ("--lr", "1e-3", "--rank", "4", "--alpha", "6", "--seed", "3", "--epochs", "2", "--batch", str(batch))
     out = train(data, base, tmp_path / "out", *SHORT, "--max-length", "120", *options)
     assert note(out)["loss"] == pytest.approx(losses, abs=1e-4)
@@ -264,16 +268,16 @@ def test_training_equals_a_loop_of_plain_peft(
 
     ours = load_file(out / "adapter_model.safetensors")
     assert len(ours) == len(weights) == 16
-    for name, one in weights.items():
-        torch.testing.assert_close(ours[name.replace(".default", "")], one.detach(), atol=2e-5, rtol=1e-3)
+    for name, weight in weights.items():
+        torch.testing.assert_close(ours[name.replace(".default", "")], weight.detach(), atol=2e-5, rtol=1e-3)
 
 
 def test_the_same_seed_gives_the_same_bytes_in_another_process(
-    tmp_path: Path, base: Path, data: Path, heed: Heed
+    tmp_path: Path, base: Path, data: Path, heed_process: Heed
 ) -> None:
     here = train(data, base, tmp_path / "here", *QUICK)
     there = ("--base", base, "--out", "there", "--quiet", *QUICK)
-    done = heed("pipelines.train", data, *there, OMP_NUM_THREADS="1", PYTHONHASHSEED="7")
+    done = heed_process("pipelines.train", data, *there, OMP_NUM_THREADS="1", PYTHONHASHSEED="7")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert contents(tmp_path / "there") == contents(here)
     other = train(data, base, tmp_path / "other", *QUICK, "--seed", "1")
@@ -297,22 +301,22 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(
     assert not (tmp_path / "cut").exists()
     capsys.readouterr()
     train(data, base, tmp_path / "cut", *options)
-    told = capsys.readouterr().err
-    assert "going on after epoch " in told
-    assert "epoch 1 of 12" not in told and "epoch 12 of 12" in told
+    log = capsys.readouterr().err
+    assert "resuming after epoch " in log
+    assert "epoch 1 of 12" not in log and "epoch 12 of 12" in log
     assert contents(tmp_path / "cut") == contents(whole)
 
 
 def test_a_checkpoint_of_other_settings_is_not_gone_on_from(
     tmp_path: Path, base: Path, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learner.Learner, "save", lambda *all: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(trainer.Trainer, "save", lambda *all: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main([str(data), "--base", str(base), "--out", str(tmp_path / "out"), *QUICK]) == 130
     assert [path.name for path in tmp_path.iterdir()] == [".out.training"]
     monkeypatch.undo()
     capsys.readouterr()
     train(data, base, tmp_path / "out", *QUICK, "--rank", "2")
-    assert "going on" not in capsys.readouterr().err
+    assert "resuming" not in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -327,11 +331,11 @@ def test_what_was_made_is_used_again_and_other_settings_make_it_anew(
     train(data, base, out, *QUICK, "--steps", "5")
     assert "rebuilding, settings.steps was 2 and is now 5" in capsys.readouterr().err
     assert contents(out) != before and len(note(out)["loss"]) == 2
-    made = contents(out)
+    written = contents(out)
     for name in ("adapter_model.safetensors", "adapter_config.json"):
-        (out / name).write_bytes(made[name][:-2])
+        (out / name).write_bytes(written[name][:-2])
         train(data, base, out, *QUICK, "--steps", "5")
-        assert "not as they were left" in capsys.readouterr().err and contents(out) == made
+        assert "not as they were left" in capsys.readouterr().err and contents(out) == written
 
 
 def test_a_folder_of_something_else_is_kept(
@@ -341,7 +345,7 @@ def test_a_folder_of_something_else_is_kept(
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     for out in (tmp_path / "mine", tmp_path / "mine" / "thesis.tex"):
         assert main([str(data), "--base", str(base), "--out", str(out)]) == 1
-        assert f"{out}: is there and holds no training.json" in capsys.readouterr().err
+        assert f"{out}: exists without training.json" in capsys.readouterr().err
     assert contents(tmp_path / "mine") == {"thesis.tex": b"x"}
 
 
@@ -351,24 +355,24 @@ GOOD = {"query": "q", "instruction": "", "document": "d", "label": "True"}
 def test_labels_are_read_as_they_come(tmp_path: Path) -> None:
     lines = [GOOD, *({**GOOD, "label": label} for label in (True, 1, "1", "true", False, 0, "0", "FALSE"))]
     path = write_jsonl(tmp_path / "d.jsonl", lines)
-    assert [one.label for one in read_examples(path)] == [True] * 5 + [False] * 4
+    assert [example.label for example in read_examples(path)] == [True] * 5 + [False] * 4
     path.write_text(json.dumps(GOOD) + "\n\n \n" + json.dumps(GOOD))
-    assert [one.place for one in read_examples(path)] == [f"{path}, line 1", f"{path}, line 4"]
+    assert [example.place for example in read_examples(path)] == [f"{path}, line 1", f"{path}, line 4"]
 
 
 def test_bad_lines_are_told_together(tmp_path: Path, base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [
         json.dumps(GOOD), "{", "[1]", '{"query": "q", "document": "d"}', *(
-            json.dumps({**GOOD, **one})
-            for one in ({"label": "maybe"}, {"label": None}, {"label": 1.0}, {"label": 2}, {"document": " "},
+            json.dumps({**GOOD, **fields})
+            for fields in ({"label": "maybe"}, {"label": None}, {"label": 1.0}, {"label": 2}, {"document": " "},
                         {"instruction": None}, {"query": ["q"]}, {"document": "\ud800"})
         ),
     ]  # fmt: skip
     path = tmp_path / "d.jsonl"
     path.write_text("\n".join(lines))
     assert main([str(path), "--base", str(base), "--out", str(tmp_path / "out")]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert [one.partition(", ")[2].partition(" (")[0] for one in told] == [
+    problems = capsys.readouterr().err.splitlines()
+    assert [line.partition(", ")[2].partition(" (")[0] for line in problems] == [
         "line 2: not JSON",
         "line 3: found list, expected a JSON object",
         "line 4: no instruction, label; expected query, instruction, document and label",
@@ -376,9 +380,9 @@ def test_bad_lines_are_told_together(tmp_path: Path, base: Path, capsys: pytest.
         "line 6: label is None, expected true or false, 1 or 0",
         "line 7: label is 1.0, expected true or false, 1 or 0",
         "line 8: label is 2, expected true or false, 1 or 0",
-        "line 9: document is ' ', expected a text",
-        "line 10: instruction is None, expected a text",
-        "line 11: query is ['q'], expected a text",
+        "line 9: document is ' ', expected text",
+        "line 10: instruction is None, expected text",
+        "line 11: query is ['q'], expected text",
         "line 12: document holds half of a surrogate pair",
     ]
     path.write_text("\n\n")
@@ -396,8 +400,8 @@ def test_a_prompt_that_leaves_no_room_is_told_with_its_line(
 
 def test_the_document_alone_is_cut(base: Path) -> None:
     long = Example("a place", "how do", "written for experts", "soap and water " * 400, True)
-    for frame in (framed(base), entry("jhu-clsp/FollowIR-7B")):
-        [row] = rows([long], frame, words(), 128)
+    for frame in (framed(base), Registry().find(FOLLOWIR)):
+        [row] = encode([long], frame, words(), 128)
         text = words().decode(row.ids)
         assert len(row.ids) == 128 and row.answer == words().get_vocab()["true"]
         before, after = (frame.prompt or "").replace("{query}", "how do written for experts").split("{document}")
@@ -408,9 +412,9 @@ def test_the_document_alone_is_cut(base: Path) -> None:
 def test_defaults_are_followirs(data: Path, base: Path) -> None:
     given = vars(parser().parse_args([str(data), "--base", str(base), "--out", "x"]))
     paper = {"epochs": 8, "lr": 3e-5, "batch": 32, "max_length": 2048, "rank": 8, "alpha": 16}
-    assert given.items() >= {**paper, "steps": None, "seed": 0, "like": "jhu-clsp/FollowIR-7B"}.items()
-    assert sorted(learner.PROJECTIONS) == sorted(PROJECTIONS)
-    assert "(true/false)" in (entry("jhu-clsp/FollowIR-7B").prompt or "")
+    assert given.items() >= {**paper, "steps": None, "seed": 0, "like": FOLLOWIR}.items()
+    assert sorted(trainer.PROJECTIONS) == sorted(PROJECTIONS)
+    assert "(true/false)" in (Registry().find(FOLLOWIR).prompt or "")
 
 
 def broken(folder: Path, how: str, base: Path, trained: Path, tiny_encoder: Path) -> Path | str:
@@ -434,41 +438,41 @@ def broken(folder: Path, how: str, base: Path, trained: Path, tiny_encoder: Path
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ("missing", "cannot be loaded as a model"),
         ("encoder", "is a bert (BertModel), expected a causal language model"),
         ("headless", "is a llama (LlamaModel), expected a causal language model with its output layer"),
         ("adapter", "is an adapter; give its base"),
         ("gpt2", "a GPT2LMHeadModel has no layers called k_proj, o_proj, q_proj, v_proj"),
-        ("nan", "the loss is nan: training went astray"),
+        ("nan", "the loss is nan: training diverged"),
     ],
 )
 def test_a_base_that_cannot_be_trained_is_an_error(
     tmp_path: Path, data: Path, base: Path, trained: Path, tiny_encoder: Path,
-    how: str, said: str, capsys: pytest.CaptureFixture[str],
+    how: str, message: str, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    found = broken(tmp_path, how, base, trained, tiny_encoder)
-    assert main([str(data), "--base", str(found), "--out", str(tmp_path / "out"), *QUICK]) == 1
-    assert said in capsys.readouterr().err
+    path = broken(tmp_path, how, base, trained, tiny_encoder)
+    assert main([str(data), "--base", str(path), "--out", str(tmp_path / "out"), *QUICK]) == 1
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--tokens", "fals", "true"), "token 'fals' is not one entry of its vocabulary; it has none like it"),
-        (("--tokens", "true", "true"), "one and the same"),
+        (("--tokens", "true", "true"), "are the same token"),
         (("--prompt-template", "{query}?"), "expected a text with {query} and one {document}"),
         (("--like", "castorini/monot5-base-msmarco-10k"), "its family is seq2seq, expected causal"),
         (("--like", "jhu-clsp/FollowIR-7"), "did you mean jhu-clsp/FollowIR-7B"),
     ],
 )
 def test_answers_and_prompts_that_do_not_fit_are_errors(
-    tmp_path: Path, data: Path, base: Path, options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, data: Path, base: Path, options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(data), "--base", str(base), "--out", str(tmp_path / "out"), *QUICK, *options]) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [("--lr", "0"), ("--epochs", "0"), ("--seed", "-1"), ("--rank", "x")])

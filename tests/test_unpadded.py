@@ -9,6 +9,7 @@ import torch
 from conftest import tiny_tokenizer, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_inputs import CPU
 
 from heed.io.document_store import open_store
 from heed.io.documents import Files
@@ -101,8 +102,8 @@ def test_vectors_equal_sentence_transformers_own(
 
     monkeypatch.setattr(unpadded, "TOKENS_CPU", 40)  # many batches
     entry = Model(str(tiny_encoder), document="{text}", pooling=pooling, max_length=64)
-    ours = SentenceEncoder(entry, "cpu")
-    found = ours.documents([Document(str(at), "", text) for at, text in enumerate(TEXTS)])
+    ours = SentenceEncoder(entry, CPU)
+    found = ours.encode_documents([Document(str(at), "", text) for at, text in enumerate(TEXTS)])
     assert isinstance(ours._encoder[0].model, unpadded.Unpadded)
     theirs = SentenceTransformer(modules=modules(entry, str(tiny_encoder)), device="cpu")
     theirs.max_seq_length = 64
@@ -120,7 +121,7 @@ def test_scores_are_as_near_the_exact_ones_as_predicts_and_documents_are_tokenis
     records = [{"id": f"d{at}", "text": text} for at, text in enumerate(TEXTS)]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     monkeypatch.setattr(unpadded, "TOKENS_CPU", 100)
-    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     theirs = CrossEncoder(str(tiny_cross_encoder), device="cpu", max_length=64)
     exact = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).double().eval()
     cut: Any = {"truncation": "only_second", "max_length": 64}
@@ -135,7 +136,7 @@ def test_scores_are_as_near_the_exact_ones_as_predicts_and_documents_are_tokenis
             pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False,
             processing_kwargs={"text": {"padding": True, "truncation": "only_second"}},
         )  # fmt: skip
-        ours = np.array(reranker.score(TOPIC, condition, docids))
+        ours = np.array(reranker.score(TOPIC.under(condition), store.get(docids)))
         assert np.argsort(ours).tolist() == np.argsort(predicted).tolist() == np.argsort(expected).tolist()
         largest = np.abs(expected).max()
         assert np.abs(ours - expected).max() <= 2 * np.abs(predicted - expected).max() + 1e-6 * largest

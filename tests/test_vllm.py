@@ -8,7 +8,8 @@ import pytest
 import tiny_language_models as tiny
 import torch
 from conftest import Heed, write_jsonl
-from test_truefalse import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
+from model_inputs import CPU
+from test_yes_no import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
@@ -71,10 +72,10 @@ def test_the_error_without_vllm_names_the_extra() -> None:
 def recipes(folders: dict[str, Path], store: DocumentStore) -> dict[str, Any]:
     causal = entry(folders, "Qwen2")
     return {
-        "causal": YesNoReranker(causal, store, "cpu").recipe,
-        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), store, "cpu").recipe,
-        "listwise": LocalChat(causal._replace(family="listwise"), "cpu").recipe,
-        "seq2seq": YesNoReranker(entry(folders, "T5"), store, "cpu").recipe,
+        "causal": YesNoReranker(causal, CPU).config,
+        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), CPU).config,
+        "listwise": LocalChat(causal._replace(family="listwise"), CPU).config,
+        "seq2seq": YesNoReranker(entry(folders, "T5"), CPU).config,
     }
 
 
@@ -110,32 +111,32 @@ def test_scores_equal_transformers(
     folders: dict[str, Path], store: DocumentStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = entry(folders, kind, max_length=256)  # all positions that the model has
-    ours = YesNoReranker(model, store, "cpu")
-    expected = {condition: ours.score(TOPIC, condition, ALL) for condition in ("query", "original", "changed")}
+    ours = YesNoReranker(model, CPU)
+    expected = {condition: ours.score(TOPIC.under(condition), store.get(ALL)) for condition in ("query", "original", "changed")}
     monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    reranker = YesNoReranker(model, store, "cpu")
+    reranker = YesNoReranker(model, CPU)
     read: list[list[int]] = []
     kept = VllmModel.differences
     monkeypatch.setattr(VllmModel, "differences", lambda *all: read.extend(all[1]) or kept(*all))
     for condition, scores in expected.items():
-        found = reranker.score(TOPIC, condition, ALL)
+        found = reranker.score(TOPIC.under(condition), store.get(ALL))
         assert all(type(score) is float for score in found)
         assert found == pytest.approx(scores, abs=1e-4)
-        assert reranker.score(TOPIC, condition, ALL[::-1]) == pytest.approx(scores[::-1], abs=1e-4)
-    assert read[: len(ALL)] == ours._reader._prompts.ids("", TOPIC.query, store.get(ALL))
+        assert reranker.score(TOPIC.under(condition), store.get(ALL[::-1])) == pytest.approx(scores[::-1], abs=1e-4)
+    assert read[: len(ALL)] == ours._scorer._prompts.ids("", TOPIC.query, store.get(ALL))
     assert 254 <= max(map(len, read)) <= 256
     assert len({round(score, 2) for score in expected["original"]}) == len(ALL)
     unlikely = [max(ranks(model, text)) for text in prompts(model, DOCIDS, store, TOPIC.query)]
     assert max(unlikely) > 20  # beyond what vLLM gives of the likeliest
-    assert reranker.score(TOPIC, "query", []) == []
+    assert reranker.score(TOPIC.under("query"), []) == []
 
 
 @needs_vllm
 def test_two_models_in_turn(folders: dict[str, Path], store: DocumentStore, vllm: None) -> None:
-    first, second = (YesNoReranker(entry(folders, kind), store, "cpu") for kind in ("Llama", "Qwen2"))
-    once = [one.score(TOPIC, "original", DOCIDS) for one in (first, second)]
-    assert first._reader._engine._engine is None  # its memory is free
-    again = [one.score(TOPIC, "original", DOCIDS) for one in (first, second)]
+    first, second = (YesNoReranker(entry(folders, kind), CPU) for kind in ("Llama", "Qwen2"))
+    once = [one.score(TOPIC.under("original"), store.get(DOCIDS)) for one in (first, second)]
+    assert first._scorer._engine._engine is None  # its memory is free
+    again = [one.score(TOPIC.under("original"), store.get(DOCIDS)) for one in (first, second)]
     assert once[0] == pytest.approx(again[0], abs=1e-4) and once[1] == pytest.approx(again[1], abs=1e-4)
 
 
@@ -158,22 +159,22 @@ def test_an_adapter(
 ) -> None:
     adapter_of(folders["Llama"], tmp_path / "adapter")
     model = entry(folders, "Llama")._replace(source=str(tmp_path / "adapter"))
-    expected = YesNoReranker(model, store, "cpu").score(TOPIC, "original", ALL)
-    bare = YesNoReranker(entry(folders, "Llama"), store, "cpu").score(TOPIC, "original", ALL)
+    expected = YesNoReranker(model, CPU).score(TOPIC.under("original"), store.get(ALL))
+    bare = YesNoReranker(entry(folders, "Llama"), CPU).score(TOPIC.under("original"), store.get(ALL))
     assert expected != pytest.approx(bare, abs=1e-2)
     monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    assert YesNoReranker(model, store, "cpu").score(TOPIC, "original", ALL) == pytest.approx(expected, abs=1e-4)
+    assert YesNoReranker(model, CPU).score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
     path = tmp_path / "adapter" / "adapter_config.json"
     plain = path.read_text()
     path.write_text(json.dumps(json.loads(plain) | {"use_dora": True}))
     with pytest.raises(HeedError, match="cannot be loaded as a model .*DoRA"):
-        YesNoReranker(model, store, "cpu").prepare()
+        YesNoReranker(model, CPU).load()
     path.write_text(json.dumps(json.loads(plain) | {"rank_pattern": {"q_proj": 600}}))
     with pytest.raises(HeedError, match="an adapter of rank 600, vLLM takes 512"):
-        YesNoReranker(model, store, "cpu").prepare()
+        YesNoReranker(model, CPU).load()
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(HeedError, match="no adapter_model.safetensors"):
-        YesNoReranker(model, store, "cpu").prepare()
+        YesNoReranker(model, CPU).load()
 
 
 @needs_vllm
@@ -184,19 +185,19 @@ def test_thoughts_equal_transformers(
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
     longer = tiny.causal("Qwen2", tmp_path / "thinker", max_position_embeddings=512, **WIDE)
     model = entry({"Qwen2": longer}, "Qwen2", family="reasoning", prompt=THINK, max_length=240)
-    ours = ReasoningReranker(model, store, "cpu")
-    expected = ours.score(TOPIC, "original", ALL)
-    sent = ours._thinker._prompts.ids("", "中 国 a query? only a", store.get(ALL))
-    thoughts = ours._thinker._mind.thoughts(sent)
+    ours = ReasoningReranker(model, CPU)
+    expected = ours.score(TOPIC.under("original"), store.get(ALL))
+    sent = ours._reasoner.prompts.ids("", "中 国 a query? only a", store.get(ALL))
+    thoughts = ours._reasoner.generator.thoughts(sent)
     monkeypatch.setattr(reasoning, "END", thoughts[1][1:3])  # a random model writes no </think>
-    ended = ours._thinker._mind.thoughts(sent)
+    ended = ours._reasoner.generator.thoughts(sent)
     monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    theirs = ReasoningReranker(model, store, "cpu")
-    assert theirs._thinker._mind.thoughts(sent) == ended != thoughts
+    theirs = ReasoningReranker(model, CPU)
+    assert theirs._reasoner.generator.thoughts(sent) == ended != thoughts
     monkeypatch.undo()
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
-    assert theirs._thinker._mind.thoughts(sent) == thoughts
-    assert theirs.score(TOPIC, "original", ALL) == pytest.approx(expected, abs=1e-4)
+    assert theirs._reasoner.generator.thoughts(sent) == thoughts
+    assert theirs.score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
 
 
 @needs_vllm
@@ -206,14 +207,14 @@ def test_rankings_equal_transformers(folders: dict[str, Path], tmp_path: Path, m
         [{"role": "system", "content": "s"}, {"role": "user", "content": text}] for text in ("query", "true a | b", "x")
     ]
     model = Model(str(folder), "listwise", max_length=200)
-    plain = LocalChat(model, "cpu")
+    plain = LocalChat(model, CPU)
     ids = [plain._ids(plain.answer(one, "[1]>[2]")) for one in conversations]
     path = folder / "generation_config.json"
     told = {"eos_token_id": [2, ids[0][0], ids[0][-3]], "do_sample": True, "temperature": 0.7, "top_k": 3}
     path.write_text(json.dumps(json.loads(path.read_text()) | told))
-    expected = [LocalChat(model, "cpu").answer(one, "[1]>[2]") for one in conversations]
+    expected = [LocalChat(model, CPU).answer(one, "[1]>[2]") for one in conversations]
     monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    chat = LocalChat(model, "cpu")
+    chat = LocalChat(model, CPU)
     assert [chat.answer(one, "[1]>[2]") for one in conversations] == expected
     assert expected[0] != plain._tokenizer.decode(ids[0])
 
@@ -227,17 +228,17 @@ def test_weights_that_are_missing_or_pickled_are_an_error(
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")
     AutoModel.from_pretrained(folder).save_pretrained(folder)
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        YesNoReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
     (folder / "model.safetensors").unlink()
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        YesNoReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
 
 
 @needs_vllm
 @pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=needs_ray)])
 def test_workers_write_the_run_of_one_process(
-    folders: dict[str, Path], tmp_path: Path, heed: Heed, engine: str
+    folders: dict[str, Path], tmp_path: Path, heed_process: Heed, engine: str
 ) -> None:
     records = [{"id": f"d{at}", "title": "T", "text": f"{TEXTS[at % len(TEXTS)]} {at}"} for at in range(6)]
     asked = [{"qid": str(at), "lang": "eng", "query": f"a {at}", "instructions": {"original": "b"}} for at in range(6)]
@@ -251,9 +252,9 @@ def test_workers_write_the_run_of_one_process(
     given = ("first.run", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu", "--reranker", "tiny")
     given += ("--models", "models.json", "--inference", "vllm")
     settings = {"TORCHDYNAMO_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
-    one = heed("pipelines.rerank", *given, "--out", "one.run", **settings)
+    one = heed_process("pipelines.rerank", *given, "--out", "one.run", **settings)
     assert one.returncode == 0, one.stderr
-    two = heed("pipelines.rerank", *given, "--out", "two.run", "--engine", engine, "--workers", "2", **settings)
+    two = heed_process("pipelines.rerank", *given, "--out", "two.run", "--engine", engine, "--workers", "2", **settings)
     assert two.returncode == 0 and "workers: peak memory" in two.stderr, two.stderr
     assert (tmp_path / "two.run").read_bytes() == (tmp_path / "one.run").read_bytes()
     assert len((tmp_path / "one.run").read_text().splitlines()) == 36

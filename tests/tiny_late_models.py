@@ -2,18 +2,17 @@
 
 import json
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from conftest import write_jsonl
+from model_inputs import CPU
 from safetensors.torch import save_file
 
-from heed.io.document_store import DocumentStore, open_store
-from heed.io.documents import Files
 from heed.models.late_interaction import LateReranker
 from heed.models.registry import Model
-from heed.types import Topic
+from heed.types import Document, Topic
 
 MARKERS = ("[unused0]", "[unused1]")
 SIZES = {
@@ -152,13 +151,12 @@ def entry(folder: Path, **fields: Any) -> Model:
     return Model(str(folder), **{"query_length": MOST, "document_length": DOCUMENT, **fields})
 
 
-def store(folder: Path) -> DocumentStore:
-    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    return open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+def documents(docids: Sequence[str]) -> list[Document]:
+    return [Document(docid, "T", TEXTS[int(docid[1:])]) for docid in docids]
 
 
-def reranker_of(folder: Path, tmp_path: Path, **fields: Any) -> LateReranker:
-    return LateReranker(entry(folder, **fields), store(tmp_path), "cpu")
+def reranker_of(folder: Path, **fields: Any) -> LateReranker:
+    return LateReranker(entry(folder, **fields), CPU)
 
 
 def asked(condition: str) -> str:

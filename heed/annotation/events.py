@@ -14,49 +14,61 @@ JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Pyth
 MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
 
 Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
-Narrative = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
+NarrativeText = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
 
 
-class NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE, frozen=True):
-    """An edit of the changed narrative; ``base`` is the version that was edited."""
-
+class _NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE):
     qid: str
-    text: Narrative
+    text: NarrativeText
     base: int
 
+    def problems(self, task: Task) -> Iterator[str]:
+        return _surrogates("text", self.text)
 
-class NoteChange(msgspec.Struct, tag_field="kind", tag="note", frozen=True):
-    """A new text of a note."""
+    def change(self, wording: str) -> Change:
+        return Change(NARRATIVE, self.qid, value=self.text, base=self.base)
 
+
+class _NoteChange(msgspec.Struct, tag_field="kind", tag="note"):
     qid: str
     condition: str
     docid: str
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
 
+    def problems(self, task: Task) -> Iterator[str]:
+        yield from _misplaced(self, task)
+        yield from _surrogates("note", self.note)
 
-class GradeChange(msgspec.Struct, tag_field="kind", tag="grade", frozen=True):
-    """A new grade; None takes it back."""
+    def change(self, wording: str) -> Change:
+        return Change("note", self.qid, self.condition, self.docid, self.note)
 
+
+class _GradeChange(msgspec.Struct, tag_field="kind", tag="grade"):
     qid: str
     condition: str
     docid: str
     grade: int | None = None
 
+    def problems(self, task: Task) -> Iterator[str]:
+        yield from _misplaced(self, task)
+        if self.grade not in (None, *task.grades()):
+            yield f"grade is {self.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
 
-class Body(msgspec.Struct, frozen=True):
-    """The body of a request: ``batch`` is what one undo takes back, ``wording`` the narrative judged under."""
+    def change(self, wording: str) -> Change:
+        under = wording if self.condition == "changed" else ""
+        return Change("grade", self.qid, self.condition, self.docid, self.grade, under)
 
+
+class _Body(msgspec.Struct):
     id: Id
     assessor: str
     batch: Id = ""
-    wording: Narrative = ""
-    changes: Annotated[list[NarrativeChange | NoteChange | GradeChange], msgspec.Meta(max_length=MOST_CHANGES)] = (
-        msgspec.field(default_factory=list)
-    )
+    wording: NarrativeText = ""  # that grades under the condition changed are given for
+    changes: Annotated[list[_NarrativeChange | _NoteChange | _GradeChange], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
 class ChangeRequest(NamedTuple):
-    """A valid request; one that is sent twice has the same ``request_id``."""
+    """A valid request: ``request_id`` is the same when it is sent twice, ``batch`` what one undo takes back."""
 
     request_id: str
     assessor: str
@@ -67,16 +79,34 @@ class ChangeRequest(NamedTuple):
 def read_request(body: object, task: Task) -> ChangeRequest:
     """Return the request in ``body``, parsed JSON; :class:`DataError` naming what does not fit the task."""
     try:
-        request = msgspec.convert(body, Body)
+        request = msgspec.convert(body, _Body)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise DataError(f"request: {error}") from error
     assessor = check_name(request.assessor)
     problems = [*_surrogates("wording", request.wording)]
     for change in request.changes:
-        problems += _problems(change, task)
+        if change.qid in task.pool:
+            problems += change.problems(task)
+        else:
+            problems.append(f"topic is {change.qid!r}, expected one of the pool")
     fail(problems)
-    changes = [_change(change, request.wording) for change in request.changes]
+    changes = [change.change(request.wording) for change in request.changes]
     return ChangeRequest(request.id, assessor, request.batch or request.id, changes)
+
+
+def _misplaced(change: _NoteChange | _GradeChange, task: Task) -> Iterator[str]:
+    if change.condition not in task.conditions():
+        yield f"condition is {change.condition!r}, expected {' or '.join(task.conditions())}"
+    if change.docid not in task.to_judge(change.qid):
+        yield f"document {change.docid!r} is not to be judged for topic {change.qid}"
+
+
+def _surrogates(name: str, text: str) -> Iterator[str]:
+    """Yield a problem if ``text`` cannot be stored as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        yield f"{name}: holds half of a surrogate pair; delete that character"
 
 
 def check_name(name: str | None) -> str:
@@ -94,37 +124,3 @@ def refuse_reserved(name: str) -> str:
             f"--assessor {name}: this name is reserved for decisions where assessors differ; choose another"
         )
     return name
-
-
-def _problems(change: NarrativeChange | NoteChange | GradeChange, task: Task) -> Iterator[str]:
-    if change.qid not in task.pool:
-        yield f"topic is {change.qid!r}, expected one of the pool"
-        return
-    if isinstance(change, NarrativeChange):
-        yield from _surrogates("text", change.text)
-        return
-    if change.condition not in task.conditions():
-        yield f"condition is {change.condition!r}, expected {' or '.join(task.conditions())}"
-    if change.docid not in task.to_judge(change.qid):
-        yield f"document {change.docid!r} is not to be judged for topic {change.qid}"
-    if isinstance(change, NoteChange):
-        yield from _surrogates("note", change.note)
-    elif change.grade not in (None, *task.grades()):
-        yield f"grade is {change.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
-
-
-def _surrogates(name: str, text: str) -> Iterator[str]:
-    """Yield a problem if ``text`` cannot be stored as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        yield f"{name}: holds half of a surrogate pair; delete that character"
-
-
-def _change(change: NarrativeChange | NoteChange | GradeChange, wording: str) -> Change:
-    if isinstance(change, NarrativeChange):
-        return Change(NARRATIVE, change.qid, value=change.text, base=change.base)
-    if isinstance(change, NoteChange):
-        return Change("note", change.qid, change.condition, change.docid, change.note)
-    under = wording if change.condition == "changed" else ""
-    return Change("grade", change.qid, change.condition, change.docid, change.grade, under)

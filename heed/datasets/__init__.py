@@ -1,1 +1,1 @@
-"""Collections: where each lies, how it is read, what can be fetched."""
+"""Collections by name: where their files are, how each is read, what can be fetched."""

@@ -1,4 +1,4 @@
-"""The collections that can be had, as data in ``holdings.json``: where each comes from and where it goes."""
+"""The collections that can be fetched, as data in ``fetchable.json``: where each comes from and where it goes."""
 
 import difflib
 import json
@@ -7,21 +7,21 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.datasets.downloads import File, Store, fetch
+from heed.datasets.downloads import Download, File, fetch
 from heed.datasets.followir import BENCHMARKS
-from heed.datasets.hub_store import Repository, hub_store
+from heed.datasets.hub_files import Repository, hub_download
 from heed.datasets.infosearch import DIMENSIONS
 from heed.datasets.mfollowir import files_of
 from heed.datasets.neuclir_files import home, known_file
-from heed.errors import HeedError
+from heed.errors import UsageError
 from heed.evaluation.mteb_results import TASKS
-from heed.languages import LANGUAGES
+from heed.languages import LANGUAGES, suggestion
 
-DATA = Path(__file__).with_name("holdings.json")
+DATA = Path(__file__).with_name("fetchable.json")
 
 
 class ByHand(NamedTuple):
-    """What nobody but the user can bring: ``why``, what to do, and how many files ``globs`` must then find."""
+    """Files that only the user can get: ``why``, what to do, and how many files must then match ``globs``."""
 
     why: str
     file: File
@@ -30,15 +30,15 @@ class ByHand(NamedTuple):
     expected: int
 
     def problem(self) -> str:
-        """What is wrong with what lies there; empty where all is right."""
+        """Return what is wrong with these files, an empty text if nothing is."""
         path = self.file.path
         if not path.exists():
             return "not here"
-        # ir_datasets looks in the same way: Path.glob passes by linked folders
-        found = sum(len(glob(str(path / pattern), recursive=True)) for pattern in self.globs)  # noqa: PTH207
-        if found != self.expected:
-            return f"{found} files of the expected {self.expected} match {', '.join(self.globs)}"
-        if path.is_file() and not self.file.is_right():
+        # as ir_datasets does: Path.glob leaves out linked folders
+        count = sum(len(glob(str(path / pattern), recursive=True)) for pattern in self.globs)  # noqa: PTH207
+        if count != self.expected:
+            return f"{count} files of the expected {self.expected} match {', '.join(self.globs)}"
+        if path.is_file() and not self.file.is_intact():
             return f"its digest is not {self.file.digest}"
         return ""
 
@@ -51,11 +51,11 @@ class Holding(NamedTuple):
     entry: dict[str, Any]
 
     def text(self, field: str) -> str:
-        """A field of the entry, with the language filled in; empty where there is none."""
+        """Return a field of the entry, with the language filled in; an empty text if it is missing."""
         return self._filled(self.entry.get(field, ""))
 
     def repository(self) -> Repository | None:
-        """The hub data set, if it is one."""
+        """Return the hub data set, if it is one."""
         if "benchmark" in self.entry:
             benchmark = BENCHMARKS[self.entry["benchmark"]]
             return Repository(benchmark.repository, benchmark.revision)
@@ -67,12 +67,12 @@ class Holding(NamedTuple):
         return Repository(self.entry["hub"], TASKS[self.entry["task"]].revision, files_of(self.lang))
 
     def files(self) -> list[File]:
-        """What ir_datasets has addresses for."""
-        kept = self.entry.get("ir_datasets", {})
-        return [known_file(source, self._filled(key)) for source, keys in kept.items() for key in keys]
+        """Return the files that ir_datasets has addresses for."""
+        keys_of = self.entry.get("ir_datasets", {})
+        return [known_file(source, self._filled(key)) for source, keys in keys_of.items() for key in keys]
 
     def by_hand(self) -> ByHand | None:
-        """What cannot be fetched, if anything."""
+        """Return what cannot be fetched, if anything."""
         entry = self.entry.get("by_hand")
         if not entry:
             return None
@@ -83,11 +83,11 @@ class Holding(NamedTuple):
         how = [self._filled(line) for line in entry["how"]]
         return ByHand(entry["why"], file, how, entry.get("globs", []), entry.get("expected", 0))
 
-    def stores(self) -> list[Store]:
-        """All that can be fetched; the hub is asked for what it holds."""
+    def downloads(self) -> list[Download]:
+        """Return all that can be fetched; asks the hub for its files."""
         repository, files = self.repository(), self.files()
-        found = [hub_store(repository)] if repository else []
-        return found + ([Store("files that ir_datasets knows", home(), files, fetch)] if files else [])
+        downloads = [hub_download(repository)] if repository else []
+        return downloads + ([Download("files that ir_datasets knows", home(), files, fetch)] if files else [])
 
     def _filled(self, text: str) -> str:
         short = LANGUAGES[self.lang].short if self.lang else ""
@@ -95,37 +95,37 @@ class Holding(NamedTuple):
 
 
 def every_holding() -> list[Holding]:
-    """All collections, each once for every language it has."""
-    return [one for name in _entries() for one in _in_languages(name, _entries()[name].get("languages", []))]
+    """Return all collections, each once for every language it has."""
+    entries = _entries()
+    return [holding for name in entries for holding in _in_languages(name, entries[name].get("languages", []))]
 
 
 def holdings(name: str, langs: Sequence[str]) -> list[Holding]:
-    """The collection ``name``, or all members of a group such as ``followir``, in the languages asked for.
+    """Return the collection ``name``, or all members of a group such as ``followir``, in the languages ``langs``.
 
-    Raises :class:`HeedError` for an unknown name, with the nearest ones, and where languages are
-    missing, unknown, or asked of a collection without any.
+    Raises :class:`UsageError` for an unknown name, with the nearest ones, and for languages that are
+    missing, unknown, or given for a collection without any.
     """
     entries = _entries()
-    members = [one for one in entries if one == name or one.startswith(f"{name}/")]
+    members = [entry for entry in entries if entry == name or entry.startswith(f"{name}/")]
     if not members:
-        known = [*entries, *{one.split("/")[0] for one in entries}]
+        known = [*entries, *{entry.split("/")[0] for entry in entries}]
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else "; without a name, all are listed"
-        raise HeedError(f"{name}: no collection of this name{hint}")
+        raise UsageError(f"{name}: no collection of this name{hint}")
     languages = entries[members[0]].get("languages", [])
     for lang in langs:
         if lang not in languages:
-            raise HeedError(f"--lang: found {lang!r}, {_expected(name, languages, lang)}")
+            raise UsageError(f"--lang: found {lang!r}, {_expected(name, languages, lang)}")
     if languages and not langs:
-        raise HeedError(f"{name}: comes by language; give --lang {', --lang '.join(languages)}, or several of them")
-    return [one for member in members for one in _in_languages(member, langs)]
+        raise UsageError(f"{name}: comes by language; give --lang {', --lang '.join(languages)}, or several of them")
+    return [holding for member in members for holding in _in_languages(member, langs)]
 
 
-def _expected(name: str, languages: list[str], found: str) -> str:
+def _expected(name: str, languages: list[str], lang: str) -> str:
     if not languages:
         return f"but {name} does not come by language; leave --lang out"
-    hint = next((f"; did you mean {one.code}?" for one in LANGUAGES.values() if one.short == found), "")
-    return f"expected one of {', '.join(languages)}{hint}"
+    return f"expected one of {', '.join(languages)}{suggestion(lang)}"
 
 
 def _in_languages(name: str, langs: Sequence[str]) -> list[Holding]:

@@ -114,7 +114,8 @@ def _check_id(name: str) -> None:
     try:
         load_id(name)
     except DataError:
-        nearest = difflib.get_close_matches(name, [*NAMES, *all_ids()], n=3, cutoff=0.4)
+        members = [known for known in NAMES if known.startswith(f"{name}/")]
+        nearest = members or difflib.get_close_matches(name, [*NAMES, *all_ids()], n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
         expected = f"expected {', '.join(NAMES)}, or an id of ir_datasets"
         raise UsageError(f"{name}: no collection of this name{hint}; {expected}") from None

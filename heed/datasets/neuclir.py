@@ -201,7 +201,7 @@ def _documents(settings: NewsSettings, files: OwnFiles) -> tuple[list[Path], str
 
 
 def _given_documents(settings: NewsSettings, files: OwnFiles) -> list[Path]:
-    """Return the files of --docs; an ir_datasets id stands for the file that ir_datasets keeps."""
+    """Return the files of --docs; for an ir_datasets id the file that ir_datasets keeps."""
     paths = []
     for text in files.docs:
         known = _known_id(text)

@@ -1,1 +1,1 @@
-"""From runs and judgements to figures, pairwise and per topic."""
+"""Evaluation: from runs and judgements to figures, intervals and significance tests."""

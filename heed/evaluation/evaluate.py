@@ -4,18 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from heed.evaluation.comparison import ROBUSTNESS, ROBUSTNESS_OF, Inputs, compare
-from heed.evaluation.summary import GOLD_RANK, Detail, Group, Shift
+from heed.evaluation.summary import GOLD_RANK, Detail, Group, Row, Shift
 from heed.io.pairs import renamed
-from heed.measures import (
-    STANDARD,
-    PerTopic,
-    mean,
-    mean_rank,
-    no_longer_relevant,
-    robustness,
-    standard,
-    still_relevant,
-)
+from heed.measures import STANDARD, PerTopic, mean, mean_rank, no_longer_relevant, robustness, standard, still_relevant
 from heed.progress import brief, log
 from heed.ranking import ranks
 from heed.types import ABLATIONS, Qrels, Run, Topic, under
@@ -144,15 +135,8 @@ def _details(system: str, condition: str, by_measure: Mapping[str, PerTopic]) ->
     """Yield the figures of one run or pair, without measures that have no topics."""
     for measure, values in by_measure.items():
         if values:
-            per_topic = dict(sorted(values.items()))  # whatever the order of judgements and topics
-            yield Detail(
-                system=system,
-                condition=condition,
-                measure=measure,
-                value=mean(values),
-                n=len(values),
-                per_topic=per_topic,
-            )
+            row = Row(system=system, condition=condition, measure=measure, value=mean(values), n=len(values))
+            yield Detail(**row, per_topic=dict(sorted(values.items())))
 
 
 def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]:

@@ -1,4 +1,4 @@
-"""Write and read MTEB's result files: what mteb 2.26.24 writes for FollowIR's and mFollowIR's tasks on the same runs.
+"""MTEB's result files: what mteb 2.26.24 writes for FollowIR's and mFollowIR's tasks on the same runs.
 
 MTEB's ``TaskResult`` has no place for a model's name; MTEB keeps it in the path, see
 :func:`result_path`, and in a ``model_meta.json`` beside it, which is not written here.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import DataError, UsageError
 from heed.evaluation.comparison import Inputs
-from heed.io.files import parse_json, read_bytes, write_json
+from heed.io.files import parse_json, read_bytes
 from heed.measures import PerTopic, mean, no_longer_relevant, p_mrr, standard
 from heed.progress import log
 from heed.ranking import ranks
@@ -121,11 +121,6 @@ def read_mteb_result(path: Path) -> Result:
     if not all(isinstance(name, str) for name in subsets) or not isinstance(seconds, int | float | None):
         raise DataError(f"{path}: not a result of MTEB (hf_subset no text, or evaluation_time no number); fix it")
     return dict(result)
-
-
-def write_mteb_result(path: Path, result: Result) -> None:
-    """Write ``result`` as JSON, whole or not at all; what was there is replaced."""
-    write_json(path, result)
 
 
 def result_path(folder: Path, model: str, revision: str, task: str) -> Path:

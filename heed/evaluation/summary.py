@@ -13,9 +13,9 @@ FAMILIES = ("nDCG", "AP", "R", "Robustness", GOLD_RANK, "p-MRR")  # the order of
 
 # What a results file may hold: each description says in an error message what was expected. A number beyond 1e9
 # is a mistake, and so are NaN and infinity; control characters and halves of surrogate pairs reach no report.
-PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-Label = Annotated[str, Meta(pattern=rf"^{PRINTABLE}*\Z", description="text of one line")]
-Name = Annotated[str, Meta(pattern=rf"^{PRINTABLE}*\S{PRINTABLE}*\Z", description="a name in one line")]
+CONTROL = r"\x00-\x1f\x7f-\x9f\ud800-\udfff"
+Label = Annotated[str, Meta(pattern=rf"^[^{CONTROL}]*\Z", description="text of one line")]
+Name = Annotated[str, Meta(pattern=rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*\Z", description="a name in one line")]
 Number = Annotated[float, Meta(ge=-1e9, le=1e9, description="a number")]
 Count = Annotated[int, Meta(ge=0, le=10**9, description="a whole number from 0")]
 Rank = Annotated[int, Meta(ge=1, le=10**9, description="a rank from 1")]

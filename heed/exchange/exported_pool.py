@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from heed.errors import DataError, HeedError, UsageError, fail
-from heed.io.artifacts import NOTE, as_left, digests
+from heed.io.artifacts import NOTE, digests, unchanged
 from heed.io.document_store import DocumentStore
 from heed.io.files import finished, finished_folder, locked, read_bytes, write_json
 from heed.io.pools import Pool
@@ -146,6 +146,6 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def _is_export(folder: Path) -> bool:
     try:
-        return as_left(folder, json.loads(read_bytes(folder / NOTE))["files"])
+        return unchanged(folder, json.loads(read_bytes(folder / NOTE))["files"])
     except (HeedError, ValueError, KeyError, TypeError, AttributeError):  # no note, or not ours
         return False

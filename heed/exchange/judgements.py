@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, UsageError, fail
-from heed.exchange.export_label_studio import CHOICE
+from heed.exchange.export_json import CHOICE
 from heed.exchange.judgement_files import GRADE_FIELDS, Record, column_records, csv_records, json_records, xlsx_records
 from heed.io.files import parse_json, read_bytes
 

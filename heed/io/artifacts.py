@@ -19,12 +19,12 @@ Signature = dict[str, tuple[int, int]]
 _read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # folders whose digests were checked
 
 
-def folder_as_made(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -> Path:
+def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -> Path:
     """Return ``folder`` as ``build`` fills it for ``recipe``: reused if it is the same, else built again.
 
     ``build`` gets an empty folder; if it fails, the earlier folder stays.
     """
-    reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
+    reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
     if reason is None:
         log.info(f"{folder}: used again, inputs and settings are the same")
         return folder
@@ -35,13 +35,13 @@ def folder_as_made(folder: Path, recipe: Recipe, build: Callable[[Path], None]) 
     return folder
 
 
-def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None], reuse: bool = True) -> bool:
+def ensure_file(path: Path, recipe: Recipe, build: Callable[[], None], reuse: bool = True) -> bool:
     """Make sure that ``path`` is what ``build`` writes for ``recipe``; return whether it was reused.
 
     The note is in ``.made/`` beside it and holds the file's digest.
     """
     note = path.parent / ".made" / f"{path.name}.json"
-    reason = difference(note, recipe, lambda noted: path.exists() and digest(path) == noted["sha256"])
+    reason = rebuild_reason(note, recipe, lambda noted: path.exists() and digest(path) == noted["sha256"])
     if reason is None and reuse:
         return True
     if note.exists() and reason:
@@ -52,7 +52,7 @@ def file_as_made(path: Path, recipe: Recipe, build: Callable[[], None], reuse: b
     return False
 
 
-def difference(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:
+def rebuild_reason(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:
     """Return why the artifact of ``note`` must be built; None if it can be reused."""
     if not note.exists():
         return "building"
@@ -87,7 +87,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: digest(folder / name) for name in _signature(folder)}
 
 
-def as_left(folder: Path, files: Mapping[str, str]) -> bool:
+def unchanged(folder: Path, files: Mapping[str, str]) -> bool:
     """Return whether the files under ``folder`` are exactly those of ``files``, name -> SHA-256.
 
     Files that this process has checked before, and that have not changed since, are not read again.

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from heed.errors import SHOWN, DataError, fail
-from heed.io.artifacts import Recipe, folder_as_made
+from heed.io.artifacts import Recipe, ensure_folder
 from heed.io.documents import Source
 from heed.io.files import digest_json
 from heed.progress import bar
@@ -82,7 +82,7 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
 
-    folder_as_made(folder, recipe, build)
+    ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
 
 

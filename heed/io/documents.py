@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from heed.errors import DataError
+from heed.errors import DataError, fail
 from heed.io.files import CONTROL, digest, digest_json, parse_json, read_lines
 from heed.types import Document
 
@@ -60,7 +60,15 @@ class Documents:
     """Documents given in Python."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        self._documents = list(documents)
+        """Check the documents; raises :class:`DataError` naming each without a proper id, title or text."""
+        self._documents, problems = [], []
+        for number, document in enumerate(documents, 1):
+            line = _checked(MEMORY, number, dict(zip(("id", "title", "text"), document[:3], strict=True)))
+            if line.document is None:
+                problems.append(f"{MEMORY}, number {number}: {line.problem}")
+            else:
+                self._documents.append(document._replace(docid=line.document.docid))
+        fail(problems)
 
     def __str__(self) -> str:
         """Return their number as shown to the user."""
@@ -69,13 +77,14 @@ class Documents:
     @cached_property
     def recipe(self) -> str:
         """The documents' digest, whatever their order."""
-        return digest_json(sorted(self._documents))
+        try:
+            return digest_json(sorted(self._documents))
+        except UnicodeEncodeError as error:
+            raise DataError(f"{MEMORY}: a text holds half of a surrogate pair; remove it") from error
 
     def lines(self) -> Iterator[Line]:
-        """Yield every document, or the problem with its id, title or text."""
-        for number, document in enumerate(self._documents, 1):
-            line = _checked(MEMORY, number, {"id": document.docid, "title": document.title, "text": document.text})
-            yield line._replace(document=document) if line.document else line
+        """Yield every document."""
+        return (Line(MEMORY, number, document) for number, document in enumerate(self._documents, 1))
 
 
 def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:

@@ -1,1 +1,1 @@
-"""Figures drawn: text, plots, one page."""
+"""Reports of results folders: tables as text, plots, one HTML page."""

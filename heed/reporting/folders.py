@@ -13,6 +13,7 @@ from heed.io.files import read_bytes
 from heed.progress import log
 
 Record = TypeVar("Record", Row, Detail, Shift)
+INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
 Records = Annotated[list[Any], Meta(description="a list")]
 
 
@@ -105,7 +106,7 @@ def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], 
     entries = value.get(key, [])
     try:
         return [convert(entry, record) for entry in entries]
-    except ValidationError as error:  # the first problem alone, and without the value
+    except INVALID as error:  # the first problem alone, and without the value
         found = (
             f"{path}: {key}[{index}]: {problem}"
             for index, entry in enumerate(entries)
@@ -128,7 +129,7 @@ def _problems(value: Any, record: type) -> Iterator[str]:
             continue
         try:
             convert(value[name], kind)
-        except ValidationError:
+        except INVALID:
             yield f"{name} is {_short(value[name])}, expected {expected}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import UsageError, fail
-from heed.io.artifacts import Recipe, folder_as_made
+from heed.io.artifacts import Recipe, ensure_folder
 from heed.io.document_store import DocumentStore
 from heed.languages import Language
 from heed.progress import bar, log, timed
@@ -69,7 +69,7 @@ def build(
     for at, (start, end) in enumerate(ranges(store.count, shards)):
         documents = _Range(store, start, end)
         this = recipe | ({"shard": [at, shards]} if shards > 1 else {})
-        folder_as_made(folders[at], this, partial(_build, documents, language, threads, vectors))
+        ensure_folder(folders[at], this, partial(_build, documents, language, threads, vectors))
 
 
 class _Range(NamedTuple):

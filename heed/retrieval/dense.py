@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from heed.io.artifacts import Recipe, folder_as_made
+from heed.io.artifacts import Recipe, ensure_folder
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.gpus import OnGpus, on_gpus
@@ -88,7 +88,7 @@ def open_index(
         remote = pool is not None and pool.remote
         return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not remote else scan)
     made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
-    folder_as_made(folder, made, lambda part: _write(part / "faiss", vectors, kind))
+    ensure_folder(folder, made, lambda part: _write(part / "faiss", vectors, kind))
     # mapped, so that memory does not grow with the collection
     index: Any = faiss.read_index(str(folder / "faiss"), faiss.IO_FLAG_MMAP_IFC)
     if kind == "ivfpq":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError
-from heed.io.artifacts import folder_as_made
+from heed.io.artifacts import ensure_folder
 from heed.io.document_store import DocumentStore
 from heed.io.files import finished
 from heed.types import Config, Document, Query
@@ -63,7 +63,7 @@ class Lsa:
 def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
     """Return the model of ``store``, computed unless it is there for the same documents."""
     recipe: Config = {**SETTINGS, "documents": store.digest}
-    folder_as_made(folder, recipe, lambda part: _fit(part / MODEL, store))
+    ensure_folder(folder, recipe, lambda part: _fit(part / MODEL, store))
     return Lsa(folder, recipe)
 
 

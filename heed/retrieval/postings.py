@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.io.artifacts import NOTE, Recipe, as_left, difference, folder_as_made
+from heed.io.artifacts import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
 from heed.io.files import read_bytes
 from heed.progress import log, timed
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
@@ -132,7 +132,7 @@ def open_impacts(shards: Sequence[Path], fields: Sequence[str], most: int) -> li
     ]
     postings = 0
     for shard, folder, recipe in zip(shards, folders, recipes, strict=True):
-        if difference(folder / NOTE, recipe, partial(_intact, folder)) is None:
+        if rebuild_reason(folder / NOTE, recipe, partial(_intact, folder)) is None:
             postings += Impacts(folder).postings
         else:
             with reading(shard) as reader:
@@ -141,13 +141,13 @@ def open_impacts(shards: Sequence[Path], fields: Sequence[str], most: int) -> li
         log.info(f"{shards[0]}: {postings} postings, more than {most}; Lucene itself searches, with the same results")
         return None
     return [
-        Impacts(folder_as_made(folder, recipe, partial(_build, shard, fields)))
+        Impacts(ensure_folder(folder, recipe, partial(_build, shard, fields)))
         for shard, folder, recipe in zip(shards, folders, recipes, strict=True)
     ]
 
 
 def _intact(folder: Path, note: dict[str, Any]) -> bool:
-    return as_left(folder, note["files"])
+    return unchanged(folder, note["files"])
 
 
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:

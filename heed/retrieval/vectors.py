@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from uuid import uuid4
 
-from heed.io.artifacts import NOTE, Recipe, as_left, difference, digests
+from heed.io.artifacts import NOTE, Recipe, digests, rebuild_reason, unchanged
 from heed.io.document_store import DocumentStore
 from heed.io.files import digest, finished, write_bytes, write_json
 from heed.progress import bar, log, timed
@@ -87,12 +87,12 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     config = config_of(encoder)
     made_by = of_documents(config) if config is not None else uuid4().hex
     recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": made_by}
-    reason = difference(folder / NOTE, recipe, lambda note: as_left(folder, note["files"]))
+    reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
     if reason is None:
         log.info(f"{folder}: used again, inputs and settings are the same")
         return Vectors(folder)
     log.info(f"{folder}: {reason}")
-    if difference(folder / PLAN, recipe, lambda _: True) is not None:
+    if rebuild_reason(folder / PLAN, recipe, lambda _: True) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         write_json(folder / PLAN, {"recipe": recipe})
     if isinstance(encoder, Estimating):

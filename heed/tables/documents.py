@@ -1,21 +1,21 @@
-"""Tables as documents: parsed once, written again in the form that systems are to see.
+"""Tables as documents: parsed once, written in the form that systems get.
 
-In the form ``raw`` a document's text is what came, with its title above it where the text does not
-carry it. FollowTable's published texts are taken alone: they carry their titles already.
+In the form ``raw`` a document's text is unchanged, with its title above it where the text does not
+hold it. FollowTable's published texts are used alone: they hold their titles already.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heed.errors import HeedError
+from heed.errors import HeedError, UsageError
 from heed.io.documents import SUFFIXES, Line, corpus_files, read_corpus
 from heed.io.files import digest, read_bytes
 from heed.tables.markup import Table, parse_table
-from heed.tables.text import as_fields, serialise
+from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
-ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # a file a table, its name without suffix the docid
+ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # files of one table; the docid is the name without it
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 VERSION = 1  # raise when tables are parsed or written in another way
 
@@ -24,14 +24,16 @@ class Tables:
     """Tables in JSONL or Parquet records (HTML or Markdown in their text), or a file each, in ``form``."""
 
     def __init__(self, paths: Sequence[Path], form: str, titles: bool = True) -> None:
-        """Find the files; without ``titles`` a title is a caption where there is no other, and never in the text.
+        """Find the files; without ``titles`` a title is only the caption of a table without one, and never in the text.
 
-        Raises :class:`HeedError` for a path that is missing or a folder without such a file.
+        Raises :class:`UsageError` for another form and :class:`DataError` for a missing path or an empty folder.
         """
+        if form not in FORMS:
+            raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS)}")
         self.paths, self._form, self._titles = corpus_files(paths, TABLE_SUFFIXES), form, titles
 
     def __str__(self) -> str:
-        """The paths, to be told to the user."""
+        """Return the paths as shown to the user."""
         shown = ", ".join(map(str, self.paths[:3]))
         return shown + (f" and {len(self.paths) - 3} more files" if len(self.paths) > 3 else "")
 
@@ -40,14 +42,13 @@ class Tables:
         """The files' digests (with their names where a file is a table) and the form."""
         records = [path for path in self.paths if path.name.endswith(SUFFIXES)]
         single = sorted([path.name, digest(path)] for path in self.paths if not path.name.endswith(SUFFIXES))
-        made = {"tables": VERSION, "form": self._form, "titles": self._titles}
-        return {**made, "files": sorted(map(digest, records)), "single": single}
+        settings = {"tables": VERSION, "form": self._form, "titles": self._titles}
+        return {**settings, "files": sorted(map(digest, records)), "single": single}
 
     def lines(self) -> Iterator[Line]:
-        """Every table as a document, or the problem that was found instead."""
+        """Yield every table as a document, or the problem with it."""
         for path in self.paths:
-            found = read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]
-            for line in found:
+            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
                 yield self._written(line)
 
     def _written(self, line: Line) -> Line:
@@ -60,14 +61,14 @@ class Tables:
             return line._replace(document=None, problem=str(error))
         if not self._titles:
             table = table._replace(caption=table.caption or title)
-        elif title.strip() and not _carries(table, title):
+        elif title.strip() and not _holds(table, title):
             text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
         written = text if self._form == "raw" else serialise(table, self._form)
         return line._replace(document=_document(docid, written, table))
 
 
-def _carries(table: Table, title: str) -> bool:
-    """Whether the words of ``title`` stand somewhere in the table, one after the other."""
+def _holds(table: Table, title: str) -> bool:
+    """Return whether the words of ``title`` are somewhere in the table, one after the other."""
     fields = as_fields(table)
     return any(_words(title) in _words(text) for text in fields.values())
 
@@ -83,7 +84,7 @@ def _document(docid: str, text: str, table: Table) -> Document:
 
 
 def _whole_file(path: Path) -> Line:
-    """A file that is one table; of a CSV file the name is the caption."""
+    """Return the only table of a file; the caption of a CSV file is its name."""
     if path.stem.split() != [path.stem]:
         return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
     try:

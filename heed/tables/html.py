@@ -1,7 +1,4 @@
-"""The tables of an HTML text.
-
-lxml (libxml2's forgiving reader) tells what it reads as events: without a tree no nesting is too deep.
-"""
+"""Tables in HTML, read as events of lxml (libxml2's forgiving parser): without a tree no nesting is too deep."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +18,7 @@ APART = (
     "select summary textarea title ul"
 )
 INSIDE_WORDS = frozenset(GLUED.split())  # CO<sub>2</sub> is one word, a<br>b are two
-TEXT_LESS_THAN = re.compile(  # as in "1<W≤3" and "List<ref>", where a reader of HTML takes what follows for a tag
+TEXT_LESS_THAN = re.compile(  # as in "1<W≤3" and "List<ref>", where an HTML parser reads what follows as a tag
     rf"<(?!/?(?:{FRAME.replace(' ', '|')})[\s/>]"
     rf"|/?(?:{f'{GLUED} {APART}'.replace(' ', '|')})(?:\s+[\w:-]+\s*=[^<>]*|[\s/]*)>|!--|!doctype\b)",
     re.IGNORECASE,
@@ -30,7 +27,7 @@ PROCESSING = re.compile(r"<\?[^<>]*>")
 
 
 class Page(NamedTuple):
-    """What an HTML text holds: its captions, the text outside of tables, the tables that have rows."""
+    """The captions of an HTML text, the text outside of tables, the tables that have rows."""
 
     caption: str
     outside: str
@@ -45,13 +42,13 @@ class _Markup(NamedTuple):
 
 
 def read_html(text: str) -> Page:
-    """The captions and tables of ``text``; a table inside a cell is text of that cell.
+    """Return the captions and tables of ``text``; a table inside a cell is text of that cell.
 
     ``<`` is text where no element of a table or of running text begins. Nothing outside of ``text`` is read.
-    Raises :class:`HeedError` for a grid too large.
+    Raises :class:`DataError` for a grid too large.
     """
     target = _Events()
-    # bytes, as a declaration of another encoding in the text would be refused or believed
+    # bytes, since a declaration of another encoding in a string would be refused or believed
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, no_network=True)
     markup = TEXT_LESS_THAN.sub("&lt;", PROCESSING.sub(" ", text))
     parser.feed(markup.encode("utf-8", "replace"))
@@ -61,19 +58,19 @@ def read_html(text: str) -> Page:
 
 
 class _Events:
-    """What libxml2 calls while it reads: gathers tables, captions and the text outside of them."""
+    """The target of libxml2's events: collects tables, captions and the text outside of them."""
 
     def __init__(self) -> None:
         self.tables: list[_Markup] = []
         self.captions: list[str] = []
         self.outside: list[str] = []
-        self._into = self.outside  # where text goes now: a cell, a caption or neither
+        self._into = self.outside  # list to which text is added: a cell's, the captions' or neither
         self._row: Row | None = None
         self._nested = 0  # tables open inside a cell or caption
         self._dropped = 0  # scripts and styles open
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._pass(tag, 1)
+        self._separate(tag, 1)
         inside = self._into is not self.outside
         if self._nested or (tag == "table" and inside):
             self._nested += tag == "table"
@@ -89,7 +86,7 @@ class _Events:
             self._into = self.captions
 
     def end(self, tag: str) -> None:
-        self._pass(tag, -1)
+        self._separate(tag, -1)
         if self._nested:
             self._nested -= tag == "table"
         elif tag in ("td", "th", "caption"):
@@ -104,9 +101,9 @@ class _Events:
             self._into.append(text)
 
     def close(self) -> None:
-        """Libxml2 calls it at the end, where nothing is left to do."""
+        """Do nothing at the end of the text."""
 
-    def _pass(self, tag: str, step: int) -> None:
+    def _separate(self, tag: str, step: int) -> None:
         self._dropped += step * (tag in ("script", "style"))
         if tag not in INSIDE_WORDS:
             self._into.append(" ")
@@ -137,6 +134,6 @@ class _Events:
 
 
 def _number(attribute: str) -> int | None:
-    """The number at the start, by HTML's rule; six digits are kept, which is past every limit."""
-    found = re.match(r"\s*\+?0*([0-9]{1,6})", attribute)
-    return int(found[1]) if found else None
+    """Return the number at the start, by HTML's rule; six digits are read, which is above every limit."""
+    match = re.match(r"\s*\+?0*([0-9]{1,6})", attribute)
+    return int(match[1]) if match else None

@@ -1,6 +1,6 @@
-"""Tables from HTML, Markdown and CSV as grids of text, the header rows apart.
+"""Tables from HTML, Markdown and CSV as grids of text, header rows separate.
 
-Every text is on one line: its white space is squeezed and its control characters are left out.
+Every text is on one line: runs of white space become one space, control characters are left out.
 """
 
 import csv
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from heed.tables.html import read_html
 from heed.tables.spans import check_size, squeeze
 
-SAMPLE = 50  # rows by which the separator of a CSV text is told
+SAMPLE = 50  # rows from which the separator of a CSV text is guessed
 
 HTML_TABLE = re.compile(r"<(?:table|tr)[\s/>]", re.IGNORECASE)
 HEADING = re.compile(r"#{1,6}(?:\s+|$)")
@@ -34,10 +34,10 @@ class Table(NamedTuple):
 
 
 def parse_table(text: str, title: str = "") -> Table:
-    """The table in ``text``: HTML if it holds <table> or <tr>, else Markdown, else CSV of two rows or more.
+    """Return the table in ``text``: HTML if it holds <table> or <tr>, else Markdown, else CSV of two rows or more.
 
-    What the text has for a caption wins over ``title``; a text without a table becomes the caption.
-    Raises :class:`HeedError` for a grid of more cells than ``table_spans.check_size`` allows.
+    A caption in the text wins over ``title``; a text without a table becomes the caption. Raises
+    :class:`DataError` for a grid of more cells than :func:`heed.tables.spans.check_size` allows.
     """
     if HTML_TABLE.search(text):
         table = parse_html(text)
@@ -49,10 +49,10 @@ def parse_table(text: str, title: str = "") -> Table:
 
 
 def parse_html(text: str) -> Table:
-    """The first table of ``text`` that has rows; the rows of further tables, headers too, follow in its body.
+    """Return the first table of ``text`` that has rows; the rows of further tables, headers too, follow in its body.
 
-    The caption is that of <caption>, without one the text outside of tables. ``table_spans`` states the rules
-    for spans and headers. Raises :class:`HeedError` for a grid too large.
+    The caption is that of <caption>, without one the text outside of tables. :mod:`heed.tables.spans` has the
+    rules for spans and headers. Raises :class:`DataError` for a grid too large.
     """
     page = read_html(text)
     rows = [row for grid in page.grids for row in grid.rows]
@@ -61,12 +61,12 @@ def parse_html(text: str) -> Table:
 
 
 def parse_markdown(text: str) -> Table:
-    """The first pipe table of ``text`` (GitHub's, https://github.github.com/gfm/#tables-extension-).
+    """Return the first pipe table of ``text`` (GitHub's, https://github.github.com/gfm/#tables-extension-).
 
-    All that is no table is the caption; further tables follow in the body. The rows before the delimiter row
+    All text outside of tables is the caption; further tables follow in the body. The rows before the delimiter row
     are header; without a delimiter row the first of two or more lines that begin with a pipe is. A pipe inside
     backticks ends a cell, as GitHub has it, unless the row then has too many cells and otherwise just enough.
-    Raises :class:`HeedError` for a grid too large.
+    Raises :class:`DataError` for a grid too large.
     """
     outside: list[str] = []
     header: list[list[str]] = []
@@ -82,10 +82,10 @@ def parse_markdown(text: str) -> Table:
 
 
 def parse_csv(text: str) -> Table:
-    """The rows of ``text``, the first one as header; a first line ``# …`` with a blank line behind is the caption.
+    """Return the rows of ``text``, the first as header; a first line ``# …`` before a blank line is the caption.
 
-    The separator is that of ``,``, ``;``, tab and ``|`` by which most rows have the same number of cells, above
-    one; the comma where none has. Raises :class:`HeedError` for a grid too large.
+    The separator is the one of ``,``, ``;``, tab and ``|`` that gives most rows the same number of cells, above
+    one; else the comma. Raises :class:`DataError` for a grid too large.
     """
     caption = CSV_CAPTION.match(_plain(text))
     rows = _plain(text)[caption.end() if caption else 0 :]
@@ -109,7 +109,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
-    """The lines of ``text`` between blank lines, headings on their own."""
+    """Yield the lines of ``text`` between blank lines, headings on their own."""
     block: list[str] = []
     for line in [*_lines(text), ""]:
         heading = HEADING.match(line)
@@ -123,7 +123,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list[str]]]:
-    """The lines that are no table, the header rows and the body rows of a block."""
+    """Return the lines outside of tables, the header rows and the body rows of a block."""
     if heading := HEADING.match(block[0]):
         return [block[0][heading.end() :]], [], []
     rule = next((number for number, line in enumerate(block) if _is_rule(line)), None)
@@ -147,18 +147,18 @@ def _is_rule(line: str) -> bool:
 def _cells(line: str, width: int) -> list[str]:
     with_code = _split(line, PIPE_OUTSIDE_CODE)
     cells = with_code if len(with_code) == width else _split(line, PIPE)
-    return [squeeze(ESCAPED.sub(lambda found: found[1] or " ", cell)) for cell in cells]
+    return [squeeze(ESCAPED.sub(lambda match: match[1] or " ", cell)) for cell in cells]
 
 
 def _split(line: str, mark: re.Pattern[str]) -> list[str]:
-    cuts = [found.start() for found in mark.finditer(line) if found[0] == "|"]
+    cuts = [match.start() for match in mark.finditer(line) if match[0] == "|"]
     cells = [line[before + 1 : after] for before, after in pairwise([-1, *cuts, len(line)])]
     cells = cells[1:] if line.startswith("|") else cells
     return cells[:-1] if len(cells) > 1 and cuts[-1] == len(line) - 1 else cells
 
 
 def _separator(text: str, rows: int) -> str:
-    """The mark that gives most rows the same number of cells above one; empty if fewer than ``rows`` have it."""
+    """Return the mark that gives most rows the same number of cells, above one; empty if fewer than ``rows`` agree."""
     agreeing = {mark: _agreeing(text, mark) for mark in ",;\t|"}
     best = max(agreeing, key=lambda mark: agreeing[mark])
     return best if agreeing[best] >= rows else ""
@@ -171,7 +171,7 @@ def _agreeing(text: str, mark: str) -> int:
 
 
 def _records(text: str, mark: str) -> Iterator[list[str]]:
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # else a cell of 131,072 characters is refused
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # else a cell of 131,072 characters is an error
     for record in csv.reader(io.StringIO(_plain(text)), delimiter=mark):
         if len(record) > 1 or "".join(record).strip():
             yield record

@@ -1,7 +1,7 @@
-"""Cells that span rows and columns laid out as a grid, and which of its rows are header.
+"""Layout of cells that span rows and columns as a grid, and which of its rows are header.
 
 The layout is the table model of the HTML standard (https://html.spec.whatwg.org/multipage/tables.html), except that
-a column in which no cell begins is left out: it only repeats its neighbour, and the standard calls it an error.
+a column in which no cell begins is left out: it only repeats its neighbour, which the standard calls an error.
 """
 
 import re
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from heed.errors import HeedError
+from heed.errors import DataError
 
-MOST_CELLS = 10_000_000  # of a grid: some kilobytes of ragged rows can ask for more than any memory
-FREE_CELLS, TIMES = 500_000, 10  # cells of any grid, and times those that are written: spans and gaps take time too
-DEEPEST = 4  # rows under one header cell; what reaches further names a group of body rows (IndusTR 751, 3996)
+MOST_CELLS = 10_000_000  # of a grid: some kilobytes of ragged rows can need more than any memory
+FREE_CELLS, TIMES = 500_000, 10  # cells of any grid, plus so many for each written: spans and gaps take time too
+DEEPEST = 4  # rows under one header cell; a deeper one is the name of a group of body rows (IndusTR 751, 3996)
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -28,7 +28,7 @@ class Cell(NamedTuple):
     rows: int
 
     def text(self) -> str:
-        """The text on one line."""
+        """Return the text on one line."""
         return squeeze("".join(self.pieces))
 
 
@@ -48,7 +48,7 @@ class Grid(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A cell at its place: columns ``start`` to before ``end``, rows ``first`` to before ``stop``."""
+    """A cell in the grid: columns ``start`` to before ``end``, rows ``first`` to before ``stop``."""
 
     start: int
     end: int
@@ -58,24 +58,24 @@ class _Span(NamedTuple):
 
 
 def squeeze(text: str) -> str:
-    """``text`` on one line: white space and control characters as single spaces."""
+    """Return ``text`` on one line: white space and control characters as single spaces."""
     return " ".join(CONTROL.sub(" ", text).split())
 
 
 def check_size(rows: int, columns: int, written: int) -> None:
-    """Raise :class:`HeedError` for a grid of more than ``MOST_CELLS`` cells, or far more than are ``written``."""
+    """Raise :class:`DataError` for a grid of more than ``MOST_CELLS`` cells, or far more than are ``written``."""
     most = min(MOST_CELLS, FREE_CELLS + TIMES * written)
     if rows * columns > most:
-        raise HeedError(
+        raise DataError(
             f"a table of {rows} rows and {columns} columns; at most {most} cells are read of {written}: split the table"
         )
 
 
 def grid(rows: list[Row], has_head: bool) -> Grid:
-    """``rows`` with every span filled in: <thead> first, <tfoot> last; rows without any cell are left out.
+    """Return ``rows`` with every span filled in: <thead> first, <tfoot> last; rows without any cell are left out.
 
     A span ends with its row group. Where cells overlap, the one from the row above is kept.
-    ``has_head`` says that there is a <thead>, be it empty. Raises :class:`HeedError` for a grid too large.
+    ``has_head`` says that there is a <thead>, even an empty one. Raises :class:`DataError` for a grid too large.
     """
     written = sum(len(row.cells) for row in rows)
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
@@ -90,7 +90,7 @@ def grid(rows: list[Row], has_head: bool) -> Grid:
 
 
 def _lay_out(rows: list[Row], first: int, written: int) -> Iterator[list[_Span]]:
-    """The spans that cover each row of a row group, from left to right."""
+    """Yield the spans that cover each row of a row group, from left to right."""
     end = first + len(rows)
     above: list[_Span] = []
     for number, row in enumerate(rows, first):
@@ -101,7 +101,7 @@ def _lay_out(rows: list[Row], first: int, written: int) -> Iterator[list[_Span]]
 
 
 def _own_spans(row: Row, above: list[_Span], number: int, end: int) -> Iterator[_Span]:
-    """The cells of a row, each from the first column free of spans from above; where it meets one it has a gap."""
+    """Yield the cells of a row, each from the first column free of spans from above, with gaps where it meets one."""
     column = 0
     for cell in row.cells:
         index = bisect_right(above, column, key=lambda span: span.end)
@@ -127,9 +127,9 @@ def _texts(line: Iterable[_Span], starts: list[int]) -> list[str]:
 
 
 def _header_rows(rows: list[Row], lines: list[list[_Span]], has_head: bool) -> int:
-    """How many rows are header: those of <thead>, else the first rows of <th>, else those that spans link.
+    """Return how many rows are header: those of <thead>, else the first rows of <th>, else those that spans link.
 
-    An empty <thead> says that there is none. Where no cell is <th>, the first row is header, the second too
+    An empty <thead> means none. Where no cell is <th>, the first row is header, the second too
     if all cells of the first span columns and it has more, and each further row that a header cell of at most
     ``DEEPEST`` rows reaches into. Without <thead> one of two or more rows is left as body.
     """

@@ -1,4 +1,4 @@
-"""Tables as text for an index or a reader: one body row a line, so that a cut at a line's end cuts no row."""
+"""Tables as text for an index or a reader: one body row a line, so that cutting between lines cuts no row."""
 
 import csv
 import html
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from heed.errors import HeedError
+from heed.errors import UsageError
 from heed.tables.markup import RULE, Table
 from heed.tables.spans import squeeze
 
@@ -17,20 +17,20 @@ MARKDOWN_SYNTAX = re.compile(r"[\\|]|<(?=br\s*/?>)", re.IGNORECASE)
 
 
 def serialise(table: Table, form: str) -> str:
-    """``table`` as text: the caption's line, the header, one line for each body row; no newline at the end.
+    """Return ``table`` as text: the caption's line, the header, one line for each body row; no newline at the end.
 
     ``markdown`` and ``csv`` have one header row, that of :func:`column_names`; ``html`` has all of them.
     ``rows`` has ``column: value | column: value`` without empty values, ``header`` the caption and column names.
-    Raises :class:`HeedError` for any other form; ``raw``, the text as it came, is not to be had from a table.
+    Raises :class:`UsageError` for any other form; ``raw``, the unchanged text, cannot be made from a table.
     """
     lines = {"markdown": _markdown, "html": _html, "csv": _csv, "rows": _rows, "header": _header}.get(form)
     if lines is None:
-        raise HeedError(f"table form is {form!r}, expected one of {', '.join(FORMS[1:])}")
+        raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS[1:])}")
     return "\n".join(lines(table))
 
 
 def column_names(table: Table) -> list[str]:
-    """For each column its header texts, top first, joined by `` / ``; equal ones in a row once, empty ones left out."""
+    """Return for each column its header texts, top first, joined by `` / ``, without empty and adjacent equal ones."""
     width = len((table.header or table.body or [[]])[0])
     return [
         " / ".join(text for text, _ in groupby(filter(None, (squeeze(row[column]) for row in table.header))))
@@ -39,14 +39,14 @@ def column_names(table: Table) -> list[str]:
 
 
 def fit(text: str, room: int, count: Callable[[str], int]) -> str:
-    """The longest prefix of whole lines for which ``count`` gives at most ``room``; the first line at least.
+    """Return the longest prefix of whole lines for which ``count`` gives at most ``room``; at least the first line.
 
-    A first line that is too long is given back whole: who counts tokens can cut it, this cannot.
-    ``count`` must not fall as a text grows; it is called on prefixes, about 2 log2(lines) times at most.
+    A first line that is too long is returned whole: the caller, who counts tokens, can cut it. ``count``
+    must not fall as a text grows; it is called on prefixes, about 2 log2(lines) times at most.
     """
     lines = text.split("\n")
     fits, fails = 0, len(lines) + 1
-    # a token is seldom shorter than a character, so this much fits nearly always: short tables take one call
+    # a token is seldom shorter than a character, so this much nearly always fits: short tables need one call
     trial = len(lines) if len(text) <= room else max(text.count("\n", 0, max(room, 0)), 1)
     while fails - fits > 1:
         if count("\n".join(lines[:trial])) <= room:
@@ -58,7 +58,7 @@ def fit(text: str, room: int, count: Callable[[str], int]) -> str:
 
 
 def as_fields(table: Table) -> dict[str, str]:
-    """The caption, every distinct header text once, and the cells row by row, a string each for an index of fields."""
+    """Return caption, distinct header texts, and cells row by row, a string each for an index of fields."""
     header = dict.fromkeys(squeeze(text) for row in table.header for text in row)
     return {
         "caption": squeeze(table.caption),
@@ -73,7 +73,7 @@ def _title(table: Table, mark: str = "") -> list[str]:
 
 
 def _heading(table: Table) -> list[str]:
-    """The title as Markdown has it, also before CSV, whose reader here takes it back."""
+    """Return the title as ``# …``, which :func:`heed.tables.markup.parse_csv` reads too."""
     title = _title(table, "# ")
     return [*title, ""] if title and (table.header or table.body) else title
 
@@ -100,7 +100,7 @@ def _html(table: Table) -> Iterator[str]:
     caption = "".join(_title(table))
     yield f"<table><caption>{html.escape(caption, quote=False)}</caption>" if caption else "<table>"
     header = "\n".join(_html_row(row, "th") for row in table.header)
-    yield f"<thead>{header}</thead>"  # also an empty one, which says that the first row is body
+    yield f"<thead>{header}</thead>"  # also an empty one, which means that the first row is body
     for row in table.body:
         yield _html_row(row, "td")
     yield "</table>"

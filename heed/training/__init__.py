@@ -1,1 +1,1 @@
-"""A reranker of one's own: data, recipe, learner."""
+"""Train a reranker: data, recipe, trainer."""

@@ -1,4 +1,4 @@
-"""Examples to train a reranker on: a query, its instruction, a document, and whether that document is relevant."""
+"""Read and encode training examples: a query, its instruction, a document, and whether that document is relevant."""
 
 import json
 from array import array
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import HeedError, fail
+from heed.errors import DataError, fail
 from heed.io.files import read_lines
 from heed.models.language_models import entry_ids
 from heed.models.prompts import Prompts
@@ -29,20 +29,20 @@ class Example(NamedTuple):
     label: bool
 
 
-class Row(NamedTuple):
-    """An example as vocabulary ids: the prompt's, and the one that is to follow it."""
+class EncodedExample(NamedTuple):
+    """An example as vocabulary ids: the prompt's, and the answer's."""
 
     ids: "array[int]"
     answer: int
 
 
 def read_examples(path: Path) -> list[Example]:
-    """The examples of a file of JSON lines, gunzipped by suffix; other fields than theirs are passed over.
+    """Read the examples of a file of JSON lines, gunzipped by suffix; other fields are ignored.
 
-    ``label`` is true or false, as such, as 1 or 0, or as text. Raises :class:`HeedError` that names
+    ``label`` is true or false, as such, as 1 or 0, or as text. Raises :class:`DataError` that names
     each line with something else, and for a file without any.
     """
-    found, problems = [], []
+    examples, problems = [], []
     for line_no, line in read_lines(path):
         if not line.strip():
             continue
@@ -57,15 +57,15 @@ def read_examples(path: Path) -> list[Example]:
             problems.append(f"{place}: {problem}")
         else:
             query, instruction, document = (record[field] for field in TEXTS)
-            found.append(Example(place, query, instruction, document, LABELS[str(record["label"]).lower()]))
+            examples.append(Example(place, query, instruction, document, LABELS[str(record["label"]).lower()]))
     fail(problems)
-    if not found:
-        raise HeedError(f"{path}: no examples; expected JSON lines with {', '.join(TEXTS)} and label")
-    return found
+    if not examples:
+        raise DataError(f"{path}: no examples; expected JSON lines with {', '.join(TEXTS)} and label")
+    return examples
 
 
 def _problem(record: Any) -> str:
-    """What is wrong with a line's record, empty if nothing is."""
+    """Return what is wrong with a line's record, empty if nothing is."""
     if not isinstance(record, dict):
         return f"found {type(record).__name__}, expected a JSON object"
     missing = [field for field in (*TEXTS, "label") if field not in record]
@@ -74,8 +74,8 @@ def _problem(record: Any) -> str:
     for field in TEXTS:
         text = record[field]
         if not isinstance(text, str) or not (text.strip() or field == MAY_BE_EMPTY):
-            return f"{field} is {text!r}, expected a text"
-        if any("\ud800" <= one <= "\udfff" for one in text):
+            return f"{field} is {text!r}, expected text"
+        if any("\ud800" <= character <= "\udfff" for character in text):
             return f"{field} holds half of a surrogate pair (a broken \\u escape); repair the text"
     label = record["label"]
     if not isinstance(label, str | int) or str(label).lower() not in LABELS:
@@ -83,17 +83,17 @@ def _problem(record: Any) -> str:
     return ""
 
 
-def rows(examples: Sequence[Example], frame: Model, tokenizer: Any, limit: int) -> list[Row]:
-    """The examples in ``frame``'s prompt, at most ``limit`` tokens each, with its token for yes or no as the answer.
+def encode(examples: Sequence[Example], template: Model, tokenizer: Any, limit: int) -> list[EncodedExample]:
+    """Return the examples in ``template``'s prompt, at most ``limit`` tokens each, with its token for yes or no.
 
-    They are the ids that :class:`heed.models.yes_no.YesNoReranker` reads: where a prompt is too
-    long its document is cut. Raises :class:`HeedError` with the line where the rest leaves no room for one.
+    The ids are those that :class:`heed.models.yes_no.YesNoReranker` reads: of a prompt that is too long the
+    document is cut. Raises :class:`heed.errors.ModelError` with the line where the rest leaves no room for one.
     """
-    answers = entry_ids(frame, tokenizer)
-    prompts = Prompts(frame, tokenizer, limit)
-    found = []
-    for one in examples:
-        query = query_text(frame, one.query, one.instruction)
-        [ids] = prompts.ids(one.place, query, [Document(one.place, "", one.document)])
-        found.append(Row(array("I", ids), answers[one.label]))
-    return found
+    answers = entry_ids(template, tokenizer)
+    prompts = Prompts(template, tokenizer, limit)
+    encoded = []
+    for example in examples:
+        query = query_text(template, example.query, example.instruction)
+        [ids] = prompts.ids(example.place, query, [Document(example.place, "", example.document)])
+        encoded.append(EncodedExample(array("I", ids), answers[example.label]))
+    return encoded

@@ -134,8 +134,8 @@ class _RunCheck:
             self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (--fix): {why}")
         else:
             self._damaged = True
-            found = f"found {len(fields)} fields ({text[:60]!r}), expected 6: {FORM}"
-            self._report.error(number, "fields", f"{found}; write the line again")
+            problem = f"found {len(fields)} fields ({text[:60]!r}), expected 6: {FORM}"
+            self._report.error(number, "fields", f"{problem}; write the line again")
 
     def _next_topic(self, number: int, qid: str) -> None:
         topic = self.topics.get(qid)
@@ -145,8 +145,8 @@ class _RunCheck:
             topic = self.topics[qid] = _Topic((self._rules.candidates or {}).get(qid))
             self._check_topic(number, qid)
         else:
-            found = f"found topic {qid} again after topic {self._qid}, expected a topic's lines together"
-            self._report.error(number, "contiguity", f"{found}; sort by topic (--fix)")
+            problem = f"found topic {qid} again after topic {self._qid}, expected a topic's lines together"
+            self._report.error(number, "contiguity", f"{problem}; sort by topic (--fix)")
             topic.unpack()
             self._split.add(qid)
         self._qid, self._topic = qid, topic
@@ -154,14 +154,14 @@ class _RunCheck:
     def _check_topic(self, number: int, qid: str) -> None:
         rules, shape = self._rules, self._rules.track.topic
         if rules.topics is not None and qid not in rules.topics:
-            found = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics"
-            self._report.error(number, "topic", f"{found}; use the track's ids, or leave it out")
+            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics"
+            self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
         elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
-            found = f"found topic {qid!r}, expected {shape.description}"
-            self._report.error(number, "topic", f"{found}; use the track's ids, or give the topics with --topics")
+            problem = f"found topic {qid!r}, expected {shape.description}"
+            self._report.error(number, "topic", f"{problem}; use the track's ids, or give the topics with --topics")
         elif rules.candidates is not None and qid not in rules.candidates:
-            found = f"found topic {qid}, expected one of the topics of --reranking"
-            self._report.error(number, "reranking", f"{found}; leave it out, or give the right list")
+            problem = f"found topic {qid}, expected one of the topics of --reranking"
+            self._report.error(number, "reranking", f"{problem}; leave it out, or give the right list")
 
     def _next_tag(self, number: int, tag: str) -> None:
         rules = self._rules
@@ -170,8 +170,8 @@ class _RunCheck:
             return
         self.tag = tag
         if rules.tag and tag != rules.tag:
-            found = f"found tag {tag!r}, expected {rules.tag!r}, which --tag names"
-            self._report.error(number, "tag", f"{found}; rename the run (--fix writes the new tag)")
+            problem = f"found tag {tag!r}, expected {rules.tag!r}, which --tag names"
+            self._report.error(number, "tag", f"{problem}; rename the run (--fix writes the new tag)")
             return
         topic_languages = frozenset[str]().union(*(rules.topics or {}).values())
         for severity, message in tag_problems(tag, rules.track, rules.team, topic_languages):
@@ -188,31 +188,31 @@ class _RunCheck:
             self._first = min(rank, 1)
         topic.begin(1 if self._first is None else self._first)
         if rank is None:
-            found = f"found rank {text!r}, expected a whole number without sign, point or leading zeros"
-            self._report.error(number, "rank", f"{found}; number the documents from 1 (--fix)")
+            problem = f"found rank {text!r}, expected a whole number without sign, point or leading zeros"
+            self._report.error(number, "rank", f"{problem}; number the documents from 1 (--fix)")
             topic.skip_rank()
             return
         if self._damaged:
             topic.expected_rank = rank
         expected = topic.last_rank + 1
         if not topic.accepts_rank(rank, repeated):
-            found = f"found rank {rank} in topic {self._qid}, expected {expected}"
-            self._report.error(number, "rank-order", f"{found}; number the documents from 1 without gaps (--fix)")
+            problem = f"found rank {rank} in topic {self._qid}, expected {expected}"
+            self._report.error(number, "rank-order", f"{problem}; number the documents from 1 without gaps (--fix)")
 
     def _check_score(self, number: int, text: str, docid: str) -> None:
         topic = self._topic
         score = parse_score(text) if text.isascii() else None
         if score is None:
-            found = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
-            self._report.error(number, "score", f"{found}; score the document again")
+            problem = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
+            self._report.error(number, "score", f"{problem}; score the document again")
             return
         if topic.score is not None and score > topic.score:
-            found = f"found score {text} after {topic.score!r} in topic {self._qid}, expected at most that"
-            self._report.error(number, "score-order", f"{found}; sort by score (--fix)")
+            problem = f"found score {text} after {topic.score!r} in topic {self._qid}, expected at most that"
+            self._report.error(number, "score-order", f"{problem}; sort by score (--fix)")
         elif topic.breaks_tie_order(score, docid):
-            found = f"found {topic.docid} before {docid} with the same score in topic {self._qid}"
+            problem = f"found {topic.docid} before {docid} with the same score in topic {self._qid}"
             rule = "trec_eval puts equal scores in the order of docids, descending, whatever the file's order"
-            self._report.warning(number, "tie-order", f"{found}; {rule} (so does --fix)")
+            self._report.warning(number, "tie-order", f"{problem}; {rule} (so does --fix)")
         topic.score, topic.docid = score, docid
 
     def _check_document(self, number: int, docid: str) -> bool:
@@ -220,32 +220,32 @@ class _RunCheck:
         topic = self._topic
         first = topic.first_line(docid, number)
         if first != number:
-            found = f"found document {docid} again in topic {self._qid}, first at line {first}"
-            self._report.error(number, "duplicate", f"{found}; keep one (--fix, where the scores are the same)")
+            problem = f"found document {docid} again in topic {self._qid}, first at line {first}"
+            self._report.error(number, "duplicate", f"{problem}; keep one (--fix, where the scores are the same)")
             return True
         topic.count += 1
         if topic.count == self._rules.depth + 1:
             topic.too_deep = number
         if topic.candidates is not None and docid not in topic.candidates:
-            found = f"found document {docid}, which is not among the {len(topic.candidates)} to rerank for topic"
-            self._report.error(number, "reranking", f"{found} {self._qid}; leave it out")
+            problem = f"found document {docid}, which is not among the {len(topic.candidates)} to rerank for topic"
+            self._report.error(number, "reranking", f"{problem} {self._qid}; leave it out")
         if self._rules.collection is not None:
             self._check_collection(number, docid, self._rules.collection)
         elif not self._is_docid(docid):
-            found = f"found document {docid!r}, expected {self._docid.description}"
-            self._report.error(number, "docid", f"{found}; write the collection's own ids")
+            problem = f"found document {docid!r}, expected {self._docid.description}"
+            self._report.error(number, "docid", f"{problem}; write the collection's own ids")
         return False
 
     def _check_collection(self, number: int, docid: str, collection: CollectionIds) -> None:
         language, documents = collection.language(docid), self._name.documents
         if language is None:
-            found = f"found document {docid}, which is none of the collection's {len(collection)}"
-            self._report.error(number, "collection", f"{found}; check which collection was searched")
+            problem = f"found document {docid}, which is none of the collection's {len(collection)}"
+            self._report.error(number, "collection", f"{problem}; check which collection was searched")
             return
         self.languages[language] += 1
         if language and documents and language not in documents.languages:
-            found = f"found document {docid} in {language}, expected {' or '.join(documents.languages)}"
-            self._report.error(number, "language", f"{found} by the run's name; check what was searched")
+            problem = f"found document {docid} in {language}, expected {' or '.join(documents.languages)}"
+            self._report.error(number, "language", f"{problem} by the run's name; check what was searched")
 
     def check_end(self) -> None:
         """Check the run as a whole, after its last line."""
@@ -261,29 +261,29 @@ class _RunCheck:
         severity, action = (WARNING, "cuts the list") if self._rules.track.cut else (ERROR, "refuses the run")
         for qid, topic in self.topics.items():
             if topic.too_deep:
-                found = f"found {topic.count} documents in topic {qid}, expected at most {self._rules.depth}"
-                self._report.add(severity, topic.too_deep, "depth", f"{found}: the track {action}; cut it (--fix)")
+                problem = f"found {topic.count} documents in topic {qid}, expected at most {self._rules.depth}"
+                self._report.add(severity, topic.too_deep, "depth", f"{problem}: the track {action}; cut it (--fix)")
 
     def _check_missing(self) -> None:
         for qid in self._rules.topics or ():
             if qid not in self.topics:
-                found = f"found no document for topic {qid}, expected at least one"
-                self._report.error(0, "missing", f"{found}; search it too, or list any one document")
+                problem = f"found no document for topic {qid}, expected at least one"
+                self._report.error(0, "missing", f"{problem}; search it too, or list any one document")
 
     def _check_file_name(self) -> None:
         severity, name = self._rules.file_name, self._report.path.name
         if severity and name.removesuffix(".gz") != self.tag:
-            found = f"found file name {name}, expected the tag, {self.tag} or {self.tag}.gz"
-            self._report.add(severity, 0, "file-name", f"{found}; rename the file (--fix and --submission do)")
+            problem = f"found file name {name}, expected the tag, {self.tag} or {self.tag}.gz"
+            self._report.add(severity, 0, "file-name", f"{problem}; rename the file (--fix and --submission do)")
 
     def _check_name(self) -> None:
         languages, letters = self.languages.keys() - {""}, self._name.letters
         if self._name.source == "mlir" and len(languages) == 1:
-            found = f"found documents in {', '.join(languages)} alone, expected a list over three languages"
-            self._report.warning(0, "language", f"{found}; check what was searched")
+            problem = f"found documents in {', '.join(languages)} alone, expected a list over three languages"
+            self._report.warning(0, "language", f"{problem}; check what was searched")
         if "2" in letters and self._rules.candidates is None:
-            found = "found letter 2 in the tag, a reranking run, expected --reranking LIST to check it as one"
-            self._report.warning(0, "reranking", f"{found}; give the official list")
+            problem = "found letter 2 in the tag, a reranking run, expected --reranking LIST to check it as one"
+            self._report.warning(0, "reranking", f"{problem}; give the official list")
         if letters and "2" not in letters and self._rules.candidates is not None:
-            found = f"found letters {letters} in the tag, expected 2 among them, as --reranking is given"
-            self._report.warning(0, "reranking", f"{found}; add it if this is a reranking run")
+            problem = f"found letters {letters} in the tag, expected 2 among them, as --reranking is given"
+            self._report.warning(0, "reranking", f"{problem}; add it if this is a reranking run")

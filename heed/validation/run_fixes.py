@@ -92,8 +92,8 @@ class _Fix:
             self._changes["repeated lines with the same score left out"] += 1
         else:
             scores = f"with score {text} after {documents[docid].score_text}"
-            found = f"found document {docid} again in topic {qid}, {scores}"
-            self.report.error(number, "duplicate", f"{found}, expected one score; remove the wrong line")
+            problem = f"found document {docid} again in topic {qid}, {scores}"
+            self.report.error(number, "duplicate", f"{problem}, expected one score; remove the wrong line")
 
     def _new_tag(self, number: int, tag: str) -> None:
         if self._retag:
@@ -109,8 +109,8 @@ class _Fix:
         entries = [documents.values() for documents in self._topics.values()]
         differing = [of_topic for of_topic in entries if len({entry.score for entry in of_topic}) > 1]
         if differing and all(map(_rising, differing)):
-            found = "found scores that rise with the rank in every topic, expected falling ones"
-            self.report.error(0, "score-order", f"{found}; if they are distances, negate them")
+            problem = "found scores that rise with the rank in every topic, expected falling ones"
+            self.report.error(0, "score-order", f"{problem}; if they are distances, negate them")
         if self.report.kinds(ERROR).keys() - FIXED.keys():
             raise DataError("\n".join([*self.report.messages(ERROR), f"{path}: not fixed; correct these lines first"]))
         if not self._topics:

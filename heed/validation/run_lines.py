@@ -47,8 +47,8 @@ def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
         report.error(0, "unreadable", f"cannot be read after line {number} ({error}); write the file again")
         return
     if crlf:
-        found = f"found Windows line ends (CR LF) on {crlf} lines"
-        report.warning(first_crlf, "crlf", f"{found}, expected LF alone; convert the file")
+        problem = f"found Windows line ends (CR LF) on {crlf} lines"
+        report.warning(first_crlf, "crlf", f"{problem}, expected LF alone; convert the file")
 
 
 def _blocks(path: Path, report: Report) -> Iterator[bytes]:
@@ -90,9 +90,9 @@ def _checked(number: int, text: str, report: Report) -> str | None:
         return text
     column, code = odd.start() + 1, ord(odd[0])
     if 0xDC80 <= code <= 0xDCFF:
-        found = f"found byte 0x{code - 0xDC00:02X} at column {column}, which is not UTF-8"
-        report.error(number, "encoding", f"{found}; convert the file to UTF-8")
+        problem = f"found byte 0x{code - 0xDC00:02X} at column {column}, which is not UTF-8"
+        report.error(number, "encoding", f"{problem}; convert the file to UTF-8")
     else:
-        found = f"found {unicodedata.name(odd[0], 'a control character')} (U+{code:04X}) at column {column}"
-        report.error(number, "character", f"{found}, expected letters, spaces and tabs; remove it")
+        problem = f"found {unicodedata.name(odd[0], 'a control character')} (U+{code:04X}) at column {column}"
+        report.error(number, "character", f"{problem}, expected letters, spaces and tabs; remove it")
     return None

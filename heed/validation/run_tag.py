@@ -97,8 +97,8 @@ def _letter_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator
         yield ERROR, f"found letters {name.letters}: A is automatic, M manual; expected one of them"
     kinds = [letter for letter in name.letters if letter in "SDL"]
     if len(kinds) > 1 and "H" not in letters:
-        found = f"found letters {name.letters}: {_describe(kinds)}"
-        yield WARNING, f"{found}; if they are not meant as letters, put another word before them"
+        problem = f"found letters {name.letters}: {_describe(kinds)}"
+        yield WARNING, f"{problem}; if they are not meant as letters, put another word before them"
     yield from _language_problems(name, topic_languages)
 
 
@@ -108,12 +108,12 @@ def _language_problems(name: RunName, topic_languages: frozenset[str]) -> Iterat
     # with translated documents (T) English queries are in the documents' language too
     monolingual = "1" in name.letters and "T" not in name.letters
     if documents and monolingual and queries and not set(queries.values()) & set(documents.languages):
-        found = f"found letters {name.letters}: {_describe(queries)}, and 1 is monolingual"
-        yield ERROR, f"{found}, expected queries in {' or '.join(documents.languages)}; correct the name"
+        problem = f"found letters {name.letters}: {_describe(queries)}, and 1 is monolingual"
+        yield ERROR, f"{problem}, expected queries in {' or '.join(documents.languages)}; correct the name"
     unknown = [letter for letter, code in queries.items() if topic_languages and code not in topic_languages]
     if unknown:
-        found = f"found letters {name.letters}: {_describe(unknown)}, and the topics are in"
-        yield ERROR, f"{found} {', '.join(sorted(topic_languages))}; correct the name or give the right --topics"
+        problem = f"found letters {name.letters}: {_describe(unknown)}, and the topics are in"
+        yield ERROR, f"{problem} {', '.join(sorted(topic_languages))}; correct the name or give the right --topics"
 
 
 def _describe(letters: Iterable[str]) -> str:

@@ -57,8 +57,8 @@ def write_package(package: Package, runs: Sequence[CheckedRun], forms: Sequence[
 
 def _team_problems(package: Package, runs: Sequence[CheckedRun]) -> list[str]:
     teams = sorted({parse_name(run.tag, package.team).team for run in runs if TRACKS[package.track].sources})
-    found = f"found runs of the teams {', '.join(teams)}, expected one team; package them separately"
-    return [found] if teams[1:] else []
+    problem = f"found runs of the teams {', '.join(teams)}, expected one team; package them separately"
+    return [problem] if teams[1:] else []
 
 
 def _refuse_other_folder(folder: Path) -> None:
@@ -87,8 +87,8 @@ def _write_template(package: Package, tags: Sequence[str]) -> NoReturn:
     written = not path.exists()
     if written:
         write_bytes(path, template(tags, package.track, package.team).encode())
-    found = f"no --metadata: {path} is {'written for you' if written else 'there already'}"
-    raise UsageError(f"{found}; fill it in, then run again with --metadata {path}")
+    problem = f"no --metadata: {path} is {'written for you' if written else 'there already'}"
+    raise UsageError(f"{problem}; fill it in, then run again with --metadata {path}")
 
 
 def _form_problems(

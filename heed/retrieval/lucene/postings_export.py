@@ -71,7 +71,7 @@ def _any(reader: Any) -> Any:
 
 @contextmanager
 def _outputs(folder: Path, names: Sequence[str]) -> Iterator[list[Any]]:
-    directory = java(f"{LUCENE}.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
+    directory = java(f"{LUCENE}.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder.absolute())))
     context = java(f"{LUCENE}.store.IOContext").DEFAULT
     with ExitStack() as stack:
         stack.enter_context(closing(directory))

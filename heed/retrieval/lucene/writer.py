@@ -61,7 +61,7 @@ def _open(folder: Path, analyzer: Any) -> Any:
     heap = java("java.lang.Runtime").getRuntime().maxMemory() / (1 << 20)
     settings.setRAMBufferSizeMB(min(BUFFER, heap / 2))
     settings.setUseCompoundFile(False)
-    directory = java(f"{LUCENE}.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
+    directory = java(f"{LUCENE}.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder.absolute())))
     return java(WRITER)(directory, settings)
 
 

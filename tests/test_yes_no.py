@@ -8,13 +8,14 @@ import pytest
 import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
+from model_inputs import CPU
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import yes_no as truefalse
-from heed.models.logits import TwoRows, shares_prefixes
+from heed.models import yes_no
 from heed.models.language_models import precision
+from heed.models.logits import TwoRows, shares_prefixes
 from heed.models.prompts import Prompts
 from heed.models.registry import Model
 from heed.models.yes_no import YesNoReranker, batches
@@ -89,12 +90,12 @@ def test_scores_equal_plain_transformers(
     expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
     assert max(expected) - min(expected) > 0.1
     for padding, share in ((None, True), ("left", False), ("right", False)):
-        reranker = YesNoReranker(model._replace(padding=padding), store, "cpu", share)
-        scores = reranker.score(TOPIC, "original", DOCIDS)
+        reranker = YesNoReranker(model._replace(padding=padding), CPU, share)
+        scores = reranker.score(TOPIC.under("original"), store.get(DOCIDS))
         assert all(type(score) is float for score in scores)
         assert scores == pytest.approx(expected, abs=1e-5)
-    monkeypatch.setattr(truefalse, "batches", lambda lengths: ([at] for at in range(len(lengths))))  # so no padding
-    assert reranker.score(TOPIC, "original", DOCIDS) == pytest.approx(expected, abs=1e-5)
+    monkeypatch.setattr(yes_no, "batches", lambda lengths: ([at] for at in range(len(lengths))))  # so no padding
+    assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Qwen3", "T5"])
@@ -103,13 +104,13 @@ def test_a_long_document_is_cut_and_the_cue_stays(
     folders: dict[str, Path], store: DocumentStore, kind: str, padding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = entry(folders, kind, padding=padding, max_length=130)
-    reranker = YesNoReranker(model, store, "cpu")
+    reranker = YesNoReranker(model, CPU)
     read: list[list[int]] = []
-    monkeypatch.setattr(truefalse, "_shared", lambda prompts: read.extend(prompts) or 0)
-    scores = reranker.score(TOPIC, "changed", ["d0", "long", "longer"])
+    monkeypatch.setattr(yes_no, "_shared", lambda prompts: read.extend(prompts) or 0)
+    scores = reranker.score(TOPIC.under("changed"), store.get(["d0", "long", "longer"]))
     if kind == "T5":
-        read = reranker._reader._prompts.ids("", "中 国 a query? only b, not a", store.get(["d0", "long", "longer"]))
-    tokenizer = reranker._reader._prompts._tokenizer
+        read = reranker._scorer._prompts.ids("", "中 国 a query? only b, not a", store.get(["d0", "long", "longer"]))
+    tokenizer = reranker._scorer._prompts._tokenizer
     before, after = (model.prompt or "").replace("{query}", "中 国 a query? only b, not a").split("{document}")
     for docid, ids, score in zip(("long", "longer"), read[1:], scores[1:], strict=True):
         [one] = store.get([docid])
@@ -138,35 +139,38 @@ def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], store: Doc
 def test_what_was_asked_before_changes_no_score(folders: dict[str, Path], store: DocumentStore) -> None:
     model = entry(folders, "Llama", max_length=130)
     docids = [*DOCIDS, "long", "longer"]
-    used = YesNoReranker(model, store, "cpu")
+    used = YesNoReranker(model, CPU)
     for condition in ("query", "original", "changed"):
-        fresh = YesNoReranker(model, store, "cpu").score(TOPIC, condition, docids)
-        assert used.score(TOPIC, condition, docids) == fresh
+        fresh = YesNoReranker(model, CPU).score(TOPIC.under(condition), store.get(docids))
+        assert used.score(TOPIC.under(condition), store.get(docids)) == fresh
 
 
 @pytest.mark.parametrize("kind", ["Llama", "T5"])
 def test_two_instructions_give_two_scores(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
-    reranker = YesNoReranker(entry(folders, kind), store, "cpu")
-    scores = [reranker.score(TOPIC, condition, ["d0", "long"]) for condition in ("query", "original", "changed")]
+    reranker = YesNoReranker(entry(folders, kind), CPU)
+    scores = [
+        reranker.score(TOPIC.under(condition), store.get(["d0", "long"]))
+        for condition in ("query", "original", "changed")
+    ]
     assert len({one[0] for one in scores}) == len({one[1] for one in scores}) == 3
-    assert reranker.score(TOPIC, "query", []) == []
+    assert reranker.score(TOPIC.under("query"), []) == []
 
 
 def test_query_and_instruction_that_leave_no_room_are_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
-    reranker = YesNoReranker(entry(folders, "Llama"), store, "cpu")
+    reranker = YesNoReranker(entry(folders, "Llama"), CPU)
     with pytest.raises(HeedError, match=r"topic 9: prompt, query and instruction take \d+ of the model's 128 tokens"):
-        reranker.score(Topic("9", "eng", "q" * 200, {}), "query", ["d0"])
+        reranker.score(Topic("9", "eng", "q" * 200, {}).under("query"), store.get(["d0"]))
 
 
 def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
     for tokens, message in {
         ("Ġfalse", "true"): r"token 'Ġfalse' is not one entry of its vocabulary; it has \['false', '▁false'\]",
         ("false", "nothing"): "token 'nothing' is not one entry of its vocabulary; it has none like it",
-        ("true", "true"): "one and the same",
+        ("true", "true"): "are the same token",
         None: "no tokens for no and yes",
     }.items():
         with pytest.raises(HeedError, match=message):
-            YesNoReranker(entry(folders, "Llama", tokens=tokens), store, "cpu").prepare()
+            YesNoReranker(entry(folders, "Llama", tokens=tokens), CPU).load()
 
 
 @pytest.mark.parametrize("prompt", [None, "{query}", "{document}", "{query} {document} {document}", "{query} {text}"])
@@ -174,12 +178,12 @@ def test_a_prompt_without_query_and_document_is_an_error(
     folders: dict[str, Path], store: DocumentStore, prompt: str | None
 ) -> None:
     with pytest.raises(HeedError, match=r"expected a text with \{query\} and one \{document\}"):
-        YesNoReranker(entry(folders, "Llama", prompt=prompt), store, "cpu").prepare()
+        YesNoReranker(entry(folders, "Llama", prompt=prompt), CPU).load()
 
 
 def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path], store: DocumentStore) -> None:
-    reranker = YesNoReranker(entry(folders, "Llama"), store, "cpu")
-    [ids] = reranker._reader._prompts.ids("", "q", store.get(["d0"]))
+    reranker = YesNoReranker(entry(folders, "Llama"), CPU)
+    [ids] = reranker._scorer._prompts.ids("", "q", store.get(["d0"]))
     assert ids[:2] == [1, 1]
 
 
@@ -188,8 +192,8 @@ def test_a_table_is_cut_between_rows(folders: dict[str, Path], tmp_path: Path) -
     tables = [{"id": "t", "title": "A title", "text": f"# cap\n\n| header |\n| --- |\n{rows}"}]
     table = open_store(tmp_path / "t", Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown"))
     for kind in ("Llama", "Qwen2", "T5"):
-        reranker = YesNoReranker(entry(folders, kind), table, "cpu")
-        found = reranker._reader._prompts
+        reranker = YesNoReranker(entry(folders, kind), CPU)
+        found = reranker._scorer._prompts
         for query in ("q", "a longer query"):
             [ids] = found.ids("", query, table.get(["t"]))
             [document] = table.get(["t"])
@@ -198,7 +202,7 @@ def test_a_table_is_cut_between_rows(folders: dict[str, Path], tmp_path: Path) -
             made = [found._tokenizer(before + "\n".join(lines[:end]) + after)["input_ids"] for end in range(len(lines))]
             [kept] = [end for end, one in enumerate(made) if one == ids]
             assert kept > 4 and len(made[kept]) <= 128 < len(made[kept + 2])
-        assert len(reranker.score(TOPIC, "original", ["t"])) == 1
+        assert len(reranker.score(TOPIC.under("original"), table.get(["t"]))) == 1
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral"])
@@ -215,9 +219,9 @@ def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
     (folder / "config.json").write_text(json.dumps(config))
     model = entry({kind: folder}, kind, max_length=250)
     expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
-    reranker = YesNoReranker(model, store, "cpu")
-    assert reranker.score(TOPIC, "original", DOCIDS) == pytest.approx(expected, abs=1e-5)
-    assert reranker._reader._share == (kind == "Mistral")
+    reranker = YesNoReranker(model, CPU)
+    assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=1e-5)
+    assert reranker._scorer._share == (kind == "Mistral")
     assert expected != pytest.approx([plain(entry(folders, kind), text) for text in prompts(model, DOCIDS, store, "")])
 
 
@@ -232,15 +236,15 @@ def test_models_that_keep_other_states_share_no_prefix() -> None:
 def test_the_prefix_is_read_once(
     folders: dict[str, Path], store: DocumentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heed.models import answers
+    from heed.models import logits
 
     read, widths = [], []
-    kept, made = answers.read_prefix, answers.padded
-    monkeypatch.setattr(answers, "read_prefix", lambda network, ids: read.append(len(ids)) or kept(network, ids))
-    monkeypatch.setattr(answers, "padded", lambda *all: widths.append(max(map(len, all[0]))) or made(*all))
-    monkeypatch.setattr(truefalse, "batches", lambda lengths: batches(lengths, 256))
-    reranker = YesNoReranker(entry(folders, "Llama"), store, "cpu")
-    reranker.score(TOPIC, "original", DOCIDS)
+    kept, made = logits.read_prefix, logits.padded
+    monkeypatch.setattr(logits, "read_prefix", lambda network, ids: read.append(len(ids)) or kept(network, ids))
+    monkeypatch.setattr(logits, "padded", lambda *all: widths.append(max(map(len, all[0]))) or made(*all))
+    monkeypatch.setattr(yes_no, "batches", lambda lengths: batches(lengths, 256))
+    reranker = YesNoReranker(entry(folders, "Llama"), CPU)
+    reranker.score(TOPIC.under("original"), store.get(DOCIDS))
     assert len(read) == 1 and read[0] > 30 and len(widths) > 1 and max(widths) < 80
 
 
@@ -280,26 +284,26 @@ def test_an_adapter_runs_on_its_base(folders: dict[str, Path], store: DocumentSt
     adapted = adapter_of(folders["Llama"], tmp_path / "adapter")
     base = entry(folders, "Llama")
     model = base._replace(source=str(tmp_path / "adapter"))
-    reranker = YesNoReranker(model, store, "cpu")
-    scores = reranker.score(TOPIC, "original", DOCIDS[:3])
+    reranker = YesNoReranker(model, CPU)
+    scores = reranker.score(TOPIC.under("original"), store.get(DOCIDS[:3]))
     texts = prompts(base, DOCIDS[:3], store, "中 国 a query? only a")
     assert scores == pytest.approx([plain(base, text, adapted) for text in texts], abs=1e-4)
     assert scores != pytest.approx([plain(base, text) for text in texts], abs=1e-2)
-    assert reranker.recipe["base"]["files"]["model.safetensors"]
+    assert reranker.config["base"]["files"]["model.safetensors"]
     moved = model._replace(base=str(shutil.copytree(folders["Llama"], tmp_path / "moved")))
     path = tmp_path / "adapter" / "adapter_config.json"
     path.write_text(path.read_text().replace(json.dumps(str(folders["Llama"])), "null"))
-    assert YesNoReranker(moved, store, "cpu").score(TOPIC, "original", DOCIDS[:3]) == scores
+    assert YesNoReranker(moved, CPU).score(TOPIC.under("original"), store.get(DOCIDS[:3])) == scores
     with pytest.raises(HeedError, match="base_model_name_or_path is None; give the base in an entry"):
-        YesNoReranker(model, store, "cpu")
+        YesNoReranker(model, CPU)
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(HeedError, match="no adapter_model.safetensors"):
-        YesNoReranker(moved, store, "cpu").prepare()
+        YesNoReranker(moved, CPU).load()
 
 
 def test_a_base_without_an_adapter_is_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="so base x has no use"):
-        YesNoReranker(entry(folders, "Llama", base="x"), store, "cpu")
+        YesNoReranker(entry(folders, "Llama", base="x"), CPU)
 
 
 def test_pickled_weights_are_not_loaded(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
@@ -308,7 +312,7 @@ def test_pickled_weights_are_not_loaded(folders: dict[str, Path], store: Documen
     (folder / "model.safetensors").unlink()
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        YesNoReranker(entry({"T5": folder}, "T5"), store, "cpu").prepare()
+        YesNoReranker(entry({"T5": folder}, "T5"), CPU).load()
 
 
 def test_missing_weights_are_an_error(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
@@ -319,12 +323,12 @@ def test_missing_weights_are_an_error(folders: dict[str, Path], store: DocumentS
     with pytest.raises(
         HeedError, match="1 weights are missing, such as lm_head.weight; expected all that AutoModelFor"
     ):
-        YesNoReranker(entry({"Llama": folder}, "Llama"), store, "cpu").prepare()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
 
 
 def test_code_of_a_repository_is_asked_for_first(folders: dict[str, Path], store: DocumentStore) -> None:
     with pytest.raises(HeedError, match="--trust-remote-code"):
-        YesNoReranker(Model("nobody/nothing", "causal", remote_code=True), store, "cpu")
+        YesNoReranker(Model("nobody/nothing", "causal", remote_code=True), CPU)
 
 
 def test_batches_are_longest_first_and_within_the_budget() -> None:

@@ -14,35 +14,45 @@ from typing import Any
 import pytest
 import torch
 from conftest import CHURN, Heed, write_jsonl
-from engine_checks import TOPICS, check_candidates, check_encoding, check_reranking, encoder, pid_of, records
-from engine_units import Deadly, Failing, Seen
 from tiny_language_models import LLAMA, causal
+from worker_checks import (
+    CPU,
+    TOPICS,
+    check_candidates,
+    check_encoding,
+    check_reranking,
+    encoder,
+    pid_of,
+    queries,
+    records,
+)
+from worker_tasks import Deadly, Failing, Seen
 
-from heed.errors import HeedError
+from heed.errors import HeedError, UsageError, WorkerError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.io.trec_files import as_tag, write_run
 from heed.languages import language
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model
+from heed.models.registry import Model, Registry
 from heed.models.yes_no import YesNoReranker
-from heed.reranking.passages import Cut, MaxP, Passages
-from heed.reranking.rerankers import reranker
-from heed.reranking.rescoring import rerank
+from heed.reranking.maxp import Cut, MaxP
+from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval import vectors
-from heed.retrieval.bm25 import Weights
-from heed.retrieval.retrievers import Shelf, retriever
+from heed.retrieval.bm25 import Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
-from heed.types import JOIN
-from heed.workers import processes
-from heed.workers.engine import Engine, crew_of
-from heed.workers.pool import Crew, found
+from heed.systems import Systems
+from heed.types import Query
+from heed.workers import Workers, processes
+from heed.workers.parallel import ParallelReranker
+from heed.workers.pool import WorkerPool, open_pool, result_of
 from heed.workers.processes import Process, Processes
-from heed.workers.spread import SpreadReranker
-from heed.workers.versions import check_likeness, likeness
-from heed.workers.work import Bench, Sent, job
+from heed.workers.tasks import WorkerState, system_of
+from heed.workers.versions import check_versions, versions
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 STORE = 100 * 2**20  # bytes of shared memory of a node
@@ -63,76 +73,96 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentStore:
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Crew]:
+def two() -> Iterator[WorkerPool]:
     """Two processes, which the tests share as a command's steps do."""
-    with crew_of(Engine(workers=2), "cpu") as crew:
-        yield crew
+    with open_pool(Workers(number=2), "cpu") as pool:
+        yield pool
+
+
+def systems(folder: Path, store: DocumentStore, pool: WorkerPool) -> Systems:
+    corpus = Corpus(folder, store, language("eng"))
+    return Systems(corpus, Registry(), CPU, Bm25Settings(), Lucene(), "exact", pool)
+
+
+def parallel_of(make: Any, model: Model, pool: WorkerPool) -> ParallelReranker:
+    plain = make(model, CPU)
+    return ParallelReranker(plain, system_of(plain.config, make, model, CPU), pool)
 
 
 def test_two_processes_encode_as_one(
-    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check_encoding(store, tmp_path, tiny_encoder, two)
     told = capsys.readouterr().err
     assert "worker 1: lost (process " in told
-    assert "ended by signal SIGKILL); its work is done again, attempt 2 of 3" in told
+    assert "ended by signal SIGKILL); its task is retried, attempt 2 of 3" in told
 
 
-def test_exact_search_of_a_models_vectors_is_the_crews_and_that_of_lsa_is_not(
+def test_exact_search_of_a_models_vectors_is_the_workers_and_that_of_lsa_is_not(
     store: DocumentStore, tmp_path: Path, tiny_encoder: Path
 ) -> None:
-    with crew_of(Engine(workers=1), "cpu") as crew:
-        shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1, crew)
-        assert retriever(str(tiny_encoder), shelf)._index._index._crew is crew
-        assert retriever("lsa", shelf)._index._index._crew is None
+    with open_pool(Workers(number=1), "cpu") as pool:
+        made = systems(tmp_path, store, pool)
+        model: Any = made.retriever(str(tiny_encoder))
+        lsa: Any = made.retriever("lsa")
+        assert model._index._index._pool is pool
+        assert lsa._index._index._pool is None
 
 
-def test_a_worker_holds_one_model_at_a_time(store: DocumentStore, tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
-    bench, (first, second) = Bench(), (Model(str(path)) for path in (tiny_encoder, tiny_cross_encoder))
-    asked = job(first, SentenceEncoder(first, "cpu").recipe, "cpu")
-    held = bench.encoder(asked)
-    assert bench.encoder(asked) is held
-    bench.reranker(job(second, CrossEncoderReranker(second, store, "cpu").recipe, "cpu", store))
-    assert bench._encoders == {} and len(bench._rerankers) == 1
-    assert bench.encoder(asked) is not held and bench._rerankers == {}
+def test_a_worker_holds_one_model_at_a_time(tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
+    state, (first, second) = WorkerState(), (Model(str(path)) for path in (tiny_encoder, tiny_cross_encoder))
+    wanted = system_of(SentenceEncoder(first, CPU).config, SentenceEncoder, first, CPU)
+    held = state.build(wanted)
+    assert state.build(wanted) is held
+    state.build(system_of(CrossEncoderReranker(second, CPU).config, CrossEncoderReranker, second, CPU))
+    assert state._system is not held
+    assert state.build(wanted) is not held
 
 
 def test_two_processes_rerank_as_one(
-    store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str]
+    store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found(two.submit(lambda _: Seen(), two.workers[1]))
-    settings = Model(str(tiny_cross_encoder))
-    plain = CrossEncoderReranker(settings, store, "cpu")
-    spread = SpreadReranker(plain, settings, "cpu", store, two)
-    check_reranking(plain, spread, store, tmp_path, pid_of(two.workers[1]))
+    result_of(two.submit(lambda _: Seen(), two.workers[1]))
+    model = Model(str(tiny_cross_encoder))
+    parallel = parallel_of(CrossEncoderReranker, model, two)
+    check_reranking(CrossEncoderReranker(model, CPU), parallel, store, tmp_path, pid_of(two.workers[1]))
     assert "worker 2: lost (process " in capsys.readouterr().err
-    assert spread.at_once == 2
+    assert parallel.at_once == 2
 
 
-def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path, two: Crew) -> None:
+def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path, two: WorkerPool) -> None:
     folder = causal("Llama", tmp_path / "llama")
-    settings = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
-    cut = open_store(tmp_path / "cut", Passages(store, list(store.docids()), Cut(10, 2)))
-    plain = YesNoReranker(settings, cut, "cpu")
-    spread = SpreadReranker(plain, settings, "cpu", cut, two)
-    check_reranking(MaxP(plain, cut), MaxP(spread, cut), store, tmp_path, None)
+    model = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
+    plain, parallel = YesNoReranker(model, CPU), parallel_of(YesNoReranker, model, two)
+    check_reranking(MaxP(plain, Cut(10, 2)), MaxP(parallel, Cut(10, 2)), store, tmp_path, None)
 
 
-def test_what_a_worker_tells_or_cannot_do_reaches_the_user(
-    tiny_encoder: Path, two: Crew, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_messages_and_errors_of_a_worker_reach_the_user(
+    tiny_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    encoder(tiny_encoder, two).queries([("short", ""), ("q", "a long instruction " * 9)])
+    asked = [Query("1", "short", "short"), Query("2", "q …", "q", "a long instruction " * 9)]
+    encoder(tiny_encoder, two).encode_queries(asked)
     assert "tiny-encoder: 1 of 2 queries are longer than 64 tokens" in capsys.readouterr().err
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
-        found(two.submit(lambda _: Failing()))
-    with pytest.raises(HeedError, match="3 workers were lost at the same piece of work"):
-        found(two.submit(lambda _: Deadly()))
-    here = str(Path.cwd())
-    assert [found(two.submit(lambda _: Seen(), home))[2] for home in two.workers] == [here, here]  # both work again
-    spread = encoder(tiny_encoder, two)
-    spread.recipe = {**spread.recipe, "files": {}}
-    with pytest.raises(HeedError, match="a worker has other files of this model, or another precision"):
-        spread.queries([("q", "")])
+        result_of(two.submit(lambda _: Failing()))
+    with pytest.raises(WorkerError, match="3 workers were lost at the same task"):
+        result_of(two.submit(lambda _: Deadly()))
+    for worker in two.workers:  # both work again
+        assert result_of(two.submit(lambda _: Seen(), worker))
+    parallel = encoder(tiny_encoder, two)
+    parallel._system = parallel._system._replace(key="another")
+    with pytest.raises(WorkerError, match="a worker has other files of this model, or another precision"):
+        parallel.encode_queries(asked[:1])
+
+
+def test_a_worker_in_another_folder_finds_a_model_of_a_relative_path(
+    tiny_cross_encoder: Path, store: DocumentStore, tmp_path: Path, two: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_cross_encoder.parent)  # the workers run elsewhere
+    reranker: Any = systems(tmp_path, store, two).reranker(f"./{tiny_cross_encoder.name}")
+    documents = store.get(["d001", "d002"])
+    scores = reranker.score(queries("original")[0], documents)
+    assert scores == CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU).score(queries("original")[0], documents)
 
 
 def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,59 +175,52 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert not Processes(None, "auto").workers()
     worker = Process(0, "GPU-b")
-    worker.begin()
+    worker.start()
     try:
-        assert worker.do(Seen()).found[:2] == ("GPU-b", False)
+        assert worker.run(Seen()).value == ("GPU-b", False)
     finally:
-        worker.end()
+        worker.stop()
 
 
-def test_what_stays_in_this_process_is_told_where_workers_were_asked_for(
-    store: DocumentStore, tmp_path: Path, two: Crew, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
+def test_systems_that_run_in_this_process_are_logged_where_workers_were_requested(
+    store: DocumentStore, tmp_path: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
 ) -> None:
-    shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1, two)
-    retriever("lsa", shelf), reranker("polarity", shelf), reranker("polarity", shelf)
-    made = reranker(str(tiny_cross_encoder), shelf)
-    told = capsys.readouterr().err.splitlines()
-    assert told == [f"{name}: runs in this process, not by workers: it is no model" for name in ("lsa", "polarity")]
-    assert isinstance(made, SpreadReranker)
-    with crew_of(Engine(), "cpu") as nobody:
-        retriever("lsa", shelf._replace(crew=nobody))
+    made = systems(tmp_path, store, two)
+    made.retriever("lsa"), made.reranker("polarity"), made.reranker("polarity")
+    parallel = made.reranker(str(tiny_cross_encoder))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"{name}: runs in this process, not by workers: it is no model" for name in ("lsa", "polarity")]
+    assert isinstance(parallel, ParallelReranker)
+    with open_pool(Workers(), "cpu") as nobody:
+        systems(tmp_path, store, nobody).retriever("lsa")
         assert not nobody.workers and capsys.readouterr().err == ""
 
 
 def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
-        pytest.raises(HeedError, match="--ray-address: used with --engine ray alone"),
-        crew_of(Engine(address="10.0.0.1:6379"), "cpu"),
+        pytest.raises(UsageError, match="--ray-address: used with --engine ray alone"),
+        open_pool(Workers(address="10.0.0.1:6379"), "cpu"),
     ):
         pass
     with (
-        pytest.raises(HeedError, match="run the command on a machine of the cluster"),
-        crew_of(Engine("ray", address="ray://10.0.0.1:10001"), "cpu"),
+        pytest.raises(UsageError, match="run the command on a machine of the cluster"),
+        open_pool(Workers("ray", address="ray://10.0.0.1:10001"), "cpu"),
     ):
         pass
     monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
-    with pytest.raises(HeedError, match=r"install it with pip install 'heed\[ray\]'"), crew_of(Engine("ray"), "cpu"):
+    with (
+        pytest.raises(WorkerError, match=r"install it with pip install 'ray>=2.60,<2.61'"),
+        open_pool(Workers("ray"), "cpu"),
+    ):
         pass
 
 
 def test_a_machine_with_other_software_is_refused() -> None:
-    ours = likeness()
-    check_likeness("worker 1", ours, dict(ours))
+    ours = versions()
+    check_versions("worker 1", ours, dict(ours))
     with pytest.raises(HeedError, match="worker 1: torch is 1.0, here it is") as raised:
-        check_likeness("worker 1", ours, {**ours, "torch": "1.0"})
+        check_versions("worker 1", ours, {**ours, "torch": "1.0"})
     assert len(str(raised.value).splitlines()) == 1
-
-
-def test_documents_that_were_sent_read_as_the_store_does(store: DocumentStore) -> None:
-    sent = Sent(store.digest, store.tabular)
-    for wanted in (["d007", "d003"], ["d100"]):
-        sent.put(store.get(wanted))
-        assert sent.get(wanted) == store.get(wanted) and sent.count == len(wanted)
-        assert list(sent) == sorted(store.get(wanted)) and list(sent.docids()) == sorted(wanted)
-    with pytest.raises(HeedError, match="document d007: not in the collection"):
-        sent.get(["d007"])
 
 
 @pytest.fixture
@@ -256,9 +279,10 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     assert started and not (tmp_path / "new.run").exists(), said
     again = heed("pipelines.rerank", *told)
     assert again.returncode == 0 and "of 8 topics are done already" in again.stderr, again.stderr
-    plain = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+    plain = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     docids = {topic.qid: list(store.docids()) for topic in TOPICS}
-    whole = rerank(plain, TOPICS, "original", docids, tmp_path / "whole.partial")
+    documents = PoolDocuments(docids, store)
+    whole = rescore(plain, queries("original"), documents, tmp_path / "whole.partial", store.digest)
     write_run(tmp_path / "whole.run", whole, as_tag(f"{plain.name}.original"))
     assert (tmp_path / "new.run").read_bytes() == (tmp_path / "whole.run").read_bytes()
     end = time.monotonic() + 30
@@ -286,13 +310,13 @@ def cluster() -> Iterator[Any]:
 
 
 @needs_ray
-def test_java_survives_ray(heed: Heed, tmp_path: Path) -> None:
+def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
     """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
     (tmp_path / "churn.py").write_text(
         f"{CHURN}from heed.workers.ray_cluster import Cluster\njava('java.lang.Object')()\n"
-        "cluster = Cluster(1, None, 'cpu')\ncluster.workers()\nchurn()\ncluster.end()\nchurn()\n"
+        "cluster = Cluster(1, None, 'cpu')\ncluster.workers()\nchurn()\ncluster.close()\nchurn()\n"
     )
-    assert heed("churn").returncode == 0
+    assert heed_process("churn").returncode == 0
 
 
 @needs_ray
@@ -304,24 +328,24 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     cluster: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with crew_of(Engine("ray", 2, cluster.address), "cpu") as crew:
+    with open_pool(Workers("ray", 2, cluster.address), "cpu") as pool:
         made = embed(tmp_path / "local", store, encoder(tiny_encoder))
-        queries = encoder(tiny_encoder).queries([(topic.query, "") for topic in TOPICS])
-        spread, plain = Scan(made, crew), Scan(made)
-        check_candidates(spread, plain, queries)
-        assert [len(worker.kept) for worker in crew.workers] == [4, 4]  # each shard went to one worker
+        vectors = encoder(tiny_encoder).encode_queries(queries("query"))
+        parallel, plain = Scan(made, pool), Scan(made)
+        check_candidates(parallel, plain, vectors)
+        assert [len(worker.shards) for worker in pool.workers] == [4, 4]  # each shard went to one worker
         told = capsys.readouterr().err
         assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
-        pids = {pid_of(worker) for worker in crew.workers}
+        pids = {pid_of(worker) for worker in pool.workers}
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
         end = time.monotonic() + 30
         while len(working(pids)) == 2 and time.monotonic() < end:  # its worker sees only later that it is alone
             time.sleep(0.02)
-        check_candidates(spread, plain, queries[:3])  # those that it had are sent again
+        check_candidates(parallel, plain, vectors[:3])  # those that it had are sent again
         out, told = capsys.readouterr()
-        assert out == "" and ": lost (process " in told and "its work is done again, attempt 2 of 3" in told
-        check_encoding(store, tmp_path, tiny_encoder, crew)  # kills a worker
+        assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
+        check_encoding(store, tmp_path, tiny_encoder, pool)  # kills a worker
         assert "worker 1: lost (process " in capsys.readouterr().err
-        settings = Model(str(tiny_cross_encoder))
-        one = CrossEncoderReranker(settings, store, "cpu")
-        check_reranking(one, SpreadReranker(one, settings, "cpu", store, crew), store, tmp_path, None)
+        model = Model(str(tiny_cross_encoder))
+        plain_reranker = CrossEncoderReranker(model, CPU)
+        check_reranking(plain_reranker, parallel_of(CrossEncoderReranker, model, pool), store, tmp_path, None)

@@ -1,0 +1,77 @@
+"""What systems have loaded is freed by ``close`` and loaded again when it is used again; configs name the precision."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_inputs import CPU
+from tiny_language_models import LLAMA, QWEN, causal
+
+from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models.encoders import SentenceEncoder
+from heed.models.listwise_local import LocalChat, local_listwise
+from heed.models.reasoning import ReasoningReranker
+from heed.models.registry import Model
+from heed.models.runtime import Runtime
+from heed.models.yes_no import YesNoReranker
+from heed.reranking.decompose import Decompose
+from heed.reranking.fusion import Fusion
+from heed.types import Document, Query
+
+QUERY = Query("1", "a only b", "a", "only b", condition="original")
+DOCUMENTS = [Document(f"d{at}", "", text) for at, text in enumerate("abc")]
+
+
+def test_models_are_freed_also_inside_of_other_systems(tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
+    cross = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    encoder = SentenceEncoder(Model(str(tiny_encoder)), CPU)
+    both = Fusion(cross, Decompose(encoder))
+    before = both.score(QUERY, DOCUMENTS)
+    assert "_encoder" in vars(cross) and "_encoder" in vars(encoder)
+    both.close()
+    assert "_encoder" not in vars(cross) and "_tokens" not in vars(cross) and "_encoder" not in vars(encoder)
+    assert both.score(QUERY, DOCUMENTS) == before
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [(YesNoReranker, "_scorer"), (ReasoningReranker, "_reasoner"), (local_listwise, "_network")],
+)
+def test_language_models_are_freed(
+    make: Callable[[Model, Runtime], Any], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heed.models.reasoning.THOUGHT", 5)
+    prompt = None if make is local_listwise else QWEN
+    folder = str(causal("Qwen2", tmp_path / "m", max_position_embeddings=2048))
+    reranker = make(Model(folder, "causal", prompt=prompt, tokens=("no", "yes"), max_length=2000), CPU)
+    loaded = vars(reranker._chat if make is local_listwise else reranker)
+    reranker.close()  # before anything is loaded
+    before = reranker.score(QUERY, DOCUMENTS)
+    assert part in loaded
+    reranker.close()
+    assert part not in loaded
+    assert reranker.score(QUERY, DOCUMENTS) == before
+
+
+def test_documents_of_two_collections_with_one_docid_are_two(tiny_cross_encoder: Path, tmp_path: Path) -> None:
+    yes_no = Model(str(causal("Llama", tmp_path / "m")), "causal", prompt=LLAMA, tokens=("false", "true"))
+    for make, model in ((CrossEncoderReranker, Model(str(tiny_cross_encoder))), (YesNoReranker, yes_no)):
+        used = make(model, CPU)
+        for text in ("a river " * 60, "a house " * 60):  # of one length, and longer than the models read
+            documents = [Document("1", "", text)]
+            assert used.score(QUERY, documents) == make(model, CPU).score(QUERY, documents)
+
+
+@pytest.mark.parametrize("dtype", [None, "bfloat16"])
+def test_configs_distinguish_the_precision_of_a_gpu_from_that_of_a_cpu(
+    tmp_path: Path, tiny_encoder: Path, tiny_cross_encoder: Path, dtype: str | None
+) -> None:
+    chat = Model(str(causal("Llama", tmp_path / "chat")), "listwise", prompt=LLAMA, dtype=dtype)
+    for make, model in (
+        (CrossEncoderReranker, Model(str(tiny_cross_encoder), dtype=dtype)),
+        (SentenceEncoder, Model(str(tiny_encoder), dtype=dtype)),
+        (LocalChat, chat),
+    ):
+        cpu, cuda = (make(model, Runtime(device)).config for device in ("cpu", "cuda"))
+        assert cpu["precision"] == "float32" and cuda == cpu | {"precision": dtype or "auto"}

@@ -1,0 +1,312 @@
+"""Experiments from Python: objects beside names, the files of the commands, nothing shared between two of them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Heed
+from hypothesis import given
+from hypothesis import strategies as st
+
+import heed as library
+from heed import (
+    Bm25Settings,
+    DataError,
+    Document,
+    Experiment,
+    ModelError,
+    Qrels,
+    Query,
+    Registry,
+    Run,
+    Search,
+    UsageError,
+    load,
+)
+from heed.experiment import Machine
+from heed.models.model_files import runs_remote_code
+
+RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
+
+
+class Overlap:
+    """The design's example."""
+
+    name = "overlap"
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        wanted = set(query.text.split())
+        return [len(wanted & set(document.text.split())) for document in documents]
+
+
+class Counting(Overlap):
+    """Counts its calls, and dies at one of them."""
+
+    def __init__(self, config: Any = None, die_at: int = -1) -> None:
+        self.calls: list[str] = []
+        self._die_at = die_at
+        if config is not None:
+            self.config = config
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        if len(self.calls) == self._die_at:
+            raise KeyboardInterrupt
+        self.calls.append(f"{query.qid}.{query.condition}")
+        return super().score(query, documents)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for pattern in RESULTS for path in sorted(folder.glob(pattern))}
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    """An experiment over the English sample in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return Experiment(load("neuclir-sample", lang="eng"))
+
+
+def test_the_designs_example_writes_what_the_command_writes(tmp_path: Path, heed: Heed, small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    mine = small.rerank(Overlap(), [bm25], depth=100)
+    results = small.evaluate([bm25, mine])
+    frame = results.to_pandas()
+    assert list(frame.columns) == ["system", "condition", "measure", "value", "n"]
+    assert set(frame["system"]) == {"bm25", "overlap"} and set(frame["n"]) == {12}
+    mine["changed"].write("overlap.changed.run")
+    assert Path("overlap.changed.run").read_bytes() == (small.folder / "overlap.changed.run").read_bytes()
+    (tmp_path / "design_example.py").write_text(
+        "class Overlap:\n    name = 'overlap'\n    def score(self, query, documents):\n"
+        "        wanted = set(query.text.split())\n"
+        "        return [len(wanted & set(document.text.split())) for document in documents]\n"
+    )
+    systems = ("--retriever", "bm25", "--reranker", "design_example:Overlap", "--rerank-depth", 100, "--out", "command")
+    english = ("--lang", "zho", "--query-lang", "eng", "--docs-lang", "eng", "--quiet")
+    assert heed("pipelines.neuclir", *english, *systems).returncode == 0
+    theirs = contents(tmp_path / "command/neuclir-sample/eng-zho-mt")
+    ours = contents(small.folder)
+    for name in theirs.keys() | ours.keys():
+        if name == "summary.json":
+            summaries = [json.loads(found[name]) for found in (theirs, ours)]
+            assert summaries[0]["rows"] == summaries[1]["rows"]
+        else:
+            assert theirs[name] == ours[name], name
+
+
+def test_a_reranker_with_a_config_is_reused_and_continues_after_a_kill(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    dying = Counting({"version": 1}, die_at=5)
+    with pytest.raises(KeyboardInterrupt):
+        small.rerank(dying, [bm25])
+    again = Counting({"version": 1})
+    whole = small.rerank(again, [bm25])
+    assert len(dying.calls) == 5 and len(again.calls) == 36 - 5
+    reused = Counting({"version": 1})
+    assert small.rerank(reused, [bm25])["changed"] == whole["changed"] and reused.calls == []
+    other = Counting({"version": 2})
+    small.rerank(other, [bm25])
+    assert len(other.calls) == 36
+
+
+def test_a_reranker_without_a_config_is_run_anew(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    for _ in range(2):
+        reranker = Counting()
+        small.rerank(reranker, [bm25])
+        assert len(reranker.calls) == 36
+
+
+def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:
+    program = """
+import sys, threading
+from pathlib import Path
+import heed
+from heed import Bm25Settings, Experiment, Machine, Search, load
+
+def run(out, lang, k1, depth, threads):
+    search = Search(bm25=Bm25Settings(k1=k1))
+    with Experiment(
+        load("neuclir-sample", lang=lang), indexes=out / "indexes", out=out / "runs", depth=depth, search=search,
+        threads=threads,
+    ) as experiment:
+        first = [experiment.retrieve("bm25"), experiment.retrieve("lsa")]
+        experiment.evaluate([*first, experiment.rerank("polarity", first)])
+
+SETTINGS = [("zho", 0.9, 1000, 1), ("fas", 1.4, 50, 2)]
+root = Path(sys.argv[1])
+if sys.argv[2] == "threads":
+    threads = [threading.Thread(target=run, args=(root / setting[0], *setting)) for setting in SETTINGS]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+else:
+    setting = SETTINGS[int(sys.argv[2])]
+    run(root / setting[0], *setting)
+"""
+    for folder, which in (("threads", "threads"), ("processes", "0"), ("processes", "1")):
+        command = [sys.executable, "-c", program, str(tmp_path / folder), which]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    for lang in ("zho", "fas"):
+        ours, theirs = (
+            contents(tmp_path / kind / lang / "runs/neuclir-sample" / lang) for kind in ("threads", "processes")
+        )
+        assert ours == theirs and len(ours) == 12
+
+
+def test_two_experiments_with_other_settings_live_in_one_process(tmp_path: Path) -> None:
+    news = load("neuclir-sample", lang="eng")
+    runs = []
+    for k1, depth in ((0.9, 1000), (2.0, 10), (0.9, 1000)):
+        folder = tmp_path / str(len(runs))
+        search = Search(bm25=Bm25Settings(k1=k1))
+        with Experiment(news, indexes=folder / "i", out=folder / "r", depth=depth, search=search) as experiment:
+            runs.append(experiment.retrieve("bm25")["query"])
+    assert runs[0] == runs[2] != runs[1]
+    assert max(map(len, runs[1].values())) == 10
+
+
+def test_remote_code_allowed_in_one_experiment_is_not_allowed_in_another(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    entry = {"odd": {"source": str(tmp_path / "model"), "remote_code": True}}
+    (tmp_path / "models.json").write_text(json.dumps(entry))
+    trusting = Registry([tmp_path / "models.json"], trust_remote_code=True)
+    careful = Registry([tmp_path / "models.json"])
+    assert runs_remote_code(trusting.find("odd"))
+    with pytest.raises(ModelError, match="--trust-remote-code"):
+        runs_remote_code(careful.find("odd"))
+
+
+def test_java_has_one_heap_a_process(small: Experiment) -> None:
+    small.retrieve("bm25")
+    with pytest.raises(UsageError, match="--heap: Java runs already, with 4g"):
+        Experiment(small.collection, machine=Machine(heap="1g"))
+    with pytest.raises(UsageError, match="--heap: found 'lots'"):
+        Experiment(small.collection, machine=Machine(heap="lots"))
+
+
+class Fixed:
+    """A retriever with given results."""
+
+    name = "fixed"
+
+    def __init__(self, scores: Mapping[str, Any]) -> None:
+        self._scores = scores
+
+    def search(self, queries: Sequence[Query], depth: int) -> Any:
+        return {query.qid: self._scores for query in queries}
+
+
+def test_a_retriever_of_ones_own_is_cut_at_the_depth_by_the_one_order(small: Experiment) -> None:
+    docids = list(small.documents.docids())[:5]
+    small.depth = 3
+    run = small.retrieve(Fixed(dict.fromkeys(docids, 1)))["query"]
+    assert all(list(scores) == sorted(docids, reverse=True)[:3] for scores in run.values())
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        ({"nowhere": 1.0}, "fixed: topic 01, document nowhere: not in the collection"),
+        ({"DOC": float("nan")}, "score nan, expected a finite number"),
+        ({"DOC": "high"}, "score 'high', expected a finite number"),
+    ],
+)
+def test_wrong_results_of_a_retriever_are_an_error(small: Experiment, scores: Any, problem: str) -> None:
+    docid = next(iter(small.documents.docids()))
+    with pytest.raises(ModelError, match=problem):
+        small.retrieve(Fixed({docid if name == "DOC" else name: score for name, score in scores.items()}))
+
+
+class Short(Overlap):
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [1.0]
+
+
+class Worded(Overlap):
+    def score(self, query: Query, documents: Sequence[Document]) -> Any:
+        return ["high" for _ in documents]
+
+
+@pytest.mark.parametrize(
+    ("reranker", "problem"),
+    [(Short(), "overlap: topic .*: 1 scores for .* documents"), (Worded(), "overlap: topic .*: a score is no number")],
+)
+def test_wrong_scores_of_a_reranker_are_an_error(small: Experiment, reranker: Any, problem: str) -> None:
+    with pytest.raises(ModelError, match=problem):
+        small.rerank(reranker, [small.retrieve("bm25")])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nowhere:Class", "nowhere:Class: module nowhere cannot be imported"),
+        ("json:Nothing", "json has no Nothing; expected package.module:Class"),
+        ("json:JSONDecoder", "its name is None; expected letters, digits"),
+        ("named:Thing", "has no score"),
+    ],
+)
+def test_a_class_that_is_no_reranker_is_an_error(small: Experiment, name: str, problem: str) -> None:
+    Path("named.py").write_text("class Thing:\n    name = 'thing'\n")
+    with pytest.raises(UsageError, match=problem):
+        small.reranker(name)
+
+
+def test_the_public_names_are_there_and_importing_them_loads_nothing_heavy() -> None:
+    assert 20 <= len(library.__all__) <= 30
+    for name in library.__all__:
+        assert getattr(library, name) is not None
+    heavy = {"torch", "pandas", "numpy", "jnius", "transformers", "faiss", "argparse"}
+    code = f"import sys, heed; dir(heed); print(*({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+    with pytest.raises(AttributeError, match="module 'heed' has no attribute 'experment'"):
+        _ = library.experment  # type: ignore[attr-defined]
+
+
+IDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=5)
+SCORES = st.dictionaries(IDS, st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(IDS, SCORES, max_size=4))
+def test_a_run_survives_pandas(scores: dict[str, dict[str, float]]) -> None:
+    run = Run(scores)
+    frame = run.to_pandas()
+    assert Run.from_pandas(frame.sample(frac=1, random_state=0)) == run
+    renamed = frame.rename(columns={"qid": "query_id", "docid": "doc_id"})
+    assert Run.from_pandas(renamed) == run
+
+
+@given(st.dictionaries(IDS, st.dictionaries(IDS, st.integers(-2, 4), min_size=1, max_size=4), max_size=4))
+def test_qrels_survive_pandas(grades: dict[str, dict[str, int]]) -> None:
+    assert Qrels.from_pandas(Qrels(grades).to_pandas()) == grades
+
+
+def test_ids_of_a_frame_stay_texts(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"qid": ["007", "007"], "docno": ["NA", "nan"], "score": [2, 1]})
+    run = Run.from_pandas(frame, "mine")
+    run.write(tmp_path / "mine.run.gz")
+    assert Run.read(tmp_path / "mine.run.gz") == run == {"007": {"NA": 2.0, "nan": 1.0}}
+    with pytest.raises(DataError, match=r"row 0: id 7\.0, expected a text"):
+        Run.from_pandas(frame.assign(qid=[7.0, 7.0]))
+    with pytest.raises(DataError, match="no column score; it has qid, docno"):
+        Run.from_pandas(frame.drop(columns="score"))
+    with pytest.raises(DataError, match="row 1: document NA is listed again for topic 007"):
+        Run.from_pandas(frame.assign(docno="NA"))
+
+
+def test_runs_made_elsewhere_are_measured_beside_the_others(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    copy = small.add("copy", {condition: dict(run) for condition, run in bm25.items()})
+    results = small.evaluate([bm25, copy])
+    for row in results.rows:
+        assert results.value("copy", row["condition"], row["measure"]) == results.value(
+            "bm25", row["condition"], row["measure"]
+        )
+    with pytest.raises(UsageError, match="system bm25: named twice"):
+        small.evaluate([bm25, bm25])

@@ -1,0 +1,65 @@
+"""Every example of docs/extending.md, executed in order, and its classes by their names on the command line."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Heed
+
+GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folder in which all blocks were executed one after the other, and the names that they left."""
+    folder = tmp_path_factory.mktemp("extending")
+    names: dict[str, Any] = {"__name__": "guide"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for block in BLOCKS:
+            exec(compile(block, "docs/extending.md", "exec"), names)  # noqa: S102 (our own guide)
+        yield folder, names
+
+
+def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
+    folder, names = executed
+    assert len(BLOCKS) == 7
+    runs = folder / "runs" / "neuclir-sample" / "eng"
+    for system in ("bm25", "overlap", "first-words", "letters"):
+        assert names["bm25"].keys() == {"query", "original", "changed"}
+        assert all((runs / f"{system}.{condition}.run").stat().st_size for condition in names["bm25"])
+    assert (folder / "overlap.changed.run").read_bytes() == (runs / "overlap.changed.run").read_bytes()
+    assert list(names["results"].to_pandas().columns) == ["system", "condition", "measure", "value", "n"]
+    assert (folder / "runs-cars/cars/eng/polarity.changed.run").is_file()
+    assert names["cars"].judging.qrels == names["same"].judging.qrels
+    assert names["figures"].value("polarity", "original>changed", "p-MRR") > 0  # the red car falls
+
+
+def test_the_classes_of_the_guide_give_the_same_runs_by_name(
+    executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
+) -> None:
+    classes = "\n".join(re.findall(r"^class \w+:\n(?:    .*\n|\n)+", "\n".join(BLOCKS), re.MULTILINE))
+    (tmp_path / "mine.py").write_text(
+        f"from collections.abc import Sequence\nimport heed\nimport numpy as np\n{classes}"
+    )
+    systems = ("--retriever", "bm25", "--reranker", "guide_classes:Overlap", "--rerank-depth", 50)
+    options = ("--lang", "zho", "--query-lang", "eng", "--docs-lang", "eng", "--depth", 100, "--quiet")
+    result = heed("pipelines.neuclir", *options, *systems)
+    assert result.returncode == 0, result.stderr
+    folder, _ = executed
+    theirs = folder / "runs" / "neuclir-sample" / "eng"
+    for condition in ("query", "original", "changed"):
+        ours = tmp_path / "runs/neuclir-sample/eng-zho-mt" / f"overlap.{condition}.run"
+        assert ours.read_bytes() == (theirs / ours.name).read_bytes()
+    others = ("--retriever", "guide_classes:FirstWords", "--retriever", "guide_classes:Letters", "--reranker", "none")
+    result = heed("pipelines.neuclir", *options, *others)
+    assert result.returncode == 0, result.stderr
+    for system in ("first-words", "letters"):
+        ours = tmp_path / "runs/neuclir-sample/eng-zho-mt" / f"{system}.changed.run"
+        assert ours.read_bytes() == (theirs / ours.name).read_bytes()
+    recipes = ("--reranker", "polarity+guide_classes:Overlap", "--reranker", "decompose:guide_classes:Letters")
+    result = heed("pipelines.neuclir", *options, "--retriever", "bm25", *recipes)
+    assert result.returncode == 0, result.stderr

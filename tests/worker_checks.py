@@ -1,0 +1,114 @@
+"""What the tests of workers share: tasks for several workers, compared with one process's results byte by byte."""
+
+import os
+import random
+import signal
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heed.io.document_store import DocumentStore
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry import Model
+from heed.models.runtime import Runtime
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.retrieval.scan import Scan
+from heed.retrieval.vectors import embed
+from heed.types import Document, Query, Reranker, Topic
+from heed.workers.parallel import ParallelEncoder
+from heed.workers.pool import WorkerPool
+from heed.workers.processes import Process
+from heed.workers.tasks import system_of
+
+CPU = Runtime("cpu")
+TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
+
+
+def records() -> list[dict[str, str]]:
+    chance = random.Random(0)
+    return [
+        {"id": f"d{at:03}", "text": "".join(chance.choices("abcdefgh  ", k=chance.randint(5, 90)))} for at in range(300)
+    ]
+
+
+def encoder(folder: Path, pool: WorkerPool | None = None) -> Any:
+    model = Model(str(folder), pooling="mean", max_length=64)
+    plain = SentenceEncoder(model, CPU)
+    return ParallelEncoder(plain, system_of(plain.config, SentenceEncoder, model, CPU), pool) if pool else plain
+
+
+def queries(condition: str) -> list[Query]:
+    return [topic.under(condition) for topic in TOPICS]
+
+
+def pools(store: DocumentStore) -> dict[str, list[str]]:
+    docids = list(store.docids())
+    return {topic.qid: docids[at * 7 : at * 7 + 30] for at, topic in enumerate(TOPICS)}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def pid_of(worker: Any) -> int:
+    return int(worker._process.pid if isinstance(worker, Process) else worker._pid)
+
+
+class Killing(PoolDocuments):
+    """The documents of each pool; while they are read a worker is killed."""
+
+    def __init__(self, store: DocumentStore, victim: int | None) -> None:
+        super().__init__(pools(store), store)
+        self.victim, self.read = victim, 0
+
+    def __call__(self, query: Query) -> list[Document]:
+        self.read += 1
+        if self.victim is not None and self.read == 6:
+            os.kill(self.victim, signal.SIGKILL)
+        return super().__call__(query)
+
+
+def killing(batches: Iterable[Any], pool: WorkerPool, at: int) -> Iterator[Any]:
+    """``batches``; before number ``at`` a worker is killed."""
+    for number, batch in enumerate(batches):
+        if number == at:
+            os.kill(pid_of(pool.workers[0]), signal.SIGKILL)
+        yield batch
+
+
+def check_encoding(store: DocumentStore, folder: Path, tiny: Path, pool: WorkerPool) -> None:
+    """Shards, digests and queries are those of one process, also those that a killed worker had."""
+    embed(folder / "one", store, encoder(tiny))
+    embed(folder / "several", store, encoder(tiny, pool))
+    assert contents(folder / "several") == contents(folder / "one")
+    assert len(list((folder / "one").glob("shard-*.npy"))) == 8
+    documents = list(store)
+    parts = [documents[at : at + 20] for at in range(0, 300, 20)]
+    plain, parallel = encoder(tiny), encoder(tiny, pool)
+    batches = parallel.encode_batches(killing(parts, pool, 6))
+    for ours, theirs in zip(batches, map(plain.encode_documents, parts), strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    asked = queries("original")
+    assert parallel.encode_queries(asked).tobytes() == plain.encode_queries(asked).tobytes()
+
+
+def check_reranking(
+    plain: Reranker, parallel: Reranker, store: DocumentStore, folder: Path, victim: int | None
+) -> None:
+    """Runs and journals are those of one process."""
+    for condition in ("query", "original"):
+        asked = queries(condition)
+        one = rescore(plain, asked, Killing(store, None), folder / "one.partial", "")
+        several = rescore(parallel, asked, Killing(store, victim), folder / "several.partial", "")
+        assert several == one and len(one) == len(TOPICS)
+        assert contents(folder)["several.partial"] == contents(folder)["one.partial"]
+        victim = None
+
+
+def check_candidates(parallel: Scan, plain: Scan, vectors: Any) -> None:
+    for wanted in (1, 10, 250):
+        pairs = zip(parallel.candidates(vectors, wanted), plain.candidates(vectors, wanted), strict=True)
+        for ours, theirs in pairs:
+            np.testing.assert_array_equal(np.sort(ours), np.sort(theirs))
