@@ -4,7 +4,7 @@ Licences come from the metadata of the packages that are installed here. The pag
 are not installed here, or that state no licence.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from typing import Any
 
@@ -49,13 +49,10 @@ def _installed(name: str, version: str) -> Distribution | None:
     return package if package.version.partition("+")[0] == version else None
 
 
-def _section(purpose: str, pins: Iterable[tuple[str, str]]) -> str:
-    rows, missing = [], []
-    for name, version in pins:
-        if package := _installed(name, version):
-            rows.append(f"| {name} | {version} | {licence(package) or UNKNOWN} |")
-        else:
-            missing.append(name)
+def _section(purpose: str, pins: Collection[tuple[str, str]]) -> str:
+    installed = [(name, version, package) for name, version in pins if (package := _installed(name, version))]
+    rows = [f"| {name} | {version} | {licence(package) or UNKNOWN} |" for name, version, package in installed]
+    missing = sorted({name for name, _ in pins} - {name for name, _, _ in installed})
     lines = ["", f"## For {purpose}"]
     lines += ["", "| package | version | licence |", "| --- | --- | --- |", *rows] if rows else []
     lines += ["", f"Not installed where this page was written: {', '.join(missing)}."] if missing else []

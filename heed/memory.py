@@ -1,7 +1,9 @@
-"""Memory that is given back after a system's last run."""
+"""The memory of this process: its peak, and what is given back after a system's last run."""
 
 import gc
+import resource
 import sys
+from pathlib import Path
 
 
 def free_memory() -> None:
@@ -10,3 +12,11 @@ def free_memory() -> None:
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
+
+
+def peak_mib() -> float:
+    """Return this process's peak memory so far in MiB, Java's and the models' included."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage begins with the memory of the process that started this one
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)

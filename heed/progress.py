@@ -4,14 +4,14 @@ Every message goes to the logger ``heed``, so that a notebook or a job can choos
 """
 
 import logging
-import resource
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TypedDict, TypeVar
+
+from heed.memory import peak_mib
 
 Item = TypeVar("Item")
 
@@ -97,14 +97,6 @@ def logging_only(name: str, level: int) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-def peak_mib() -> float:
-    """Return this process's peak memory so far in MiB, Java's and the models' included."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage begins with the memory of the process that started this one
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from heed.progress import Timing, duration, log, peak_mib
+from heed.memory import peak_mib
+from heed.progress import Timing, duration, log
 
 SHOWN = 0.01  # seconds; a stage that took less was found done
 HEAD = {"stage": str.ljust, "system": str.ljust, "time": str.rjust, "done": str.rjust, "peak MiB": str.rjust}

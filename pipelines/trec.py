@@ -57,6 +57,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _collections(options: argparse.Namespace) -> "list[Collection]":
+    """Return the collections that the options name, all of a benchmark's or one."""
     from heed.datasets.trec import english_sample, followir, ir_dataset, own_collection
     from heed.progress import log
 
@@ -73,7 +74,7 @@ def _collections(options: argparse.Namespace) -> "list[Collection]":
 
 
 def _with_score(subset: str, rows: "list[Row]") -> "list[Row]":
-    """The rows, and the benchmark's main measure on original once more as ``score``.
+    """Return the rows, and the benchmark's main measure on original once more as ``score``.
 
     FollowIR's tables average MAP of two collections and nDCG@5 of the third under that name.
     """

@@ -1,5 +1,6 @@
 import json
 import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from heed.models import vllm as vllm_models
 from heed.models.listwise_local import LocalChat
 from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model
-from heed.models.vllm import VllmModel, Wanted, set_inference
+from heed.models.runtime import Runtime
+from heed.models.vllm import Generation, VllmModel, check_inference
 from heed.models.yes_no import YesNoReranker
 
 HERE = find_spec("vllm") is not None
@@ -27,6 +29,7 @@ needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not inst
 needs_vllm = pytest.mark.skipif(not HERE, reason="vllm is not installed")
 WIDE = {"hidden_size": 128, "initializer_range": 0.2}  # vLLM's attention on CPUs takes heads of 32 and wider
 ALL = [*DOCIDS, "long", "longer"]
+VLLM = CPU._replace(inference="vllm")
 THINK = "Is it relevant?\nQuery: {query}\nPassage: {document}\n<think>"
 
 
@@ -49,10 +52,15 @@ def not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHDYNAMO_DISABLE", "1")  # vLLM's sampler would be, which takes a minute
 
 
-@pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As ``set_inference("vllm")`` leaves it, for this test."""
-    monkeypatch.setattr(vllm_models, "_inference", "vllm")
+@pytest.fixture(autouse=True)
+def closed_engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Engines that a test leaves open are closed after it: each takes most of the memory."""
+    opened: list[VllmModel] = []
+    start = VllmModel._start
+    monkeypatch.setattr(VllmModel, "_start", lambda self: opened.append(self) or start(self))
+    yield
+    for engine in opened:
+        engine.close()
 
 
 # without vLLM too
@@ -60,32 +68,30 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_inference_that_is_not_there_is_an_error() -> None:
     with pytest.raises(HeedError, match="inference 'tgi', expected one of transformers, vllm"):
-        set_inference("tgi")
+        check_inference("tgi")
 
 
 @pytest.mark.skipif(HERE, reason="vllm is installed")
-def test_the_error_without_vllm_names_the_extra() -> None:
-    with pytest.raises(HeedError, match=r"vllm is not installed; install it with pip install 'heed\[vllm\]'"):
-        set_inference("vllm")
+def test_the_error_without_vllm_names_the_package() -> None:
+    with pytest.raises(HeedError, match=r"vllm is not installed; install it with pip install 'vllm==0.32.0'"):
+        check_inference("vllm")
 
 
-def recipes(folders: dict[str, Path], store: DocumentStore) -> dict[str, Any]:
+def configs(folders: dict[str, Path], runtime: Runtime) -> dict[str, Any]:
     causal = entry(folders, "Qwen2")
     return {
-        "causal": YesNoReranker(causal, CPU).config,
-        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), CPU).config,
-        "listwise": LocalChat(causal._replace(family="listwise"), CPU).config,
-        "seq2seq": YesNoReranker(entry(folders, "T5"), CPU).config,
+        "causal": YesNoReranker(causal, runtime).config,
+        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), runtime).config,
+        "listwise": LocalChat(causal._replace(family="listwise"), runtime).config,
+        "seq2seq": YesNoReranker(entry(folders, "T5"), runtime).config,
     }
 
 
-def test_the_recipe_says_what_runs_the_model(
-    folders: dict[str, Path], store: DocumentStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = recipes(folders, store)
+def test_the_config_says_what_runs_the_model(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm_models, "find_spec", lambda name: name)  # as if it were installed
+    before = configs(folders, CPU)
     assert not any("inference" in one for one in before.values())
-    monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    after = recipes(folders, store)
+    after = configs(folders, VLLM)
     for family in ("causal", "reasoning", "listwise"):
         assert after[family] == before[family] | {"inference": ["vllm", vllm_models.VERSION]}
     assert after["seq2seq"] == before["seq2seq"]  # vLLM has no such models; transformers runs them as before
@@ -112,9 +118,10 @@ def test_scores_equal_transformers(
 ) -> None:
     model = entry(folders, kind, max_length=256)  # all positions that the model has
     ours = YesNoReranker(model, CPU)
-    expected = {condition: ours.score(TOPIC.under(condition), store.get(ALL)) for condition in ("query", "original", "changed")}
-    monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    reranker = YesNoReranker(model, CPU)
+    expected = {
+        condition: ours.score(TOPIC.under(condition), store.get(ALL)) for condition in ("query", "original", "changed")
+    }
+    reranker = YesNoReranker(model, VLLM)
     read: list[list[int]] = []
     kept = VllmModel.differences
     monkeypatch.setattr(VllmModel, "differences", lambda *all: read.extend(all[1]) or kept(*all))
@@ -132,22 +139,35 @@ def test_scores_equal_transformers(
 
 
 @needs_vllm
-def test_two_models_in_turn(folders: dict[str, Path], store: DocumentStore, vllm: None) -> None:
-    first, second = (YesNoReranker(entry(folders, kind), CPU) for kind in ("Llama", "Qwen2"))
-    once = [one.score(TOPIC.under("original"), store.get(DOCIDS)) for one in (first, second)]
-    assert first._scorer._engine._engine is None  # its memory is free
-    again = [one.score(TOPIC.under("original"), store.get(DOCIDS)) for one in (first, second)]
+def test_two_models_in_turn(folders: dict[str, Path], store: DocumentStore) -> None:
+    def scores(reranker: YesNoReranker) -> list[float]:
+        found = reranker.score(TOPIC.under("original"), store.get(DOCIDS))
+        engine = reranker._scorer._engine
+        reranker.close()
+        assert engine._engine is None and "_scorer" not in vars(reranker)  # its memory is free
+        return found
+
+    first, second = (YesNoReranker(entry(folders, kind), VLLM) for kind in ("Llama", "Qwen2"))
+    once = [scores(one) for one in (first, second)]
+    again = [scores(one) for one in (first, second)]
     assert once[0] == pytest.approx(again[0], abs=1e-4) and once[1] == pytest.approx(again[1], abs=1e-4)
 
 
+def differences(model: Model, length: int, prompts: list[list[int]]) -> list[float]:
+    engine = VllmModel(model, "cpu", length)
+    found = engine.differences(prompts, (3, 4))
+    engine.close()
+    return found
+
+
 @needs_vllm
-def test_half_precision_makes_no_ties(folders: dict[str, Path], vllm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_precision_makes_no_ties(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vllm_models, "precision", lambda model, device: "bfloat16")
     model = Model(str(folders["Qwen2"]), "causal")
     sent = torch.randint(3, 400, (300, 8), generator=torch.Generator().manual_seed(0)).tolist()
-    ours = VllmModel(model, "cpu", 20).differences(sent, (3, 4))
+    ours = differences(model, 20, sent)
     monkeypatch.setattr(VllmModel, "_overrides", lambda self: {})  # as vLLM has it: logits of three digits
-    rounded = VllmModel(model, "cpu", 20).differences(sent, (3, 4))
+    rounded = differences(model, 20, sent)
     assert len(set(ours)) == 300 > len(set(rounded))
     assert ours == pytest.approx(rounded, abs=0.1)
 
@@ -162,19 +182,20 @@ def test_an_adapter(
     expected = YesNoReranker(model, CPU).score(TOPIC.under("original"), store.get(ALL))
     bare = YesNoReranker(entry(folders, "Llama"), CPU).score(TOPIC.under("original"), store.get(ALL))
     assert expected != pytest.approx(bare, abs=1e-2)
-    monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    assert YesNoReranker(model, CPU).score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
+    reranker = YesNoReranker(model, VLLM)
+    assert reranker.score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
+    reranker.close()
     path = tmp_path / "adapter" / "adapter_config.json"
     plain = path.read_text()
     path.write_text(json.dumps(json.loads(plain) | {"use_dora": True}))
     with pytest.raises(HeedError, match="cannot be loaded as a model .*DoRA"):
-        YesNoReranker(model, CPU).load()
+        YesNoReranker(model, VLLM).load()
     path.write_text(json.dumps(json.loads(plain) | {"rank_pattern": {"q_proj": 600}}))
     with pytest.raises(HeedError, match="an adapter of rank 600, vLLM takes 512"):
-        YesNoReranker(model, CPU).load()
+        YesNoReranker(model, VLLM).load()
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(HeedError, match="no adapter_model.safetensors"):
-        YesNoReranker(model, CPU).load()
+        YesNoReranker(model, VLLM).load()
 
 
 @needs_vllm
@@ -191,8 +212,7 @@ def test_thoughts_equal_transformers(
     thoughts = ours._reasoner.generator.thoughts(sent)
     monkeypatch.setattr(reasoning, "END", thoughts[1][1:3])  # a random model writes no </think>
     ended = ours._reasoner.generator.thoughts(sent)
-    monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    theirs = ReasoningReranker(model, CPU)
+    theirs = ReasoningReranker(model, VLLM)
     assert theirs._reasoner.generator.thoughts(sent) == ended != thoughts
     monkeypatch.undo()
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
@@ -213,26 +233,25 @@ def test_rankings_equal_transformers(folders: dict[str, Path], tmp_path: Path, m
     told = {"eos_token_id": [2, ids[0][0], ids[0][-3]], "do_sample": True, "temperature": 0.7, "top_k": 3}
     path.write_text(json.dumps(json.loads(path.read_text()) | told))
     expected = [LocalChat(model, CPU).answer(one, "[1]>[2]") for one in conversations]
-    monkeypatch.setattr(vllm_models, "_inference", "vllm")
-    chat = LocalChat(model, CPU)
+    chat = LocalChat(model, VLLM)
     assert [chat.answer(one, "[1]>[2]") for one in conversations] == expected
     assert expected[0] != plain._tokenizer.decode(ids[0])
 
 
 @needs_vllm
 def test_weights_that_are_missing_or_pickled_are_an_error(
-    folders: dict[str, Path], store: DocumentStore, tmp_path: Path, vllm: None
+    folders: dict[str, Path], store: DocumentStore, tmp_path: Path
 ) -> None:
     from transformers import AutoModel
 
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")
     AutoModel.from_pretrained(folder).save_pretrained(folder)
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), VLLM).load()
     (folder / "model.safetensors").unlink()
     torch.save({"a": 1}, folder / "pytorch_model.bin")
     with pytest.raises(HeedError, match="cannot be loaded as a model"):
-        YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
+        YesNoReranker(entry({"Llama": folder}, "Llama"), VLLM).load()
 
 
 @needs_vllm
@@ -261,17 +280,18 @@ def test_workers_write_the_run_of_one_process(
 
 
 @needs_vllm
-def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path], vllm: None) -> None:
+def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path]) -> None:
     engine = VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 20)
-    assert len(engine.written([[5] * 10], Wanted(3, 3, []))[0]) == 3
+    assert len(engine.generate([[5] * 10], Generation(3, 3, []))[0]) == 3
     with pytest.raises(HeedError, match=r"vLLM failed \(This model's maximum context length is 20 tokens"):
         engine.differences([[5] * 21], (3, 4))
+    engine.close()
     whole = [5] * 256  # all positions that the model has
-    assert len(VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 257).differences([whole], (3, 4))) == 1
+    assert len(differences(Model(str(folders["Qwen2"]), "causal"), 257, [whole])) == 1
 
 
 @needs_vllm
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
-def test_a_device_that_this_vllm_does_not_have_is_an_error(folders: dict[str, Path], vllm: None) -> None:
+def test_a_device_that_this_vllm_does_not_have_is_an_error(folders: dict[str, Path]) -> None:
     with pytest.raises(HeedError, match="--device cuda: the vLLM that is installed runs on cpu"):
         VllmModel(Model(str(folders["Qwen2"]), "causal"), "cuda", 20).open()

@@ -1,10 +1,10 @@
-"""Where the embedded samples lie."""
+"""The folder of the embedded samples."""
 
 from pathlib import Path
 
 
 def sample_root() -> Path:
-    """The folder with documents/, topics/ and qrels/ of the samples: the installed package's, or the checkout."""
+    """Return the folder with documents/, topics/ and qrels/ of the samples: in the package, or the checkout."""
     package = Path(__file__).parent.parent
     installed = package / "sample"
     return installed if installed.is_dir() else package.parent

@@ -24,8 +24,8 @@ def followir(name: str, *, docs: Sequence[str] = (), data: Path | None = None, o
     """Return the collections of ``followir``, or the one that ``followir/robust04`` names.
 
     With ``docs`` the whole collection is searched, as in FollowIR's table of full retrieval. ``data`` is a local
-    copy; without it the data come from the hub, in the ``older`` form that has the conditions of an ablation.
-    Raises :class:`UsageError` for another name.
+    copy; without it the data come from the hub, in the ``older`` form if the conditions
+    ``keywords`` and ``short`` are needed. Raises :class:`UsageError` for another name.
     """
     group, _, member = name.partition("/")
     if group != FOLLOWIR or (member and member not in BENCHMARKS):
@@ -44,9 +44,9 @@ def _benchmark(name: str, docs: Sequence[str], data: Path | None, older: bool) -
     benchmark = BENCHMARKS[name]
     if data is None and older:
         data = snapshot(benchmark.older, benchmark.older_revision, ["*"])
-    followir = read_followir(data or snapshot(benchmark.repository, benchmark.revision, ["*"]))
-    source: Source = Files(followir.corpus)
-    qrels, candidates, subset = followir.qrels, followir.candidates, name
+    published = read_followir(data or snapshot(benchmark.repository, benchmark.revision, ["*"]))
+    source: Source = Files(published.corpus)
+    qrels, candidates, subset = published.qrels, published.candidates, name
     if docs:
         source, subset = _source(docs), f"{name}-full"
         qrels = {
@@ -59,7 +59,7 @@ def _benchmark(name: str, docs: Sequence[str], data: Path | None, older: bool) -
         subset=subset,
         language=language("eng"),
         source=source,
-        topics=followir.topics,
+        topics=published.topics,
         judging=Judging(qrels, measures=tuple(dict.fromkeys((benchmark.measure, "AP", "nDCG@5", "R@1000")))),
         candidates=candidates,
         reranked=not docs,

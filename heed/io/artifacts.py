@@ -38,7 +38,7 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -
 def ensure_file(path: Path, recipe: Recipe, build: Callable[[], None], reuse: bool = True) -> bool:
     """Make sure that ``path`` is what ``build`` writes for ``recipe``; return whether it was reused.
 
-    The note is in ``.made/`` beside it and holds the file's digest.
+    Without ``reuse`` it is always built. The note is in ``.made/`` beside it and holds the file's digest.
     """
     note = path.parent / ".made" / f"{path.name}.json"
     reason = rebuild_reason(note, recipe, lambda noted: path.exists() and digest(path) == noted["sha256"])

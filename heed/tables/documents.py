@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heed.errors import HeedError, UsageError
+from heed.errors import DataError, UsageError
 from heed.io.documents import SUFFIXES, Line, corpus_files, read_corpus
 from heed.io.files import digest, read_bytes
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
-ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # files of one table; the docid is the name without it
+ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 VERSION = 1  # raise when tables are parsed or written in another way
 
@@ -57,7 +57,7 @@ class Tables:
         docid, title, text = line.document[:3]
         try:
             table = parse_table(text)
-        except HeedError as error:
+        except DataError as error:
             return line._replace(document=None, problem=str(error))
         if not self._titles:
             table = table._replace(caption=table.caption or title)

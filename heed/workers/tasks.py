@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from heed.errors import HeedError, WorkerError
 from heed.io.files import digest_json
-from heed.memory import free_memory
-from heed.progress import log, peak_mib
+from heed.memory import free_memory, peak_mib
+from heed.progress import log
 from heed.types import Config
 from heed.workers.versions import versions
 
