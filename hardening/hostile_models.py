@@ -40,11 +40,10 @@ def _add_code(model: Path, ran: Path) -> None:
 def _code(folder: Path) -> list[str]:
     """Neither code beside a model's configuration nor a pickle is run, for any kind of model."""
     from heed.errors import HeedError
-    from heed.io.document_store import open_store
-    from heed.io.documents import Files
     from heed.models.registry import Model
-    from heed.reranking.rerankers import FAMILIES
-    from heed.retrieval.retrievers import ENCODERS
+    from heed.models.runtime import Runtime
+    from heed.systems import ENCODERS, RERANKER_FAMILIES
+    from heed.types import Query, load
 
     tiny_models(folder)
     ran = folder / "ran"
@@ -53,22 +52,21 @@ def _code(folder: Path) -> list[str]:
         (folder / f"{model}-pickled/model.safetensors").unlink()
         (folder / f"{model}-pickled/pytorch_model.bin").write_bytes(pickle.dumps(_Bomb(ran)))
         _add_code(folder / model, ran)
-    (folder / "docs.jsonl").write_text('{"id": "d", "text": "water"}\n')
-    store = open_store(folder / "store", Files([folder / "docs.jsonl"]))
     loaded = []
     for kind in ("", "-pickled"):
-        for family, reranker in FAMILIES.items():
+        for family, reranker in RERANKER_FAMILIES.items():
             try:
                 if family != "api-chat":
                     entry = Model(str(folder / f"cross{kind}"), family=family, tokens=("a", "b"))
-                    reranker(entry, store, "cpu").prepare()
+                    load(reranker(entry, Runtime("cpu")))
                     loaded.append(f"{family}{kind}")
             except HeedError:
                 continue
         for family, encoder in ENCODERS.items():
             try:
                 if family != "api-embedding":
-                    encoder(Model(str(folder / f"bi{kind}"), family=family), "cpu").queries([("water", "")])
+                    entry = Model(str(folder / f"bi{kind}"), family=family)
+                    encoder(entry, Runtime("cpu")).encode_queries([Query("1", "water", "water")])
                     loaded.append(f"{family}{kind}")
             except HeedError:
                 continue
@@ -83,6 +81,7 @@ def _templates(folder: Path) -> list[str]:
     from heed.errors import HeedError
     from heed.models import listwise_local
     from heed.models.registry import Model
+    from heed.models.runtime import Runtime
 
     listwise_local.TEMPLATE_TIME = 1.0
     tiny_models(folder)
@@ -92,7 +91,7 @@ def _templates(folder: Path) -> list[str]:
         tokenizer.chat_template = loop
         tokenizer.save_pretrained(folder / "bi")
         try:
-            chat = listwise_local.LocalChat(Model(str(folder / "bi")), "cpu")
+            chat = listwise_local.LocalChat(Model(str(folder / "bi")), Runtime("cpu"))
             chat.text([{"role": "system", "content": "s"}, {"role": "user", "content": "water"}])
             problems.append(f"{loop}: rendered")
         except HeedError as error:
@@ -101,7 +100,7 @@ def _templates(folder: Path) -> list[str]:
 
 
 def _moved(folder: Path) -> list[str]:
-    """A branch that moves to another commit makes another recipe; a pinned revision does not see it."""
+    """A branch that moves to another commit makes another config; a pinned revision does not see it."""
     import os
 
     os.environ.update(HF_HUB_CACHE=str(folder), HF_HUB_OFFLINE="1")
@@ -117,7 +116,7 @@ def _moved(folder: Path) -> list[str]:
     for commit in ("a" * 40, "b" * 40):
         (cache / "refs/main").write_text(commit)
         found.append([fingerprint(Model("owner/name", revision=pin)) for pin in (None, "a" * 40)])
-    problems = [] if found[0][0] != found[1][0] else ["a moved branch has the same recipe"]
+    problems = [] if found[0][0] != found[1][0] else ["a moved branch has the same config"]
     return problems + ([] if found[0][1] == found[1][1] else ["a pinned revision follows the branch"])
 
 
@@ -125,13 +124,16 @@ class _Model:
     """A model that finds the document with orders and says what ``answer`` makes of its number."""
 
     def __init__(self, answer: Callable[[int], str]) -> None:
-        self.recipe: dict[str, object] = {}
+        self.config: dict[str, object] = {}
         self._answer = answer
 
-    def prepare(self) -> None:
+    def load(self) -> None:
         """Nothing is to be loaded."""
 
-    def quote(self) -> None:
+    def close(self) -> None:
+        """Nothing is to be unloaded."""
+
+    def estimate(self) -> None:
         """Nothing is paid."""
 
     def fits(self, conversation: list[dict[str, str]], ranking: str) -> bool:
@@ -143,21 +145,16 @@ class _Model:
         return self._answer(int(found[1])) if found else ranking
 
 
-def ordered_by(answer: Callable[[int], str], folder: Path) -> list[int]:
+def ordered_by(answer: Callable[[int], str]) -> list[int]:
     """The order of documents 0 to 19, the last of which holds ``ORDERS``, by a model that answers so."""
-    from heed.io.document_store import open_store
-    from heed.io.documents import Files
     from heed.models.listwise import ListwiseReranker
     from heed.models.registry import Model
-    from heed.types import Topic
+    from heed.types import Document, Query
 
-    docids = [f"d{at:02}" for at in range(20)]
-    texts = [f"water {at}" for at in range(19)] + [ORDERS]
-    records = [json.dumps({"id": docid, "text": text}) for docid, text in zip(docids, texts, strict=True)]
-    (folder / "docs.jsonl").write_text("\n".join(records))
-    store = open_store(folder / "store", Files([folder / "docs.jsonl"]))
-    reranker = ListwiseReranker(Model("fake/model"), store, _Model(answer), "rank_zephyr")
-    scores = reranker.score(Topic("1", "eng", "water", {"original": "rivers"}), "original", docids)
+    texts = [f"water {number}" for number in range(19)] + [ORDERS]
+    documents = [Document(f"d{number:02}", "", text) for number, text in enumerate(texts)]
+    reranker = ListwiseReranker(Model("fake/model"), _Model(answer), "rank_zephyr")
+    scores = reranker.score(Query("1", "water rivers", "water", "rivers", condition="original"), documents)
     return sorted(range(20), key=lambda at: -scores[at])
 
 
@@ -171,7 +168,7 @@ def _orders(folder: Path) -> list[str]:
         "is silent": (lambda number: "As passage 20 says", [19, *whole[:19]]),
         "repeats": (lambda number: f"[{number}]" * 1000, [19, *whole[:19]]),
     }
-    found = {name: ordered_by(answer, folder) for name, (answer, _) in expected.items()}
+    found = {name: ordered_by(answer) for name, (answer, _) in expected.items()}
     return [f"a model that {name} gives {found[name]}" for name, (_, order) in expected.items() if found[name] != order]
 
 

@@ -110,15 +110,9 @@ def _followtable(path: Path) -> object:
 
 
 def _models(path: Path) -> object:
-    from heed.models import registry
+    from heed.models.registry import read_entries
 
-    before = dict(registry._extra)
-    try:
-        registry.add_models(path)
-        return [(one, list(one.presets)) for name, one in registry._extra.items() if name not in before]
-    finally:
-        registry._extra.clear()
-        registry._extra.update(before)
+    return [(model, list(model.presets)) for model in read_entries(path).values()]
 
 
 def _training(path: Path) -> object:

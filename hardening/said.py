@@ -7,26 +7,26 @@ from pathlib import Path
 
 def answer(path: Path) -> object:
     """An answer to list-wise ranking is a permutation, whatever it says."""
-    from heed.models.listwise import read
+    from heed.models.listwise import parse_ranking
 
     count = 20
-    found = read(_text(path), count)
-    if sorted(found.order) != list(range(count)):
-        raise AssertionError(f"the order is {found.order}")
-    return found
+    ranking = parse_ranking(_text(path), count)
+    if sorted(ranking.order) != list(range(count)):
+        raise AssertionError(f"the order is {ranking.order}")
+    return ranking
 
 
 def passage(path: Path) -> object:
     """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
     from heed.models.listwise import IN_BRACKETS
-    from heed.models.listwise_prompt import passage as shown
+    from heed.models.listwise_prompt import passage as cut_passage
     from heed.models.registry import Model
     from heed.types import Document
 
-    found = shown(Model("hostile/model"), Document("1", "", _text(path)), 300)
-    if IN_BRACKETS.search(found):
-        raise AssertionError(f"an identifier is left in {found[:60]!r}")
-    return found
+    text = cut_passage(Model("hostile/model"), Document("1", "", _text(path)), 300)
+    if IN_BRACKETS.search(text):
+        raise AssertionError(f"an identifier is left in {text[:60]!r}")
+    return text
 
 
 def thought(path: Path) -> object:
@@ -57,10 +57,11 @@ def template(path: Path) -> object:
     """A chat template that comes with a model; the words of every message are in what it gives."""
     from heed.models import listwise_local
     from heed.models.registry import Model
+    from heed.models.runtime import Runtime
 
     listwise_local.TEMPLATE_TIME = 1.0
     (_with_tokenizer() / "chat_template.jinja").write_bytes(path.read_bytes())
-    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), "cpu")
+    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), Runtime("cpu"))
     return chat.text([{"role": "system", "content": "rank"}, {"role": "user", "content": "water"}])
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
 from heed.io.topics import FIELDS
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 if TYPE_CHECKING:
     from heed.annotation.store import Store
@@ -59,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     judging.add_argument(
         "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
     )
-    talk_options(command)
+    log_options(command)
     return command
 
 

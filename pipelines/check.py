@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.types import CONDITIONS
 from heed.validation.track_rules import TRACKS, Rules, Shape, Track
-from pipelines.options import positive, run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options, positive
 
 if TYPE_CHECKING:
     from heed.validation.run_report import CheckedRun
@@ -48,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
         "--metadata", nargs="+", type=Path, default=[], metavar="FILE", help="the track's form, filled in: YAML or JSON"
     )
     output.add_argument("--no-gzip", action="store_true", help="leave the runs of the package uncompressed")
-    talk_options(output)
+    log_options(output)
     return command
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 if TYPE_CHECKING:
     from heed.evaluation.comparison import Inputs, Statistics
@@ -53,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
     parser.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
     parser.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
-    talk_options(parser)
+    log_options(parser)
     return parser
 
 

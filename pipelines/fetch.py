@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heed.errors import SHOWN, UsageError, fail
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 if TYPE_CHECKING:
     from heed.datasets.downloads import Download, File
@@ -23,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
         "--lang", action="append", metavar="LANG", help="language of the documents: zho, fas or rus; repeatable"
     )
     command.add_argument("--dry-run", action="store_true", help="show what would be fetched, and fetch nothing")
-    talk_options(command)
+    log_options(command)
     return command
 
 

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.options import collection_options, refuse, run_command
+from pipelines.command import refuse, run_command
+from pipelines.options import collection_options
 
 NAMES = ("audience", "keyword", "format", "language", "length", "source")
 RERANK_DEPTH = 100  # InfoSearch, section 3: rerankers take a retriever's first 100

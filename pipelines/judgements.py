@@ -7,7 +7,8 @@ from pathlib import Path
 
 from heed.errors import fail
 from heed.exchange.judgements import FORMATS
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 RULES = ("error", "majority", "highest")  # where assessors differ
 
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
         "--pool", type=Path, metavar="POOL", help="refuse documents outside this pool, count those not judged"
     )
     command.add_argument("--map", type=Path, metavar="IDS", help="ids.json of the export for Relevation")
-    talk_options(command)
+    log_options(command)
     return command
 
 

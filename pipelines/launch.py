@@ -16,8 +16,7 @@ from heed.retrieval.bm25_index import Bm25Settings
 from heed.systems import refuse_twins
 from heed.types import Run
 from heed.workers import Workers
-from pipelines.options import refuse
-from pipelines.resources import log_resources
+from pipelines.command import log_resources, refuse
 
 OWN_FILES = ("docs", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
 

@@ -11,7 +11,8 @@ from heed.models.catalogue import BI_ENCODER, PAPERS, as_data, family_of, find_e
 from heed.models.model_files import FACTS
 from heed.models.registry import AUTHOR, STATUSES, Model, Registry
 from heed.models.rendering import DOCUMENT
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 SHOWN_APART = ("source", "family", "revision", "base", "base_revision", "remote_code", "variant")
 TEMPLATES = ("query", "bare", "document", "prompt")
@@ -28,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--paper", choices=PAPERS, help="list what this paper ran, under its names")
     parser.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write it all to this file too")
-    talk_options(parser)
+    log_options(parser)
     return parser
 
 

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 
 from heed.io.topics import FIELDS
-from pipelines.options import collection_options, own_files, run_command
+from pipelines.command import run_command
+from pipelines.options import collection_options, own_files
 
 
 def parser() -> argparse.ArgumentParser:

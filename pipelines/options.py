@@ -1,25 +1,15 @@
-"""What all commands share: options of the same name and meaning, and how errors are told."""
+"""Options that commands share: the same name and meaning everywhere."""
 
 import argparse
-import logging
 import os
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from heed import __version__
-from heed.errors import HeedError, fail
 from heed.io.topic_files import OwnFiles
-from heed.progress import Timing, escaped, log, recording
 from heed.retrieval.bm25_index import K1, B
 from heed.retrieval.dense import KINDS
 from heed.types import CONDITIONS
 from heed.workers import ENGINES
-from pipelines import missing_package, started_as_heed
-from pipelines.resources import log_resources
-from pipelines.stopping import Terminated, stoppable
 
 
 def collection_options(parser: argparse.ArgumentParser) -> None:
@@ -41,22 +31,22 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--retriever",
         action="append",
         metavar="NAME",
-        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, or an encoder by name, path or hub id; "
-        "repeatable (default: bm25, lsa)",
+        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, an encoder by name, path or hub id, or a "
+        "class of your own as package.module:Class; repeatable (default: bm25, lsa)",
     )
     systems.add_argument(
         "--reranker",
         action="append",
         metavar="NAME",
-        help="polarity, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, or none; repeatable "
-        "(default: polarity)",
+        help="polarity, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, a class of "
+        "your own as package.module:Class, or none; repeatable (default: polarity)",
     )
     systems.add_argument(
         "--maxp",
         nargs="?",
         const="400/200",
         metavar="WORDS/OVERLAP",
-        help="rerankers score a document by its best passage of so many words (400/200 if not told)",
+        help="rerankers score a document by its best passage of so many words (default 400/200)",
     )
     model_options(systems)
     systems.add_argument(
@@ -97,7 +87,7 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
 
 
 def model_options(systems: argparse._ActionsContainer) -> None:
-    """Add what is told of models that the registry does not know."""
+    """Add how models are described that the registry does not know, and how models are run."""
     systems.add_argument(
         "--models", type=Path, metavar="FILE", help="JSON with family, templates and lengths of further models"
     )
@@ -111,7 +101,7 @@ def model_options(systems: argparse._ActionsContainer) -> None:
         "--inference",
         choices=("transformers", "vllm"),
         default="transformers",
-        help="what runs causal, reasoning and local list-wise rerankers; all other models run as ever "
+        help="what runs causal, reasoning and local list-wise rerankers; other models are not affected "
         "(default transformers; vllm needs pip install vllm==0.32.0)",
     )
 
@@ -156,105 +146,32 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
-    """Add where results go and how much is told."""
+    """Add where results go and how much is logged."""
     output = parser.add_argument_group("output")
     output.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="results (default runs/)")
     output.add_argument(
         "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)"
     )
     output.add_argument("--json", type=Path, metavar="FILE", help="write the summary to this file too")
-    talk_options(output)
+    log_options(output)
 
 
-def talk_options(parser: argparse._ActionsContainer) -> None:
-    """Add how much a command tells, the same for every command."""
-    parser.add_argument("--quiet", action="store_true", help="tell nothing on the way")
+def log_options(parser: argparse._ActionsContainer) -> None:
+    """Add how much a command logs, the same for every command."""
+    parser.add_argument("--quiet", action="store_true", help="log no progress")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--version", action="version", version=f"heed {__version__}", help="print Heed's version")
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, as argparse wants its types."""
+    """Return a whole number from 1, as argparse wants its types."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"found {text}, expected at least 1")
     return value
 
 
-def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
-    """Raise :class:`HeedError` for options that do not go together with the others, instead of ignoring them."""
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
-    fail([f"{', '.join(given)}: not used here; {instead}"] if given else [])
-
-
 def own_files(options: argparse.Namespace) -> OwnFiles:
     """Return the documents, topics and judgements that the options name."""
     paths = (options.qrels, options.changed_qrels, options.reversed_qrels)
     return OwnFiles(tuple(options.docs or ()), options.topics, options.topics_format, *paths)
-
-
-def run_command(
-    parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
-) -> int:
-    """Parse, run, and give back the exit status.
-
-    0 done, 1 a problem told on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
-    Without ``argv`` the command is all that the process is for.
-    """
-    if started_as_heed():
-        parser.prog = parser.prog.replace("python -m pipelines.", "heed ")
-    options = parser.parse_args(argv)
-    timings: list[Timing] = []
-    try:
-        with stoppable(last=argv is None), logging_to_stderr(options.quiet), recording(timings):
-            body(options)
-            log_resources(timings)
-            sys.stdout.flush()
-    except (KeyboardInterrupt, Terminated) as stop:
-        print("stopped; what was complete is kept and used again", file=sys.stderr)
-        return 130 if isinstance(stop, KeyboardInterrupt) else 143
-    except BrokenPipeError:  # the reader of our output left, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception as error:
-        if options.debug:
-            traceback.print_exc()
-        return _tell(error)
-    return 0
-
-
-class _Stderr(logging.Handler):
-    """Writes messages to what is stderr at that moment, with control characters escaped."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print(escaped(record.getMessage()), file=sys.stderr, flush=True)
-
-
-@contextmanager
-def logging_to_stderr(quiet: bool) -> Iterator[None]:
-    """Write Heed's messages to stderr inside the block; warnings alone if ``quiet``."""
-    handlers, level = log.handlers, log.level
-    log.handlers = [_Stderr()]
-    log.setLevel(logging.WARNING if quiet else logging.INFO)
-    try:
-        yield
-    finally:
-        log.handlers = handlers
-        log.setLevel(level)
-
-
-def _tell(error: Exception) -> int:
-    if isinstance(error, HeedError):
-        message = str(error)
-    elif isinstance(error, ModuleNotFoundError) and (advice := missing_package(error)):
-        message = advice
-    elif isinstance(error, OSError):
-        where, what = error.filename or "file", error.strerror or error
-        message = f"{where}: {what}; nothing half-written is left; mend it, then run again"
-    elif type(error).__module__ == "sqlite3":
-        message = f"document store: {error}; free some disk space or check the folder, then run again"
-    else:
-        message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
-    for line in message.splitlines():
-        print(f"error: {escaped(line)}", file=sys.stderr)
-    return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError
-from pipelines.options import run_command
+from pipelines.command import run_command
 from pipelines.pool_options import (
     budget_languages,
     check_options,

@@ -13,7 +13,7 @@ from heed.pooling.orders import GUIDED, ORDERS
 from heed.pooling.samples import Stratum, parse_strata
 from heed.pooling.statistics import SECONDS
 from heed.types import CONDITIONS
-from pipelines.options import positive, talk_options
+from pipelines.options import log_options, positive
 
 DESCRIPTION = (
     "Pool any runs for judging: depth, fusion, budgets, samples; orders for assessors; statistics and exports."
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     order.add_argument("--order", choices=ORDERS, default="hidden", help=f"{orders} (default hidden)")
     order.add_argument("--seed", type=int, metavar="N", help="of the hidden order and of samples (default 0)")
     _export_options(command.add_argument_group("exports"))
-    talk_options(command)
+    log_options(command)
     return command
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 if TYPE_CHECKING:
     from heed.reporting.folders import Results
@@ -32,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write every plot as a file into this folder")
     parser.add_argument("--plot-format", choices=("svg", "png"), default="svg", help="of --plots (default svg)")
-    talk_options(parser)
+    log_options(parser)
     return parser
 
 

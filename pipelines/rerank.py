@@ -11,7 +11,8 @@ from heed.io.topics import FIELDS
 from heed.progress import brief, log
 from heed.reranking.rescore import PoolDocuments
 from heed.types import CONDITIONS
-from pipelines.options import engine_options, machine_options, model_options, positive, run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import engine_options, log_options, machine_options, model_options, positive
 
 if TYPE_CHECKING:
     from heed.io.document_store import DocumentStore
@@ -55,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--out", required=True, type=Path, metavar="RUN", help="the new run; gzipped by suffix")
     output.add_argument("--tag", metavar="TAG", help="the run's tag (default: reranker and condition)")
     output.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
-    talk_options(output)
+    log_options(output)
     return made
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.tables.text import FORMS
-from pipelines.options import collection_options, own_files, refuse, run_command
+from pipelines.command import refuse, run_command
+from pipelines.options import collection_options, own_files
 
 if TYPE_CHECKING:
     from heed.evaluation.summary import Row

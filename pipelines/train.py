@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
 from heed.training.trainer import TrainingSettings
-from pipelines.options import run_command, talk_options
+from pipelines.command import run_command
+from pipelines.options import log_options
 
 if TYPE_CHECKING:
     from heed.models.registry import Model, Registry
@@ -60,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     machine.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto")
     machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
     machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's repository")
-    talk_options(machine)
+    log_options(machine)
     return command
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from heed.io.topics import FIELDS
 from heed.types import ABLATIONS
-from pipelines.options import collection_options, own_files, refuse, run_command
+from pipelines.command import refuse, run_command
+from pipelines.options import collection_options, own_files
 
 if TYPE_CHECKING:
     from heed.collection import Collection

@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def afresh() -> Iterator[None]:
     """Messages go to stderr as in a command; what a test sets for this process must not reach the next test."""
-    from pipelines.options import logging_to_stderr
+    from pipelines.command import logging_to_stderr
 
     if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
         torch.manual_seed(0)

@@ -220,7 +220,8 @@ def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
     script = tmp_path / "dropping.py"
     script.write_text(
         "import argparse, os, sys, time\n"
-        "from pipelines.options import run_command, talk_options\n"
+        "from pipelines.command import run_command\n"
+        "from pipelines.options import log_options\n"
         "class Dropping:\n"
         f"    def __del__(self): os.kill(os.getpid(), {int(number)}); time.sleep(0.01)\n"
         "def body(options):\n"
@@ -231,7 +232,7 @@ def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
         "        time.sleep(1.2)\n"  # more than one repetition
         "        print('swept')\n"
         "parser = argparse.ArgumentParser()\n"
-        "talk_options(parser)\n"
+        "log_options(parser)\n"
         "sys.exit(run_command(parser, body, []))\n"
     )
     process = subprocess.run(

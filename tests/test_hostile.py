@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
-from heed.retrieval.retrievers import ENCODERS
+from model_inputs import CPU, queries
 from openai_server import Reply
 from openai_server import Server as OpenAi
 from tiny_language_models import llama_tokenizer
@@ -39,6 +39,7 @@ from heed.models import listwise_local
 from heed.models.api_client import Client
 from heed.models.api_providers import endpoint
 from heed.models.deadline import within
+from heed.models.encoders import SentenceEncoder
 from heed.models.listwise_local import LocalChat
 from heed.models.model_files import local_copy
 from heed.models.registry import Model, Registry
@@ -337,7 +338,7 @@ def test_a_chat_template_without_an_end_is_stopped(tmp_path: Path, monkeypatch: 
     tokenizer = llama_tokenizer()
     tokenizer.chat_template = LOOP
     tokenizer.save_pretrained(tmp_path / "endless")
-    chat = LocalChat(Model(str(tmp_path / "endless")), "cpu")
+    chat = LocalChat(Model(str(tmp_path / "endless")), CPU)
     with pytest.raises(HeedError, match=r"endless: its chat template cannot be used \(no end within 0.2 s\)"):
         chat.text([{"role": "system", "content": "s"}, {"role": "user", "content": "water"}])
 
@@ -388,7 +389,7 @@ def test_a_broken_file_of_a_model_is_named(models: Path, tmp_path: Path, name: s
     shutil.copytree(models / "bi", folder)
     (folder / name).write_text(BAD_JSON[what])
     with pytest.raises(HeedError, match=rf"bi/{name}: (not JSON|found \w+, expected )"):
-        ENCODERS[""](Model(str(folder)), "cpu").queries([("water", "")])
+        SentenceEncoder(Model(str(folder)), CPU).encode_queries(queries([("water", "")]))
 
 
 def test_all_broken_files_of_a_model_are_named_at_once_and_read_again_when_mended(models: Path, tmp_path: Path) -> None:

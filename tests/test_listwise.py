@@ -370,7 +370,7 @@ from heed.models.registry import Model
 from heed.models.runtime import Runtime
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.types import Query
-from pipelines.options import logging_to_stderr
+from pipelines.command import logging_to_stderr
 
 folder = Path(sys.argv[1])
 api.FIRST_PAUSE = 0.1

@@ -81,6 +81,7 @@ def test_a_collection_needs_no_files(tmp_path: Path) -> None:
     ("name", "arguments", "message"),
     [
         ("neuclir-sampel", {}, "no collection of this name; did you mean neuclir-sample"),
+        ("neuclir", {}, "did you mean neuclir1"),
         ("vaswan", {}, "did you mean vaswani"),
         ("followir", {}, "did you mean followir/"),
         (SAMPLE, {}, "neuclir-sample: needs lang"),

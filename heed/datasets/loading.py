@@ -8,8 +8,7 @@ from pathlib import Path
 from heed.collection import Collection
 from heed.datasets.followir import BENCHMARKS
 from heed.datasets.infosearch import find_dimensions
-from heed.datasets.irds import all_ids
-from heed.datasets.irds import load as load_id
+from heed.datasets.irds import IrDataset, all_ids
 from heed.datasets.mfollowir import REPOSITORIES
 from heed.datasets.neuclir import NewsSettings, find_news
 from heed.datasets.tables import find_tables
@@ -112,10 +111,11 @@ def _check(name: str, given: Sequence[str], lang: str | None) -> None:
 
 def _check_id(name: str) -> None:
     try:
-        load_id(name)
+        IrDataset(name)
     except DataError:
-        members = [known for known in NAMES if known.startswith(f"{name}/")]
-        nearest = members or difflib.get_close_matches(name, [*NAMES, *all_ids()], n=3, cutoff=0.4)
+        members = [member for member in NAMES if member.startswith(f"{name}/")]
+        others = [other for other in (*NAMES, *all_ids()) if other != name]  # ir_datasets has ids without documents
+        nearest = members or difflib.get_close_matches(name, others, n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
         expected = f"expected {', '.join(NAMES)}, or an id of ir_datasets"
         raise UsageError(f"{name}: no collection of this name{hint}; {expected}") from None

@@ -24,8 +24,8 @@ def followir(name: str, *, docs: Sequence[str] = (), data: Path | None = None, o
     """Return the collections of ``followir``, or the one that ``followir/robust04`` names.
 
     With ``docs`` the whole collection is searched, as in FollowIR's table of full retrieval. ``data`` is a local
-    copy; without it the data come from the hub, in the ``older`` form if the conditions
-    ``keywords`` and ``short`` are needed. Raises :class:`UsageError` for another name.
+    copy; without it the data come from the hub, in the ``older`` form if the conditions ``keywords`` and ``short``
+    are needed. Raises :class:`UsageError` for another name.
     """
     group, _, member = name.partition("/")
     if group != FOLLOWIR or (member and member not in BENCHMARKS):

@@ -1,0 +1,122 @@
+"""How every command runs: parse, call, print errors, return the exit status."""
+
+import argparse
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from heed.errors import HeedError, UsageError, fail
+from heed.memory import peak_mib
+from heed.progress import Timing, duration, escaped, log, recording
+from pipelines import missing_package, started_as_heed
+from pipelines.stopping import Terminated, stoppable
+
+SHOWN = 0.01  # seconds; a stage that took less was reused
+
+
+def run_command(
+    parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
+) -> int:
+    """Parse the options, run ``body``, and return the exit status.
+
+    0 done, 1 an error printed on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
+    Without ``argv`` the process ends with the command.
+    """
+    if started_as_heed():
+        parser.prog = parser.prog.replace("python -m pipelines.", "heed ")
+    options = parser.parse_args(argv)
+    timings: list[Timing] = []
+    try:
+        with stoppable(last=argv is None), logging_to_stderr(options.quiet), recording(timings):
+            body(options)
+            log_resources(timings)
+            sys.stdout.flush()
+    except (KeyboardInterrupt, Terminated) as stop:
+        print("stopped; what was complete is kept and used again", file=sys.stderr)
+        return 130 if isinstance(stop, KeyboardInterrupt) else 143
+    except BrokenPipeError:  # the reader of our output left, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if options.debug:
+            traceback.print_exc()
+        return _print(error)
+    return 0
+
+
+class _Stderr(logging.Handler):
+    """Writes messages to what is stderr at the time, with control characters escaped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(escaped(record.getMessage()), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def logging_to_stderr(quiet: bool) -> Iterator[None]:
+    """Write Heed's messages to stderr inside the block; warnings alone if ``quiet``."""
+    handlers, level = log.handlers, log.level
+    log.handlers = [_Stderr()]
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+    try:
+        yield
+    finally:
+        log.handlers = handlers
+        log.setLevel(level)
+
+
+def _print(error: Exception) -> int:
+    """Print an error on stderr, and return the exit status."""
+    if isinstance(error, HeedError):
+        message = str(error)
+    elif isinstance(error, ModuleNotFoundError) and (advice := missing_package(error)):
+        message = advice
+    elif isinstance(error, OSError):
+        where, what = error.filename or "file", error.strerror or error
+        message = f"{where}: {what}; nothing half-written is left; fix it, then run again"
+    elif type(error).__module__ == "sqlite3":
+        message = f"document store: {error}; free some disk space or check the folder, then run again"
+    else:
+        message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
+    for line in message.splitlines():
+        print(f"error: {escaped(line)}", file=sys.stderr)
+    return 1
+
+
+def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
+    """Raise :class:`UsageError` for options that do not go together with the others, instead of ignoring them."""
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    fail([f"{', '.join(given)}: not used here; {instead}"] if given else [], UsageError)
+
+
+def resource_report(timings: Sequence[Timing]) -> str:
+    """Return one line for each stage of a hundredth of a second or more, and peak memory; empty without a stage.
+
+    A stage may contain others (``prepare`` contains ``embed``), so its seconds are no sum. What an earlier
+    run had done has no rate.
+    """
+    from heed.evaluation.summary import aligned
+
+    if not timings:
+        return ""
+    rows = [["stage", "system", "time", "done", "peak MiB"]]
+    for timing in timings:
+        if timing["seconds"] >= SHOWN:
+            seconds, peak = duration(timing["seconds"]), f"{timing['peak_mib']:.0f}"
+            rows.append([timing["stage"], timing["system"], seconds, _done(timing), peak])
+    return f"{aligned(rows, left=2)}\npeak memory {peak_mib():.0f} MiB, Java and models included"
+
+
+def log_resources(timings: Sequence[Timing]) -> None:
+    """Log what the stages took; nothing where all were reused."""
+    if any(timing["seconds"] >= SHOWN for timing in timings):
+        log.info(resource_report(timings))
+
+
+def _done(timing: Timing) -> str:
+    if not timing["count"]:
+        return ""
+    rate = timing["count"] / max(timing["seconds"], 0.001)
+    return f"{timing['count']} {timing['unit']}, {rate:{'.0f' if rate >= 100 else '.3g'}}/s"
