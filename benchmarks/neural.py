@@ -16,16 +16,16 @@ from typing import Any
 
 from benchmarks.neural_models import causal, classifier, encoder
 from benchmarks.table import Row, in_turn, text, write_rows
-from heed.io.document_store import DocumentStore, open_store
-from heed.io.documents import Files
 from heed.models.registry import Model
-from heed.types import Topic
+from heed.models.runtime import Runtime
+from heed.types import Document, Query
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 REAL = (SHARED / "hc4" / "cc-news-zho-1000.jsonl.gz", SHARED / "followtable" / "IndusTR" / "corpus.jsonl.gz")
 SCRIPTS = (range(97, 123), range(0x430, 0x450), range(0x627, 0x64B), range(0x4E00, 0x4F00))  # Latin … Han
 INSTRUCTION = " ".join(["only what names a river and says in which year it was measured is relevant"] * 12)
 WARM = 16  # documents that are reranked before the clock runs; other rows run whole once
+CPU = Runtime("cpu")
 Side = Callable[[], list[float]]
 
 
@@ -72,28 +72,20 @@ class Work:
         self.encoder = model or encoder(folder / "encoder", self.made)
         self.classifier = classifier(folder / "classifier", self.encoder)
 
-    def store(self, texts: list[str]) -> DocumentStore:
-        """A document store of ``texts``."""
-        path = self.folder / f"docs-{len(list(self.folder.iterdir()))}.jsonl"
-        records = (json.dumps({"id": f"d{at:05}", "title": "", "text": text}) for at, text in enumerate(texts))
-        path.write_text("\n".join(records) + "\n")
-        return open_store(path.with_suffix(".store"), Files([path]))
-
 
 def encoding(work: Work, texts: list[str], dtype: str | None = None) -> tuple[Side, Side]:
     """Documents to vectors: SentenceEncoder beside SentenceTransformer.encode, which stays in float32."""
     from sentence_transformers import SentenceTransformer
 
     from heed.models.encoders import SentenceEncoder
-    from heed.types import Document
 
     entry = Model(str(work.encoder), document="{text}", pooling="mean", max_length=512, similarity="cos", dtype=dtype)
-    ours = SentenceEncoder(entry, "cpu")
+    ours = SentenceEncoder(entry, CPU)
     theirs = SentenceTransformer(str(work.encoder), device="cpu")
     theirs.max_seq_length = 512
-    documents = [Document(str(at), "", text) for at, text in enumerate(texts)]
+    documents = _documents(texts)
     return (
-        lambda: ours.documents(documents).ravel().tolist(),
+        lambda: ours.encode_documents(documents).ravel().tolist(),
         lambda: theirs.encode(texts, normalize_embeddings=True, show_progress_bar=False).ravel().tolist(),
     )
 
@@ -105,16 +97,14 @@ def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
 
     from heed.models.cross_encoder import CrossEncoderReranker
 
-    store = work.store(texts)
-    ours = CrossEncoderReranker(Model(str(work.classifier), max_length=512), store, "cpu")
+    ours = CrossEncoderReranker(Model(str(work.classifier), max_length=512), CPU)
     theirs = CrossEncoder(str(work.classifier), device="cpu", max_length=512)
-    topic = Topic("1", "eng", texts[0][:40], {"original": texts[1][:60]})
-    docids = list(store.docids())
-    pairs = [(f"{topic.query} {topic.instructions['original']}", text) for text in texts]
-    ours.score(topic, "query", docids[:WARM])
-    theirs.predict([(topic.query, text) for text in texts[:WARM]], show_progress_bar=False)
+    query, documents = _query(texts[0][:40], texts[1][:60]), _documents(texts)
+    pairs = [(query.text, text) for text in texts]
+    ours.score(_query(query.query), documents[:WARM])
+    theirs.predict([(query.query, text) for text in texts[:WARM]], show_progress_bar=False)
     return (
-        lambda: list(ours.score(topic, "original", docids)),
+        lambda: ours.score(query, documents),
         lambda: theirs.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False).tolist(),
     )
 
@@ -124,14 +114,21 @@ def prefix(work: Work) -> tuple[Side, Side]:
     from heed.models.yes_no import YesNoReranker
 
     texts = work.made[: work.count // 5]
-    store = work.store(texts)
     entry = causal(work.folder / f"causal-{len(list(work.folder.iterdir()))}", work.made)
-    topic, docids = Topic("1", "eng", "river", {"original": INSTRUCTION}), list(store.docids())
-    once, again = (YesNoReranker(entry, store, "cpu", share_prefix=share) for share in (True, False))
+    query, documents = _query("river", INSTRUCTION), _documents(texts)
+    once, again = (YesNoReranker(entry, CPU, share_prefix=share) for share in (True, False))
     return (
-        lambda: list(once.score(topic, "original", docids)),
-        lambda: list(again.score(topic, "original", docids)),
+        lambda: once.score(query, documents),
+        lambda: again.score(query, documents),
     )
+
+
+def _query(query: str, instruction: str = "") -> Query:
+    return Query("1", f"{query} {instruction}".strip(), query, instruction)
+
+
+def _documents(texts: list[str]) -> list[Document]:
+    return [Document(f"d{number:05}", "", text) for number, text in enumerate(texts)]
 
 
 def dense(work: Work) -> tuple[Side, Side]:

@@ -115,11 +115,11 @@ def quiet() -> bool:
 
 
 def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:
-    """Yield ``items`` with progress: after two seconds a bar on a terminal, elsewhere a line a minute in the log."""
+    """Yield ``items`` with progress: a bar in a terminal or notebook, else a line a minute in the log."""
     if quiet():
         yield from items
-    elif sys.stderr.isatty():
-        from tqdm import tqdm
+    elif sys.stderr.isatty() or "ipykernel" in sys.modules:
+        from tqdm.auto import tqdm
 
         yield from tqdm(items, total=total or None, desc=label, unit=f" {unit}", delay=2, file=sys.stderr)
     else:

@@ -107,7 +107,7 @@ def _facts(model: Model, lacking: Sequence[str]) -> Iterator[tuple[str, str]]:
     if model.base:
         yield "base", f"{model.base}, revision {model.base_revision or 'not pinned'}"
     if model.price:
-        yield "price", f"${model.price[0]:g} and ${model.price[1]:g} for a million tokens, asked and answered"
+        yield "price", f"${model.price[0]:g} and ${model.price[1]:g} for a million tokens of input and of output"
     if model.needs:
         yield "needs", ", ".join(model.needs)
     if model.status != "named":

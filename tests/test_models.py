@@ -398,7 +398,7 @@ def test_facts_that_matter_before_a_download_are_shown(heed: Heed) -> None:
     unknown = heed(COMMAND, "Table-DPR").stdout
     assert "named: cannot be run" in unknown and "what it sees of a topic and a document is not known" in unknown
     paid = heed(COMMAND, "openai/gpt-4o").stdout
-    assert "$2.5 and $10 for a million tokens, asked and answered" in paid
+    assert "$2.5 and $10 for a million tokens of input and of output" in paid
     assert "reversed, 8 user" in paid and "Rank the 2 passages above" in paid
 
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
-from heed.retrieval.retrievers import Shelf, retriever
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.languages import language
-from heed.retrieval.bm25 import Weights, build
+from heed.retrieval.bm25 import FIELDS, Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings, build
+from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
 from heed.tables.text import FORMS
-from heed.types import Document, Topic
+from heed.types import Document, Query
 
 MARKDOWN = "# Depth of rivers\n\n| River | Depth (m) |\n| --- | --- |\n| Orrin | 4 |\n| Wendle | 2 |"
 HTML = "<table><caption>Lakes</caption><tr><th>Lake</th><th>Depth</th></tr><tr><td>Tarn</td><td>9</td></tr></table>"
@@ -220,8 +221,10 @@ def fielded(tmp_path_factory: pytest.TempPathFactory) -> tuple[DocumentStore, Pa
 
 def by_fields(fielded: tuple[DocumentStore, Path], query: str, *weights: float) -> dict[str, float]:
     made, folder = fielded
-    shelf = Shelf(folder, made, language("eng"), "{query}", Weights(0.9, 0.4, *weights), "exact", "cpu", 1)
-    return retriever("bm25+fields", shelf).search([Topic("1", "eng", query, {})], "query", 10)["1"]
+    settings = Bm25Settings(0.9, 0.4, *weights)
+    return Bm25(FIELDS, Corpus(folder, made, language("eng")), settings, Lucene()).search(
+        [Query("1", query, query)], 10
+    )["1"]
 
 
 # Both "depth" are 1 of 1 terms in a field that all 3 tables have, once of average length:

@@ -3,7 +3,7 @@
 import os
 import random
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class Killing(PoolDocuments):
         super().__init__(pools(store), store)
         self.victim, self.read = victim, 0
 
-    def __call__(self, query: Query) -> list[Document]:
+    def __call__(self, query: Query) -> Sequence[Document]:
         self.read += 1
         if self.victim is not None and self.read == 6:
             os.kill(self.victim, signal.SIGKILL)

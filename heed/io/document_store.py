@@ -8,7 +8,9 @@ Documents are numbered in docid order, so that counting and splitting them into 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import cached_property
 from pathlib import Path
+from typing import overload
 
 from heed.errors import SHOWN, DataError, fail
 from heed.io.artifacts import Recipe, ensure_folder
@@ -66,6 +68,35 @@ class DocumentStore:
         """Return those of ``docids`` that the collection does not hold."""
         find = self._db.execute
         return [docid for docid in docids if not find("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()]
+
+
+class StoredDocuments(Sequence[Document]):
+    """Chosen documents of a store, read when the first of them is looked at."""
+
+    def __init__(self, store: DocumentStore, docids: Sequence[str]) -> None:
+        """Choose ``docids``, in that order."""
+        self.docids, self._store = docids, store
+
+    @cached_property
+    def _documents(self) -> list[Document]:
+        return self._store.get(self.docids)
+
+    @overload
+    def __getitem__(self, index: int) -> Document: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Document]: ...
+    def __getitem__(self, index: int | slice) -> Document | list[Document]:
+        """Return a document, or those of a slice."""
+        return self._documents[index]
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.docids)
+
+
+def docids_of(documents: Sequence[Document]) -> Sequence[str]:
+    """Return the docids of ``documents``, without reading those of a store."""
+    return documents.docids if isinstance(documents, StoredDocuments) else [document.docid for document in documents]
 
 
 def open_store(folder: Path, source: Source) -> DocumentStore:

@@ -1,1 +1,1 @@
-"""Models as data: what they are, how they are asked, where their files come from."""
+"""Models: the registry of entries, their files, and the families that run them."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 
 ASCII_A_TOKEN = 4  # OpenAI's rule of thumb for English; other scripts take about a token for a character
-TIKTOKEN_FILES = "TIKTOKEN_CACHE_DIR"  # tiktoken's own: where it keeps its files, which it fetches otherwise
+TIKTOKEN_FILES = "TIKTOKEN_CACHE_DIR"  # tiktoken's own variable: the folder of its files
 MILLION = 1_000_000
 
 Count = Callable[[str], int]

@@ -1,4 +1,4 @@
-"""An end to what somebody else's program may take."""
+"""A time limit for programs that come with models."""
 
 import signal
 import threading
@@ -10,10 +10,10 @@ from types import FrameType
 
 @contextmanager
 def within(seconds: float, error: type[BaseException] = TimeoutError) -> Iterator[None]:
-    """Raise ``error`` where the block takes longer; in the main thread only, since only there signals can be taken.
+    """Raise ``error`` where the block takes longer; in the main thread only, which alone receives signals.
 
-    It ends Python code, as Jinja makes of templates, between two of its steps; a single step in C is waited for.
-    An alarm that was set before the block comes after it, at its time or when the block ends.
+    It interrupts Python code, to which Jinja compiles templates; a single call into C is waited for. An alarm that
+    was set before the block is restored after it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -23,7 +23,7 @@ def within(seconds: float, error: type[BaseException] = TimeoutError) -> Iterato
         raise error(f"no end within {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    begun = time.monotonic()
+    start = time.monotonic()
     left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -31,4 +31,4 @@ def within(seconds: float, error: type[BaseException] = TimeoutError) -> Iterato
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - begun), 1e-6))
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - start), 1e-6))

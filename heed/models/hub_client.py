@@ -1,4 +1,4 @@
-"""The client of the Hugging Face hub as Heed uses it: where its cache is, what it says, what it leaves behind."""
+"""The client of the Hugging Face hub: its cache, its messages, and the files that killed downloads leave."""
 
 import logging
 import sys
@@ -10,20 +10,20 @@ from heed.progress import logging_only, quiet
 
 
 def cache_of(name: str, kind: str) -> Path:
-    """The folder of a ``model`` or ``dataset`` in the hub's cache, as ``HF_HOME`` or ``HF_HUB_CACHE`` place it."""
+    """Return the folder of a ``model`` or ``dataset`` in the hub's cache, set by ``HF_HOME`` or ``HF_HUB_CACHE``."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     return Path(HF_HUB_CACHE).expanduser() / f"{kind}s--{name.replace('/', '--')}"
 
 
 def quiet_hub() -> AbstractContextManager[None]:
-    """Keep the client's own retry messages away: its last error says it all."""
+    """Suppress the client's own retry messages: its last error is enough."""
     return logging_only("huggingface_hub", logging.CRITICAL)
 
 
 @contextmanager
 def fetching(name: str, kind: str) -> Iterator[None]:
-    """A download of a ``model`` or ``dataset``: progress on terminals only, and nothing half-fetched stays."""
+    """Show the progress of a download on terminals only, and remove incomplete files after the block."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     if quiet() or not sys.stderr.isatty():
@@ -38,7 +38,7 @@ def fetching(name: str, kind: str) -> Iterator[None]:
 def _sweep(folder: Path) -> None:
     """Remove what killed downloads left, which the client never does.
 
-    The client holds a lock for each file that it downloads, so what another process downloads now stays.
+    The client holds a lock for each file that it downloads, so what another process is downloading stays.
     """
     from filelock import FileLock, Timeout
 

@@ -17,7 +17,7 @@ from heed.languages import script_language
 from heed.reranking.clauses import of_schema, split
 from heed.reranking.cues import DATA, cues
 from heed.retrieval.bm25 import Bm25
-from heed.retrieval.bm25_index import FIELD, Among, Searcher, Term
+from heed.retrieval.bm25_index import FIELD, Searcher, Subset, Term
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Query
 
@@ -62,7 +62,7 @@ class Polarity:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25 = bm25
         self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
-        self._among = Among([])  # the last pool: the instructions of one query share theirs
+        self._subset = Subset([])  # the last pool: the instructions of one query share theirs
         cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
         self.config: Config = {
             "polarity": [VERSION, ALPHA, BETA],
@@ -87,10 +87,10 @@ class Polarity:
         """Return ``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
         docids = [document.docid for document in documents]
         searcher = self._bm25.searcher
-        if self._among.docids != docids:
-            self._among = Among(docids)
+        if self._subset.docids != docids:
+            self._subset = Subset(docids)
         parts = parts_of(searcher, query.query, query.instruction, self._fields)
-        scored = [_of_best(searcher.score(terms, self._among)) for terms in parts]
+        scored = [_of_best(searcher.score(terms, self._subset)) for terms in parts]
         return [
             wanted + ALPHA * asked - BETA * excluded
             for wanted, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from heed.errors import ModelError, fail
-from heed.io.document_store import DocumentStore
+from heed.io.document_store import DocumentStore, StoredDocuments
 from heed.io.files import digest_json
 from heed.progress import bar, duration, log, timed
 from heed.types import Document, Estimating, Query, Reranker, Run, config_of
@@ -37,18 +37,17 @@ class PoolDocuments:
     def __init__(self, pool: Mapping[str, Sequence[str]], store: DocumentStore) -> None:
         """Read nothing before the first query; ``pool`` holds docids by qid."""
         self.pool, self._store = pool, store
-        self._docids: Sequence[str] = []
-        self._documents: list[Document] = []
+        self._documents = StoredDocuments(store, [])
 
     def docids(self, query: Query) -> Sequence[str]:
         """Return the docids of the query's pool."""
         return self.pool.get(query.qid, [])
 
-    def __call__(self, query: Query) -> list[Document]:
+    def __call__(self, query: Query) -> Sequence[Document]:
         """Return the documents of the query's pool, in its order."""
         docids = self.docids(query)
-        if docids != self._docids:
-            self._docids, self._documents = docids, self._store.get(docids)
+        if docids != self._documents.docids:
+            self._documents = StoredDocuments(self._store, docids)
         return self._documents
 
 

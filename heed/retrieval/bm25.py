@@ -30,7 +30,7 @@ class Bm25:
     def __init__(self, name: str, corpus: Corpus, settings: Bm25Settings, lucene: Lucene) -> None:
         """Build and start nothing before the first search.
 
-        Raises :class:`UsageError` for field weights that no table field can have, and for fields of what is no table.
+        Raises :class:`UsageError` for impossible field weights, and for fields of documents that are no tables.
         """
         self.name, self.corpus = name, corpus
         self._settings, self._lucene = settings, lucene
@@ -57,7 +57,7 @@ class Bm25:
         """Build the index, and the matrix of its postings, unless they are there, and open them."""
         searcher = self.searcher
         if not self._feedback:
-            searcher.prepare()
+            searcher.load()
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -66,14 +66,14 @@ class Bm25:
         threads, shards, heap = self._lucene
         start(heap)
         index = folder / ("bm25-vectors" if self._feedback else "bm25")
-        bm25_index.build(index, store, language, threads, bool(self._feedback), shards)
+        bm25_index.build_index(index, store, language, threads, bool(self._feedback), shards)
         return Searcher(index, language, self._settings, shards=shards)
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""
         texts = {query.qid: query.text for query in queries}
         if self._feedback:
-            return search_with_feedback(self.searcher, texts, depth, self._feedback)
+            return search_with_feedback(self.searcher.lucene, texts, depth, self._feedback)
         return self.searcher.search(texts, depth, self._lucene.threads, self._fields)
 
     def close(self) -> None:

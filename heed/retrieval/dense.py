@@ -1,4 +1,4 @@
-"""Dense search: exact, through the shards on disk; HNSW and IVF-PQ with FAISS; on the GPU where there is one."""
+"""Dense search: exact, through shards on disk or on GPUs; HNSW and IVF-PQ with FAISS."""
 
 import math
 from collections.abc import Sequence
@@ -11,11 +11,10 @@ from uuid import uuid4
 from heed.io.artifacts import Recipe, ensure_folder
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.gpus import OnGpus, on_gpus
 from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa import build_lsa
-from heed.retrieval.scan import Scan
-from heed.retrieval.vectors import SHARD, Vectors, embed, of_documents
+from heed.retrieval.scan import OnGpus, Scan, on_gpus
+from heed.retrieval.vectors import SHARD, Vectors, document_config, embed
 from heed.types import Config, Encoder, Query, Run, close, config_of
 from heed.workers.pool import WorkerPool
 
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 
 KINDS = ("exact", "hnsw", "ivfpq")
 VERSION = 1  # raise when the index is built in another way
-SPARE = 64  # further candidates, so that rounding inside FAISS does not decide who is in the cut
+SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned
 LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
 PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
-TRAIN = 200_000  # vectors that IVF-PQ learns from, at most
+TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
 
 
 class DenseSearch(NamedTuple):
@@ -42,7 +41,7 @@ class DenseIndex:
     """Vectors of a collection behind an index; compared by inner product."""
 
     def __init__(self, vectors: Vectors, index: Any) -> None:
-        """Search ``vectors`` through the ``index`` of them that :func:`open_index` made, FAISS's or our own."""
+        """Search ``vectors`` through their ``index``, as :func:`open_index` makes it."""
         self._vectors, self._index = vectors, index
 
     def search(self, qids: Sequence[str], queries: "Matrix", depth: int) -> Run:
@@ -52,20 +51,20 @@ class DenseIndex:
         that scores do not depend on the kind of index, the batch or the number of threads.
         """
         wanted = min(depth + SPARE, len(self._vectors.docids))
-        found = self._candidates(queries, wanted)
-        return {qid: self._scored(queries[row], found[row], depth) for row, qid in enumerate(qids)}
+        candidates = self._candidates(queries, wanted)
+        return {qid: self._scored(queries[row], candidates[row], depth) for row, qid in enumerate(qids)}
 
     def _candidates(self, queries: "Matrix", wanted: int) -> Any:
         if isinstance(self._index, Scan | OnGpus):
             return self._index.candidates(queries, wanted)
         if hasattr(self._index, "hnsw"):
-            self._index.hnsw.efSearch = wanted  # a smaller effort would give back fewer documents
+            self._index.hnsw.efSearch = wanted  # a smaller effort would return fewer documents
         return self._index.search(queries, wanted)[1]
 
-    def _scored(self, query: "Matrix", found: Any, depth: int) -> dict[str, float]:
+    def _scored(self, query: "Matrix", candidates: Any, depth: int) -> dict[str, float]:
         import numpy as np
 
-        numbers = np.sort(found[found >= 0])  # FAISS fills up with -1 where it finds too few
+        numbers = np.sort(candidates[candidates >= 0])  # FAISS pads with -1 where it finds too few
         products = np.vecdot(self._vectors.rows(numbers).astype(np.float64), query.astype(np.float64))
         docids = [self._vectors.docids[number] for number in numbers.tolist()]
         return top(dict(zip(docids, products.tolist(), strict=True)), depth)
@@ -74,9 +73,9 @@ class DenseIndex:
 def open_index(
     folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str, pool: WorkerPool | None = None
 ) -> DenseIndex:
-    """Return an index of ``vectors``; ``recipe`` says how they were made.
+    """Return an index of ``vectors``, whose recipe is ``recipe``.
 
-    The exact one reads the shards where they lie, or copies them to the GPUs if ``device`` is not cpu, faiss-gpu
+    The exact one reads the shards on disk, or copies them to the GPUs if ``device`` is not cpu, faiss-gpu
     and a GPU are there, and they hold them. Workers of ``pool`` on other machines share its shards. HNSW and
     IVF-PQ are built once, in memory, kept in ``folder`` and mapped from there; FAISS has no HNSW for GPUs, and
     its IVF-PQ there takes no codes of 64 bytes (GpuIndexIVFPQ.cu, ``verifyPQSettings_``).
@@ -87,8 +86,8 @@ def open_index(
         scan = Scan(vectors, pool)
         remote = pool is not None and pool.remote
         return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not remote else scan)
-    made: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
-    ensure_folder(folder, made, lambda part: _write(part / "faiss", vectors, kind))
+    index_recipe: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe}
+    ensure_folder(folder, index_recipe, lambda part: _write(part / "faiss", vectors, kind))
     # mapped, so that memory does not grow with the collection
     index: Any = faiss.read_index(str(folder / "faiss"), faiss.IO_FLAG_MMAP_IFC)
     if kind == "ivfpq":
@@ -100,7 +99,7 @@ def _write(path: Path, vectors: Vectors, kind: str) -> None:
     import faiss
 
     threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)  # HNSW's links depend on the order in which threads come in
+    faiss.omp_set_num_threads(1)  # HNSW's links depend on the order in which threads add vectors
     faiss.write_index(_build(vectors, kind), str(path))
     faiss.omp_set_num_threads(threads)
 
@@ -119,14 +118,14 @@ def _build(vectors: Vectors, kind: str) -> Any:
         index = faiss.IndexHNSWFlat(dimensions, LINKS, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = EF_CONSTRUCTION
     else:
-        learn = np.concatenate(list(islice(vectors.parts(), TRAIN // SHARD)))
-        lists = max(1, min(4 * math.isqrt(len(vectors.docids)), len(learn) // 39))  # FAISS asks for 39 a list
+        training = np.concatenate(list(islice(vectors.parts(), TRAIN // SHARD)))
+        lists = max(1, min(4 * math.isqrt(len(vectors.docids)), len(training) // 39))  # FAISS wants 39 a list
         code = math.gcd(dimensions, BYTES)
-        bits = min(BITS, max(1, int(math.log2(max(2, len(learn) // 39)))))
+        bits = min(BITS, max(1, int(math.log2(max(2, len(training) // 39)))))
         index = faiss.IndexIVFPQ(
             faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT
         )
-        index.train(learn)
+        index.train(training)
     for part in vectors.parts():
         index.add(part)
     return index
@@ -137,7 +136,7 @@ class Dense:
 
     def __init__(self, encoder: Encoder | None, corpus: Corpus, search: DenseSearch) -> None:
         """Search with ``encoder``, or with LSA if it is None."""
-        self._given, self._corpus, self._search = encoder, corpus, search
+        self._model, self._corpus, self._search = encoder, corpus, search
         self.name = encoder.name if encoder else "lsa"
         system = config_of(encoder) if encoder else LSA_SETTINGS
         if system is not None:
@@ -149,7 +148,7 @@ class Dense:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return self._given or build_lsa(self._corpus.folder / "lsa" / "model", self._corpus.documents)
+        return self._model or build_lsa(self._corpus.folder / "lsa" / "model", self._corpus.documents)
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query."""
@@ -162,14 +161,14 @@ class Dense:
         vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
         encoder = config_of(self._encoder)
         recipe = {
-            "system": uuid4().hex if encoder is None else of_documents(encoder),
+            "system": uuid4().hex if encoder is None else document_config(encoder),
             "documents": self._corpus.documents.digest,
         }
-        pool = self._search.pool if self._given else None
+        pool = self._search.pool if self._model else None
         return open_index(folder / self._search.kind, vectors, recipe, self._search.kind, self._search.device, pool)
 
     def close(self) -> None:
         """Forget the vectors, and close the encoder's model."""
         self.__dict__.pop("_index", None)
         self.__dict__.pop("_encoder", None)
-        close(self._given)
+        close(self._model)

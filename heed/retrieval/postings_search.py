@@ -15,57 +15,55 @@ from itertools import accumulate, chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.retrieval.field_scores import Doubles, FieldScores, Singles, Whole
+from heed.retrieval.field_scores import Doubles, FieldScores, FieldStatistics, Singles
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.postings import Impacts, Places
-from heed.retrieval.threads import by_threads
-from heed.retrieval.ties import told_apart
+from heed.retrieval.lucene.search import PLACES, map_in_threads
+from heed.retrieval.postings import Numbers, ShardPostings
 
-ALONE = 50_000  # documents up to which a second thread would wait: numpy lets others run while its arrays are long
-KNOWN = 1 << 18  # documents whose docids are all held as strings, which is quicker; of more, those asked for are read
-HELD = 1 << 28  # bytes of mapped files that may stay in memory between two queries
-PLACE = 0xFFFFFFFF  # the half of a sorting key that tells the place
-SMALLEST = 2.0**-20  # a share below this could round a match's score to 0, which says that nothing matched
+ONE_THREAD = 50_000  # documents up to which a second thread would wait: numpy lets others run while arrays are long
+DOCIDS_IN_MEMORY = 1 << 18  # documents up to which all docids are held as strings, which is quicker than reading them
+MAX_MAPPED = 1 << 28  # bytes of mapped files that may stay in memory between two queries
+MIN_SHARE = 2.0**-20  # a share below this could round a match's score to 0, which says that nothing matched
 
 
-class Matrix:
-    """The matrices of an index's shards as one; its documents are numbered shard after shard, by docid."""
+class PostingsMatrix:
+    """The postings of an index's shards as one matrix; its documents are numbered shard after shard, by docid."""
 
-    def __init__(self, shards: Sequence[Impacts]) -> None:
-        """``shards`` in the order of their docids; those without a document count for nothing."""
-        self.shards = [one for one in shards if one.size] or [shards[0]]
-        self.starts: list[int] = [0, *accumulate(one.size for one in self.shards)]
+    def __init__(self, shards: Sequence[ShardPostings]) -> None:
+        """Join ``shards``, in the order of their docids, without those that have no document."""
+        self.shards = [shard for shard in shards if shard.size] or [shards[0]]
+        self.starts: list[int] = [0, *accumulate(shard.size for shard in self.shards)]
         self.size = self.starts[-1]
-        self._firsts = [one.docids[0] for one in self.shards if one.size]
-        self._mapped = sum(one.mapped for one in self.shards)
+        self._firsts = [shard.docids[0] for shard in self.shards if shard.size]
+        self._mapped = sum(shard.mapped for shard in self.shards)
 
-    def docids_of(self, places: Places) -> list[str]:
-        """The docids of documents by their numbers."""
-        if self.size <= KNOWN:
-            found: list[str] = self._docids[places].tolist()
-            return found
-        return [self._docid(at) for at in places.tolist()]
+    def docids_of(self, numbers: Numbers) -> list[str]:
+        """Return the docids of documents."""
+        if self.size <= DOCIDS_IN_MEMORY:
+            docids: list[str] = self._docids[numbers].tolist()
+            return docids
+        return [self._docid(number) for number in numbers.tolist()]
 
-    def places_of(self, docids: Sequence[str]) -> Places:
-        """The number of each of ``docids``, -1 for one that has none."""
-        if self.size <= KNOWN:
+    def numbers_of(self, docids: Sequence[str]) -> Numbers:
+        """Return the number of each of ``docids``, -1 for one that has none."""
+        if self.size <= DOCIDS_IN_MEMORY:
             return np.array([self._numbers.get(docid, -1) for docid in docids], dtype=np.intp)
         return np.array([self._find(docid.encode()) for docid in docids], dtype=np.intp)
 
-    def let_go(self) -> None:
-        """Let what was read of large files leave memory."""
-        if self._mapped > HELD:
+    def release_memory(self) -> None:
+        """Release the memory of large files; they are read again when needed."""
+        if self._mapped > MAX_MAPPED:
             for shard in self.shards:
-                shard.let_go()
+                shard.release_memory()
 
-    def _docid(self, place: int) -> str:
-        shard = bisect_right(self.starts, place) - 1
-        return self.shards[shard].docids[place - self.starts[shard]].decode()
+    def _docid(self, number: int) -> str:
+        shard = bisect_right(self.starts, number) - 1
+        return self.shards[shard].docids[number - self.starts[shard]].decode()
 
     def _find(self, docid: bytes) -> int:
         shard = bisect_right(self._firsts, docid) - 1
-        place = self.shards[shard].docids.find(docid) if shard >= 0 else -1
-        return place if place < 0 else place + self.starts[shard]
+        number = self.shards[shard].docids.find(docid) if shard >= 0 else -1
+        return number if number < 0 else number + self.starts[shard]
 
     @cached_property
     def _docids(self) -> NDArray[np.object_]:
@@ -73,88 +71,88 @@ class Matrix:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {docid: at for at, docid in enumerate(self._docids)}
+        return {docid: number for number, docid in enumerate(self._docids)}
 
 
-class ImpactSearch:
-    """BM25 with one choice of k1 and b over the matrices of one or more shards, with all shards' statistics.
+class MatrixSearch:
+    """BM25 with one choice of k1 and b over a matrix, with the statistics of all its shards.
 
     Thread-safe. Documents without any term of a field count in no shard, as in Lucene.
     """
 
-    def __init__(self, matrix: Matrix, k1: float, b: float) -> None:
+    def __init__(self, matrix: PostingsMatrix, k1: float, b: float) -> None:
         """Nothing is computed before the first query."""
         self.matrix = matrix
         self._scores: list[dict[str, FieldScores]] = [{} for _ in matrix.shards]
         for name in sorted({name for shard in matrix.shards for name in shard.fields}):
-            having = [at for at, shard in enumerate(matrix.shards) if name in shard.fields]
-            fields = [matrix.shards[at].fields[name] for at in having]
-            whole = Whole(fields)
-            for number, at in enumerate(having):
-                self._scores[at][name] = FieldScores(fields, number, whole, k1, b)
+            having = [number for number, shard in enumerate(matrix.shards) if name in shard.fields]
+            fields = [matrix.shards[number].fields[name] for number in having]
+            statistics = FieldStatistics(fields)
+            for position, number in enumerate(having):
+                self._scores[number][name] = FieldScores(fields, position, statistics, k1, b)
 
     @property
-    def tells_matches(self) -> bool:
+    def scores_every_match(self) -> bool:
         """Whether every match has a score above 0, as with any k1 that is not a million times the usual."""
-        return all(field.least_share >= SMALLEST for shard in self._scores for field in shard.values())
+        return all(field.least_share >= MIN_SHARE for shard in self._scores for field in shard.values())
 
     def search(
         self, texts: Collection[str], fields: Mapping[str, float], depth: int, analysis: Analysis, threads: int
     ) -> Iterator[dict[str, float]]:
-        """The ``depth`` best documents for each text in weighted fields; scores as Anserini's run files have them."""
-        threads = min(threads, 1 + self.matrix.size // ALONE)
-        left, at_once = iter(texts), 1 + len(texts) // (4 * threads)
+        """Yield the ``depth`` best documents of each text in weighted fields; scores as in Anserini's run files."""
+        threads = min(threads, 1 + self.matrix.size // ONE_THREAD)
+        rest, group_size = iter(texts), 1 + len(texts) // (4 * threads)
         # the calling thread has Java analyse a group of texts while the others search for the one before
-        bags = (analysis.of_each(group) for group in iter(lambda: list(islice(left, at_once)), []))
-        found = by_threads(lambda group: [self._best(bag, fields, depth) for bag in group], bags, threads)
-        return chain.from_iterable(found)
+        bags = (analysis.terms_of_each(group) for group in iter(lambda: list(islice(rest, group_size)), []))
+        runs = map_in_threads(lambda group: [self._best(bag, fields, depth) for bag in group], bags, threads)
+        return chain.from_iterable(runs)
 
     def _best(self, terms: Sequence[str], fields: Mapping[str, float], depth: int) -> dict[str, float]:
-        """The best documents for a bag of terms, those of each shard merged."""
+        """Return the best documents for a bag of terms, those of each shard merged."""
         counts = Counter(terms)
-        found = []
-        for at, start in enumerate(self.matrix.starts[:-1]):
-            places, scores = best(self._sums(at, counts, fields).astype(np.float32), depth)
-            found.append((places + start, scores))
-        places, scores = found[0] if len(found) == 1 else merged(found, depth)
-        docids = self.matrix.docids_of(places)
-        self.matrix.let_go()
-        return dict(zip(docids, told_apart(scores).tolist(), strict=True))
+        shard_hits = []
+        for shard, start in enumerate(self.matrix.starts[:-1]):
+            numbers, scores = best(self._sums(shard, counts, fields).astype(np.float32), depth)
+            shard_hits.append((numbers + start, scores))
+        numbers, scores = shard_hits[0] if len(shard_hits) == 1 else merged(shard_hits, depth)
+        docids = self.matrix.docids_of(numbers)
+        self.matrix.release_memory()
+        return dict(zip(docids, break_ties(scores).tolist(), strict=True))
 
     def _sums(self, shard: int, counts: Mapping[str, int], fields: Mapping[str, float]) -> Doubles:
-        """A score for every document of a shard, weighed as Anserini's ``BagOfWordsQueryGenerator`` does.
+        """Return a score for every document of a shard, weighted as Anserini's ``BagOfWordsQueryGenerator`` does.
 
-        A term's count is its weight, a field's weight multiplies it. Lucene rounds the sum of a field apart,
+        A term's count is its weight, a field's weight multiplies it. Lucene rounds the sum of a field on its own,
         unless its weight is 1: then the clauses of the field become clauses of the whole query.
         """
-        sums = self._nothing(shard)
+        sums = self._zeros(shard)
         for name, weight in fields.items():
             boost = np.float32(weight)
             if boost == 1:
                 self._add(shard, sums, name, counts.items())
             else:
-                apart = self._nothing(shard)
+                field_sums = self._zeros(shard)
                 boosted = ((term, float(boost * np.float32(count))) for term, count in counts.items())
-                self._add(shard, apart, name, boosted)
-                sums += apart.astype(np.float32)
+                self._add(shard, field_sums, name, boosted)
+                sums += field_sums.astype(np.float32)
         return sums
 
-    def score(self, weighted: Mapping[tuple[str, str], float], places: Places) -> list[float]:
-        """BM25 of weighted terms, ``(field, term) -> weight``, for the documents at ``places``; 0 where that is -1."""
-        found = np.zeros(len(places), dtype=np.float32)
-        for at, start in enumerate(self.matrix.starts[:-1]):
-            here = (start <= places) & (places < self.matrix.starts[at + 1])
+    def score(self, weighted: Mapping[tuple[str, str], float], numbers: Numbers) -> list[float]:
+        """Return BM25 of weighted terms, ``(field, term) -> weight``, for documents; 0 where a number is -1."""
+        document_scores = np.zeros(len(numbers), dtype=np.float32)
+        for shard, start in enumerate(self.matrix.starts[:-1]):
+            here = (start <= numbers) & (numbers < self.matrix.starts[shard + 1])
             if here.any():
-                sums = self._nothing(at)
-                for name in self._scores[at]:
+                sums = self._zeros(shard)
+                for name in self._scores[shard]:
                     terms = ((term, weight) for (field, term), weight in weighted.items() if field == name)
-                    self._add(at, sums, name, terms)
-                found[here] = sums[places[here] - start].astype(np.float32)
-        self.matrix.let_go()
-        scores: list[float] = found.tolist()
+                    self._add(shard, sums, name, terms)
+                document_scores[here] = sums[numbers[here] - start].astype(np.float32)
+        self.matrix.release_memory()
+        scores: list[float] = document_scores.tolist()
         return scores
 
-    def _nothing(self, shard: int) -> Doubles:
+    def _zeros(self, shard: int) -> Doubles:
         return np.zeros(self.matrix.shards[shard].size)
 
     def _add(self, shard: int, sums: Doubles, name: str, weighted: Iterable[tuple[str, float]]) -> None:
@@ -162,28 +160,31 @@ class ImpactSearch:
             self._scores[shard][name].add(sums, weighted)
 
 
-def best(scores: Singles, depth: int) -> tuple[Places, Singles]:
-    """The places of the ``depth`` highest scores above 0, highest first, equal ones in their order, and the scores."""
-    places = np.flatnonzero(scores >= _least(scores, depth))
-    places = keys_of(places, scores[places])[:depth] & PLACE
-    return places, scores[places]
+def best(scores: Singles, depth: int) -> tuple[Numbers, Singles]:
+    """Return the numbers of the ``depth`` highest scores above 0, highest first and equal ones by number, and those."""
+    numbers = np.flatnonzero(scores >= _threshold(scores, depth))
+    return _highest(numbers, scores[numbers], depth)
 
 
-def merged(found: Sequence[tuple[Places, Singles]], depth: int) -> tuple[Places, Singles]:
-    """The ``depth`` best of several such lists, of different documents."""
-    places, scores = (np.concatenate(one) for one in zip(*found, strict=True))
-    keys = keys_of(places, scores)[:depth]
-    return keys & PLACE, (-(keys >> 32)).astype(np.int32).view(np.float32)
+def merged(hits: Sequence[tuple[Numbers, Singles]], depth: int) -> tuple[Numbers, Singles]:
+    """Return the ``depth`` best of several such lists, each of higher numbers than the one before."""
+    numbers, scores = (np.concatenate(parts) for parts in zip(*hits, strict=True))
+    return _highest(numbers, scores, depth)
 
 
-def keys_of(places: Places, scores: Singles) -> NDArray[np.int64]:
-    """Places and their scores above 0 as one number each, sorted: the highest scores first, equal ones by place."""
-    # the bits of floats above 0 are ordered as the floats are: one sort of whole numbers does scores and places
-    return np.sort((-scores.view(np.int32).astype(np.int64) << 32) + places)
+def _highest(numbers: Numbers, scores: Singles, depth: int) -> tuple[Numbers, Singles]:
+    """Return the ``depth`` highest of scores above 0, equal ones by number, with their numbers.
+
+    The order is that of ``np.lexsort((numbers, -scores))``, which takes three times as long as sorting one array of
+    integers, a tenth of a whole query. Floats above 0 are ordered as the integers that have the same bits (IEEE 754);
+    such an integer, negated, is the upper half of a key, and the document's number is the lower half.
+    """
+    keys = np.sort((-scores.view(np.int32).astype(np.int64) << 32) + numbers)[:depth]
+    return keys & 0xFFFFFFFF, (-(keys >> 32)).astype(np.int32).view(np.float32)
 
 
-def _least(scores: Singles, depth: int) -> np.float32:
-    """A score above 0 that all of the ``depth`` best reach, and, mostly, few others."""
+def _threshold(scores: Singles, depth: int) -> np.float32:
+    """Return a score above 0 that all of the ``depth`` best reach, and usually few others."""
     sample = scores[::8]
     beyond = depth // 6 + 16
     if beyond < len(sample):
@@ -191,3 +192,24 @@ def _least(scores: Singles, depth: int) -> np.float32:
         if guess > 0 and np.count_nonzero(scores >= guess) >= depth:
             return np.float32(guess)
     return np.float32(np.finfo(np.float32).smallest_subnormal)
+
+
+def break_ties(scores: Singles) -> Doubles:
+    """Return scores, best first, as Anserini's ``ScoreTiesAdjusterReranker`` and its ``%f`` leave them.
+
+    Each is rounded to 1e-4; one that is not lower than the one before it by more than 1e-4 is lowered by 1e-6
+    for each such score in a row. All in single precision: above 16 or so, 1e-6 can be lost.
+    """
+    rounded = (np.floor(scores.astype(np.float64) * 1e4 + 0.5) / 1e4).astype(np.float32)
+    ranks = np.arange(len(scores), dtype=np.int32)
+    lowered = rounded
+    while True:
+        # whether a score is a tie depends on how far the one before it was lowered: repeat until nothing changes
+        first_of_ties = np.zeros(len(scores), dtype=np.int32)
+        first_of_ties[1:] = np.where(lowered[:-1] - rounded[1:] > np.float32(1e-4), ranks[1:], 0)
+        in_a_row = ranks - np.maximum.accumulate(first_of_ties)
+        again = rounded - np.float32(1e-6) * in_a_row.astype(np.float32)
+        if np.array_equal(again, lowered):
+            final: Doubles = lowered.astype(np.float64).round(PLACES)
+            return final
+        lowered = again

@@ -1,4 +1,4 @@
-"""Document vectors in shards on disk: made once for all conditions, kept through a kill."""
+"""Document vectors in shards on disk: computed once for all conditions, kept when the process is killed."""
 
 import shutil
 from collections import deque
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from heed.types import Matrix
 
 VERSION = 1  # raise when the shards change
-SHARD = 4_096  # documents a shard: what a kill can cost
-OF_QUERIES = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # fields of entries
+SHARD = 4_096  # documents a shard: so many are encoded again after a kill
+QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # of models' entries
 PLAN, JOURNAL = "plan.json", "shards.txt"
 
 
 @runtime_checkable
-class Estimating(Protocol):
+class EstimatingEncoder(Protocol):
     """An encoder that logs what a collection will cost before its first document is encoded."""
 
     def begin(self, store: DocumentStore) -> None:
@@ -36,8 +36,8 @@ class Estimating(Protocol):
 
 
 @runtime_checkable
-class Parallel(Protocol):
-    """An encoder that reads several batches at once."""
+class BatchEncoder(Protocol):
+    """An encoder that encodes several batches at once."""
 
     def encode_batches(self, batches: Iterator[Sequence[Document]]) -> "Iterator[Matrix]":
         """Yield the vectors of each of ``batches``, in their order."""
@@ -73,9 +73,9 @@ class Vectors:
         return picked
 
 
-def of_documents(config: Config) -> Config:
-    """Return an encoder's config without what concerns queries alone: it changes no document's vector."""
-    return {key: value for key, value in config.items() if key not in OF_QUERIES}
+def document_config(config: Config) -> Config:
+    """Return an encoder's config without the fields of queries alone, which change no document's vector."""
+    return {key: value for key, value in config.items() if key not in QUERY_FIELDS}
 
 
 def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
@@ -85,8 +85,8 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
     """
     config = config_of(encoder)
-    made_by = of_documents(config) if config is not None else uuid4().hex
-    recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": made_by}
+    encoder_config = document_config(config) if config is not None else uuid4().hex
+    recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
     reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
     if reason is None:
         log.info(f"{folder}: used again, inputs and settings are the same")
@@ -95,7 +95,7 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     if rebuild_reason(folder / PLAN, recipe, lambda _: True) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         write_json(folder / PLAN, {"recipe": recipe})
-    if isinstance(encoder, Estimating):
+    if isinstance(encoder, EstimatingEncoder):
         encoder.begin(store)
     _write_shards(folder, store, encoder)
     write_json(folder / NOTE, {"recipe": recipe, "files": digests(folder)})
@@ -106,9 +106,9 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
     import numpy as np
 
     docids: list[str] = []
-    coming: deque[tuple[Path, int]] = deque()  # shards that are read ahead, and their documents
+    ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
     done = _finished_shards(folder)
-    write_bytes(folder / JOURNAL, "".join(f"{name} {found}\n" for name, found in done.items()).encode())
+    write_bytes(folder / JOURNAL, "".join(f"{name} {sha256}\n" for name, sha256 in done.items()).encode())
     documents = bar(iter(store), store.count, f"{encoder.name} vectors", "documents")
 
     def missing() -> Iterator[Sequence[Document]]:
@@ -116,16 +116,18 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
             docids.extend(document.docid for document in batch)
             shard = folder / f"shard-{number:05}.npy"
             if shard.name not in done:
-                coming.append((shard, len(batch)))
+                ahead.append((shard, len(batch)))
                 yield batch
 
     with timed("embed", encoder.name) as work:
         batches = missing()
         encoded = (
-            encoder.encode_batches(batches) if isinstance(encoder, Parallel) else map(encoder.encode_documents, batches)
+            encoder.encode_batches(batches)
+            if isinstance(encoder, BatchEncoder)
+            else map(encoder.encode_documents, batches)
         )
         for vectors in encoded:
-            shard, count = coming.popleft()
+            shard, count = ahead.popleft()
             with finished(shard) as stream:
                 np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
             with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
@@ -137,12 +139,11 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
 
 
 def _finished_shards(folder: Path) -> dict[str, str]:
-    """Return name and digest of the shards that an earlier process finished and that are unchanged since."""
+    """Return name and digest of the shards that an earlier process finished and nobody has changed since."""
     journal = folder / JOURNAL
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
-    noted = (line.split(" ") for line in lines)
     done = {}
-    for name, *rest in noted:  # the last line may be cut, by a kill; then its digest is not the shard's
+    for name, *rest in (line.split(" ") for line in lines):  # a kill may have cut the last one, and its digest
         if (folder / name).is_file() and rest == [digest(folder / name)]:
             done[name] = rest[0]
     return done

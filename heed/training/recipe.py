@@ -111,7 +111,7 @@ def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings
         "data": digest(data),
         "settings": {**settings._asdict(), "device": place(settings.device)},
         "frame": {field: getattr(template, field) for field in TEMPLATE},
-        "base": {**fingerprint(base), "dtype": precision(base, settings.device)},
+        "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, settings.device)},
         "versions": {name: version(name) for name in ("torch", "transformers", "peft")},
     }
 

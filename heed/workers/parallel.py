@@ -111,7 +111,7 @@ class ParallelReranker:
 
     def score_many(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
-        return self._pool.results(Score(self._system, query, documents) for query, documents in pairs)
+        return self._pool.results(Score(self._system, query, list(documents)) for query, documents in pairs)
 
     def close(self) -> None:
         """Do nothing: a worker closes its model when it builds another."""

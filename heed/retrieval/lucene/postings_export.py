@@ -1,7 +1,8 @@
 """Lucene's postings, terms and norms written to files in bulk.
 
 Read by calls from Python, a posting costs 5 µs; as Lucene's plain text (SimpleTextCodec) it takes 65 bytes and two
-seconds a million to write, before it can be read. By a loop inside Java it takes 8 bytes and 0.3 µs.
+seconds a million to write, before it can be read. By a loop inside Java (see
+:mod:`heed.retrieval.lucene.method_handles`) it takes 8 bytes and 0.3 µs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,18 +13,20 @@ from typing import Any
 
 from heed.retrieval.lucene.jvm import cast, java
 from heed.retrieval.lucene.method_handles import (
-    arguments,
-    bound,
-    fed,
+    bind,
+    compose,
+    convert,
+    count_loop,
     getter,
-    handles,
-    in_turn,
-    kind,
+    in_sequence,
+    java_int,
+    java_list,
+    java_type,
     method,
-    number,
-    static,
-    taking,
-    types,
+    method_handles,
+    signature,
+    static_method,
+    with_parameters,
 )
 
 LUCENE = "org.apache.lucene"
@@ -34,7 +37,7 @@ FREQUENCIES = 8  # PostingsEnum.FREQS: documents and how often a term is in each
 
 
 def write_postings(folder: Path, name: str, reader: Any, field: str) -> bool:
-    """Write the terms and postings of ``field`` into ``folder``; False where no document has the field.
+    """Write the terms and postings of ``field`` into ``folder``; return False where no document has the field.
 
     ``name.sizes`` holds the length in bytes and the number of documents of each term, in the order of the
     terms' bytes, ``name.texts`` those bytes, ``name.pairs`` a document's number and the term's frequency in
@@ -44,28 +47,28 @@ def write_postings(folder: Path, name: str, reader: Any, field: str) -> bool:
     if terms is None:
         return False
     with _outputs(folder, [f"{name}.{part}" for part in ("sizes", "texts", "pairs")]) as outputs:
-        _terms_loop().invokeWithArguments(arguments(terms.iterator(), *outputs))
+        _terms_loop().invokeWithArguments(java_list(terms.iterator(), *outputs))
     return True
 
 
 def count_postings(reader: Any, fields: Sequence[str]) -> int:
-    """How many postings there are in ``fields`` together."""
-    found = (_terms(reader, field) for field in fields)
-    return sum(terms.getSumDocFreq() for terms in found if terms is not None)
+    """Return the number of postings in ``fields`` together."""
+    field_terms = (_terms(reader, field) for field in fields)
+    return sum(terms.getSumDocFreq() for terms in field_terms if terms is not None)
 
 
 def write_norms(path: Path, reader: Any, field: str, count: int) -> None:
     """Write Lucene's one byte for the length of ``field`` in each of ``count`` documents; 0 where there is none."""
-    norms = java(f"{LUCENE}.index.MultiDocValues").getNormValues(_any(reader), field)
+    norms = java(f"{LUCENE}.index.MultiDocValues").getNormValues(_as_reader(reader), field)
     with _outputs(path.parent, [path.name]) as [output]:
-        _norms_loop().invokeWithArguments(arguments(norms, output, number(count)))
+        _norms_loop().invokeWithArguments(java_list(norms, output, java_int(count)))
 
 
 def _terms(reader: Any, field: str) -> Any:
-    return java(f"{LUCENE}.index.MultiTerms").getTerms(_any(reader), field)
+    return java(f"{LUCENE}.index.MultiTerms").getTerms(_as_reader(reader), field)
 
 
-def _any(reader: Any) -> Any:
+def _as_reader(reader: Any) -> Any:
     return cast(f"{LUCENE}.index.IndexReader", reader)
 
 
@@ -80,49 +83,83 @@ def _outputs(folder: Path, names: Sequence[str]) -> Iterator[list[Any]]:
 
 @cache
 def _terms_loop() -> Any:
-    """``(terms, sizes, texts, pairs)``: of every term its two sizes, its bytes and its postings."""
-    shape = (BYTES, TERMS, OUTPUT, OUTPUT, OUTPUT)  # the term at hand goes before the loop's own arguments
+    """Return a handle with the parameters ``(terms, sizes, texts, pairs)``.
+
+    In Java::
+
+        BytesRef term = terms.next();
+        while (term != null) {
+            sizes.writeInt(term.length);
+            sizes.writeInt(terms.docFreq());
+            texts.writeBytes(term.bytes, term.offset, term.length);
+            writePairs(pairs, terms);
+            term = terms.next();
+        }
+    """
+    parameters = (BYTES, TERMS, OUTPUT, OUTPUT, OUTPUT)  # of the loop's body: the term, then the loop's own
+    term, terms, sizes, texts, pairs = range(5)
     write_int = method(OUTPUT, "writeInt", "void", "int")
-    length = fed(write_int, 1, getter(BYTES, "length", "int"))
-    documents = fed(write_int, 1, method(TERMS, "docFreq", "int"))
-    text = method(OUTPUT, "writeBytes", "void", "[B", "int", "int")
-    for at, part in enumerate((("bytes", "[B"), ("offset", "int"), ("length", "int")), 1):
-        text = fed(text, at, getter(BYTES, *part))
-    following = method(TERMS, "next", BYTES)
-    body = in_turn(
-        taking(length, shape, 2, 0),
-        taking(documents, shape, 2, 1),
-        taking(text, shape, 3, 0, 0, 0),
-        taking(_pairs_loop(), shape, 4, 1),
-        taking(following, shape, 1),
+    write_length = compose(write_int, 1, getter(BYTES, "length", "int"))
+    write_documents = compose(write_int, 1, method(TERMS, "docFreq", "int"))
+    write_text = method(OUTPUT, "writeBytes", "void", "[B", "int", "int")
+    for position, (name, field_type) in enumerate((("bytes", "[B"), ("offset", "int"), ("length", "int")), 1):
+        write_text = compose(write_text, position, getter(BYTES, name, field_type))
+    next_term = method(TERMS, "next", BYTES)
+    body = in_sequence(
+        with_parameters(write_length, parameters, sizes, term),
+        with_parameters(write_documents, parameters, sizes, terms),
+        with_parameters(write_text, parameters, texts, term, term, term),
+        with_parameters(_pairs_loop(), parameters, pairs, terms),
+        with_parameters(next_term, parameters, terms),
     )
-    is_term = static("java.util.Objects", "nonNull", "boolean", "java.lang.Object").asType(types("boolean", BYTES))
-    return handles().whileLoop(taking(following, shape[1:], 0), taking(is_term, shape, 0), body)
+    first_term = with_parameters(next_term, parameters[1:], 0)
+    is_term = convert(static_method("java.util.Objects", "nonNull", "boolean", "java.lang.Object"), "boolean", BYTES)
+    return method_handles().whileLoop(first_term, with_parameters(is_term, parameters, term), body)
 
 
 def _pairs_loop() -> Any:
-    """``(pairs, terms)``: document and frequency of every posting of the term at which ``terms`` stands."""
+    """Return a handle with the parameters ``(pairs, terms)``.
+
+    In Java::
+
+        PostingsEnum postings = terms.postings(null, PostingsEnum.FREQS);
+        for (int i = 0; i < terms.docFreq(); i++) {
+            pairs.writeInt(postings.nextDoc());
+            pairs.writeInt(postings.freq());
+        }
+    """
     write_int = method(OUTPUT, "writeInt", "void", "int")
-    document = fed(write_int, 1, method(POSTINGS, "nextDoc", "int"))
-    frequency = fed(write_int, 1, method(POSTINGS, "freq", "int"))
-    shape = (OUTPUT, POSTINGS, "int")
-    count = taking(handles().identity(kind("int")), shape, 2)
-    loop = handles().countedLoop(count, None, taking(in_turn(document, frequency), ("int", *shape), 1, 2))
-    begin = bound(method(TERMS, "postings", POSTINGS, POSTINGS, "int"), 2, number(FREQUENCIES))
-    begin = fed(begin, 1, handles().constant(kind(POSTINGS), None))
-    loop = fed(fed(loop, 1, begin), 2, method(TERMS, "docFreq", "int"))
-    return taking(loop, (OUTPUT, TERMS), 0, 1, 1)
+    write_document = compose(write_int, 1, method(POSTINGS, "nextDoc", "int"))
+    write_frequency = compose(write_int, 1, method(POSTINGS, "freq", "int"))
+    write_pair = in_sequence(write_document, write_frequency)
+    parameters = (OUTPUT, POSTINGS, "int")  # the last: how many postings there are
+    count = with_parameters(method_handles().identity(java_type("int")), parameters, 2)
+    loop = count_loop(count, with_parameters(write_pair, ("int", *parameters), 1, 2))
+    postings = bind(method(TERMS, "postings", POSTINGS, POSTINGS, "int"), 2, java_int(FREQUENCIES))
+    postings = compose(postings, 1, method_handles().constant(java_type(POSTINGS), None))
+    loop = compose(compose(loop, 1, postings), 2, method(TERMS, "docFreq", "int"))  # now (pairs, terms, terms)
+    return with_parameters(loop, (OUTPUT, TERMS), 0, 1, 1)
 
 
 @cache
 def _norms_loop() -> Any:
-    """``(norms, output, count)``: a byte for each of ``count`` documents."""
-    shape = ("int", NORMS, OUTPUT, "int")  # the document at hand goes before the loop's own arguments
+    """Return a handle with the parameters ``(norms, output, count)``.
+
+    In Java::
+
+        for (int i = 0; i < count; i++) {
+            if (norms.advanceExact(i)) output.writeByte((byte) norms.longValue());
+            else output.writeByte((byte) 0);
+        }
+    """
+    parameters = ("int", NORMS, OUTPUT, "int")  # of the loop's body: the document, then the loop's own
+    document, norms, output, _ = range(4)
     write_byte = method(OUTPUT, "writeByte", "void", "byte")
-    norm = handles().explicitCastArguments(method(NORMS, "longValue", "long"), types("byte", NORMS))
-    body = handles().guardWithTest(
-        taking(method(NORMS, "advanceExact", "boolean", "int"), shape, 1, 0),
-        taking(fed(write_byte, 1, norm), shape, 2, 1),
-        taking(bound(write_byte, 1, java("java.lang.Byte")(0)), shape, 2),
+    norm = method_handles().explicitCastArguments(method(NORMS, "longValue", "long"), signature("byte", NORMS))
+    body = method_handles().guardWithTest(
+        with_parameters(method(NORMS, "advanceExact", "boolean", "int"), parameters, norms, document),
+        with_parameters(compose(write_byte, 1, norm), parameters, output, norms),
+        with_parameters(bind(write_byte, 1, java("java.lang.Byte")(0)), parameters, output),
     )
-    return handles().countedLoop(taking(handles().identity(kind("int")), shape[1:], 2), None, body)
+    count = with_parameters(method_handles().identity(java_type("int")), parameters[1:], 2)
+    return count_loop(count, body)

@@ -12,25 +12,25 @@ READER = "org.apache.lucene.index.IndexReader"
 
 
 def shard_folders(folder: Path, shards: int) -> list[Path]:
-    """Where the shards of the index called ``folder`` lie; one shard is the index itself."""
+    """Return the folders of the shards of the index in ``folder``; one shard is the index itself."""
     if shards == 1:
         return [folder]
     width = len(str(shards - 1))
-    return [folder.with_name(f"{folder.name}-{shards}-shards") / f"{at:0{width}}" for at in range(shards)]
+    return [folder.with_name(f"{folder.name}-{shards}-shards") / f"{number:0{width}}" for number in range(shards)]
 
 
-def beside(index: Path) -> Path:
-    """Where the matrix of an index lies."""
-    return index.with_name(f"{index.name}-impacts")
+def postings_folder(index: Path) -> Path:
+    """Return the folder of the postings of an index, as arrays."""
+    return index.with_name(f"{index.name}-postings")
 
 
-def ranges(count: int, shards: int) -> list[tuple[int, int]]:
-    """First document, and the one after the last, of each shard; sizes differ by one at most, and may be 0."""
-    return list(pairwise(count * at // shards for at in range(shards + 1)))
+def shard_ranges(count: int, shards: int) -> list[tuple[int, int]]:
+    """Return the first document of each shard and the one after its last; sizes differ by at most 1 and may be 0."""
+    return list(pairwise(count * number // shards for number in range(shards + 1)))
 
 
 def open_reader(folder: Path) -> Any:
-    """The index in ``folder`` as Lucene's ``IndexReader``."""
+    """Return the index in ``folder`` as Lucene's ``IndexReader``."""
     path = java("java.nio.file.Paths").get(str((folder / "lucene").absolute()))
     with java_errors(f"{folder}: opening the index"):
         directory = java("org.apache.lucene.store.FSDirectory").open(path)
@@ -39,7 +39,7 @@ def open_reader(folder: Path) -> Any:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[Any]:
-    """The same for a while: what was read of its files leaves memory with it."""
+    """Yield the same, closed after the block, so that its files leave memory."""
     reader = open_reader(folder)
     try:
         yield reader
@@ -47,8 +47,8 @@ def reading(folder: Path) -> Iterator[Any]:
         reader.close()
 
 
-def one_reader(shards: Sequence[Any]) -> Any:
-    """Readers as one, which has the statistics of all."""
+def combined_reader(shards: Sequence[Any]) -> Any:
+    """Return the readers of shards as one, which has the statistics of all."""
     if len(shards) == 1:
         return shards[0]
     return cast(READER, java("org.apache.lucene.index.MultiReader")(list(shards), True))

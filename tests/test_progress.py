@@ -1,0 +1,77 @@
+"""Messages and progress, as a terminal, a pipe and a program that uses the library see them."""
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import ROOT
+
+from heed.progress import bar, log, recording, timed
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """A clock that a test moves by hand."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    yield now
+
+
+def test_without_a_terminal_progress_is_a_line_a_minute(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "heed"):
+        for _ in bar(range(10), 10, "work", "topics"):
+            clock[0] += 25  # seconds
+    # asked for topic 3 at 75 s, 6 at 150, 9 at 225: a minute or more after the line before
+    assert caplog.messages == [
+        "work: 3 of 10 topics, 2 min 55 s left",
+        "work: 6 of 10 topics, 1 min 40 s left",
+        "work: 9 of 10 topics, 25 s left",
+    ]
+
+
+def test_a_total_that_is_not_known_is_not_guessed(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "heed"):
+        for _ in bar(range(2), 0, "work", "documents"):
+            clock[0] += 60
+    assert caplog.messages == ["work: 1 documents"]
+
+
+def test_quiet_means_no_progress(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "heed"):
+        for _ in bar(range(10), 10, "work", "topics"):
+            clock[0] += 100
+    assert caplog.messages == []
+
+
+def test_the_library_prints_nothing_unless_a_program_asks_for_its_messages() -> None:
+    code = "from heed.progress import log; log.info('on the way'); log.warning('look at this')"
+    for setup, said in (("", "look at this\n"), ("import logging; logging.basicConfig(level='INFO'); ", "on the way")):
+        done = subprocess.run(
+            [sys.executable, "-c", setup + code], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "" and said in done.stderr
+        assert ("on the way" in done.stderr) == bool(setup)
+
+
+def test_timings_belong_to_who_records_them() -> None:
+    def work(stage: str) -> None:
+        with recording([]) as mine:
+            for _ in range(50):
+                with timed(stage):
+                    time.sleep(0)
+        found[stage] = [timing["stage"] for timing in mine]
+
+    found: dict[str, list[str]] = {}
+    with recording([]) as outer:
+        threads = [threading.Thread(target=work, args=(stage,)) for stage in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == {"a": ["a"] * 50, "b": ["b"] * 50} and outer == []
+    with timed("nobody records this"):
+        log.debug("nothing happens")
