@@ -1,10 +1,10 @@
 """Split an instruction into what it asks for and what it excludes, by cues kept as data.
 
-Every character of a sentence has a sign. A cue turns the sign of what follows it in its clause
-("leave out", "不要"), or of what stands before it ("… do not count", "……不算"); two turns cancel
+Every character of a sentence has a sign. A cue turns the sign of the text after it in its clause
+("leave out", "不要"), or of the text before it ("… do not count", "……不算"); two turns cancel
 each other. An exception ("unless", "кроме", "除……外") takes the sign opposite to the rest of its
-sentence. A plain negation ("not", "没有") is part of what is asked for, unless something is turned
-to: "not X but Y". Reasons and concessions ("because", "even if") get no sign.
+sentence. A plain negation ("not", "没有") is part of what is asked for, unless an alternative
+follows: "not X but Y". Reasons and concessions ("because", "even if") get no sign.
 ``cues.json`` holds the cues of each language as regular expressions.
 """
 
@@ -33,7 +33,7 @@ class Split(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A cue found in a sentence."""
+    """A cue in a sentence."""
 
     kind: str
     start: int
@@ -41,7 +41,7 @@ class Mark(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence in lower case, the cues of its language, and those found in it, in order."""
+    """A sentence in lower case, the cues of its language, and those in it, in order."""
 
     text: str
     cue: Cues
@@ -49,7 +49,7 @@ class Sentence(NamedTuple):
 
 
 def split(instruction: str) -> Split:
-    """The asked and the excluded part of ``instruction``; each sentence is read in its own language."""
+    """Return the asked and the excluded part of ``instruction``; each sentence is read in its own language."""
     asked: list[str] = []
     excluded: list[str] = []
     for sentence in sentences(instruction):
@@ -59,13 +59,16 @@ def split(instruction: str) -> Split:
 
 
 def of_schema(instruction: str) -> str:
-    """The sentences of ``instruction`` that speak of a table's columns, rows, units or granularity."""
-    found = (one for one in sentences(instruction) if cues(script_language(one)).schema.search(one.lower()))
-    return " ".join(found)
+    """Return the sentences of ``instruction`` about a table's columns, rows, units or granularity."""
+    return " ".join(
+        sentence
+        for sentence in sentences(instruction)
+        if cues(script_language(sentence)).schema.search(sentence.lower())
+    )
 
 
 def sentences(instruction: str) -> list[str]:
-    """The sentences of ``instruction``, its characters normalised."""
+    """Return the sentences of ``instruction``, its characters normalised."""
     return SENTENCE.split(unicodedata.normalize("NFKC", instruction).replace("’", "'"))
 
 
@@ -77,7 +80,7 @@ def _read(sentence: str) -> Sentence:
 
 
 def _signs(sentence: Sentence) -> list[int]:
-    """For each character 1 (asked), -1 (excluded) or 0 (neither)."""
+    """Return for each character 1 (asked), -1 (excluded) or 0 (neither)."""
     signs = [1] * len(sentence.text)
     turning = [mark for mark in sentence.marks if mark.kind in ("before", "after") or _contrasts(sentence, mark)]
     for mark in turning:
@@ -96,7 +99,7 @@ def _signs(sentence: Sentence) -> list[int]:
 
 
 def _marks(lower: str, cue: Cues) -> list[Mark]:
-    """The cues of a sentence in order; where two overlap the kind that comes first wins."""
+    """Return the cues of a sentence in order; where two overlap the kind that comes first wins."""
     taken = [False] * len(lower)
     marks: list[Mark] = []
 
@@ -106,8 +109,8 @@ def _marks(lower: str, cue: Cues) -> list[Mark]:
             marks.append(Mark(kind, start, end))
 
     for kind, pattern in cue.by_kind():
-        for found in pattern.finditer(lower):
-            take(kind, *found.span())
+        for match in pattern.finditer(lower):
+            take(kind, *match.span())
         if kind == "after":
             for first, last in _enclosures(lower, cue):
                 if not any(taken[first.start() : last.end()]):
@@ -118,7 +121,7 @@ def _marks(lower: str, cue: Cues) -> list[Mark]:
 
 
 def _enclosures(lower: str, cue: Cues) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
-    """The pairs of cues with one clause between them."""
+    """Yield the pairs of cues with one clause between them."""
     for opening, closing in cue.around:
         for first in opening.finditer(lower):
             last = closing.search(lower, first.end())
@@ -127,15 +130,15 @@ def _enclosures(lower: str, cue: Cues) -> Iterator[tuple[re.Match[str], re.Match
 
 
 def _contrasts(sentence: Sentence, mark: Mark) -> bool:
-    """Whether a plain negation is answered by a turn, as in "not X but Y"."""
+    """Return whether a turn follows a plain negation, as in "not X but Y"."""
     if mark.kind != "negation" or sentence.cue.negation_back:
         return False
-    following = next((one for one in sentence.marks if one.start >= mark.end), None)
+    following = next((other for other in sentence.marks if other.start >= mark.end), None)
     return following is not None and following.kind == "turn"
 
 
 def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
-    """What a cue turns: what stands on its own side, or on the other where it has nothing there."""
+    """Return the text that a cue turns: on the side of its kind, or on the other one if that is empty."""
     back = _clause_start(sentence, mark), mark.start
     ahead = mark.end, _clause_end(sentence, mark)
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
@@ -153,28 +156,28 @@ def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
 def _negated(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     if not sentence.cue.negation_back:
         return mark.end, _clause_end(sentence, mark)
-    commas = [found.end() for found in COMMA.finditer(sentence.text, 0, mark.start)]
+    commas = [comma.end() for comma in COMMA.finditer(sentence.text, 0, mark.start)]
     return max(commas, default=0), mark.start
 
 
 def _clause_start(sentence: Sentence, mark: Mark) -> int:
-    closing = [one.end for one in sentence.marks if one.kind in ("turn", "after") and one.end <= mark.start]
+    closing = [other.end for other in sentence.marks if other.kind in ("turn", "after") and other.end <= mark.start]
     start = max(closing, default=0)
     if sentence.cue.list_comma:
         return start
-    commas = [found.end() for found in COMMA.finditer(sentence.text, start, mark.start)]
-    for comma in reversed(commas):  # a clause of pointing words alone speaks of the clause before it
+    commas = [comma.end() for comma in COMMA.finditer(sentence.text, start, mark.start)]
+    for comma in reversed(commas):  # a clause of pointing words alone refers to the clause before it
         if _has_content(sentence, comma, mark.start):
             return comma
     return start
 
 
 def _clause_end(sentence: Sentence, mark: Mark) -> int:
-    """Where a clause ends: at a turn, an aside or an exception, or at a comma that is not a list's."""
+    """Return the end of a clause: a turn, an aside or an exception, or a comma that is not a list's."""
     text, cue = sentence.text, sentence.cue
     closing = ("turn", "aside", "except") if mark.kind == "after" else ("turn", "aside", "except", "after")
-    later = [one for one in sentence.marks if one.start >= mark.end]
-    ends = (one.start for one in later if one.kind in closing or _coordinated(text, mark, one))
+    later = [other for other in sentence.marks if other.start >= mark.end]
+    ends = (other.start for other in later if other.kind in closing or _coordinated(text, mark, other))
     end = min(ends, default=len(text))
     opens = not text[: mark.start].strip() and (mark.kind == "except" or cue.opening.fullmatch(text, *mark[1:]))
     if mark.kind == "aside" or opens or not cue.list_comma:
@@ -185,7 +188,7 @@ def _clause_end(sentence: Sentence, mark: Mark) -> int:
 
 
 def _coordinated(text: str, first: Mark, second: Mark) -> bool:
-    """Whether two cues stand side by side, as in "no prices, no adverts", and not one in the other."""
+    """Return whether two cues are side by side, as in "no prices, no adverts", and not one in the other."""
     joined = text[: second.start].rstrip().endswith((",", "،", "、")) or text[second.start :].startswith(JOINING)
     return first.kind == second.kind == "before" and joined
 
@@ -195,7 +198,7 @@ def _has_content(sentence: Sentence, start: int, end: int) -> bool:
     if not sentence.cue.list_comma:
         return len("".join(words)) >= 2
     empty = sentence.cue.task | sentence.cue.small
-    return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" say something
+    return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" are content
 
 
 def _turn(signs: list[int], start: int, end: int) -> None:
@@ -203,21 +206,21 @@ def _turn(signs: list[int], start: int, end: int) -> None:
 
 
 def _undo(signs: list[int], start: int, end: int) -> None:
-    """A negation inside what is excluded asks for it: "if it does not name X it is left out"."""
+    """Make an excluded part asked for that is negated in its clause: "if it does not name X it is left out"."""
     signs[start:end] = [abs(sign) for sign in signs[start:end]]
 
 
 def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None:
     """Give an exception the sign opposite to its sentence, keeping the turns inside it."""
-    rest_excludes = any(not start <= one.start < end for one in turning)
+    rest_excludes = any(not start <= mark.start < end for mark in turning)
     signs[start:end] = [1 if rest_excludes else -1] * (end - start)
-    for one in turning:
-        if start <= one.start < end and one.kind == "before":
-            _turn(signs, one.end, end)
+    for mark in turning:
+        if start <= mark.start < end and mark.kind == "before":
+            _turn(signs, mark.end, end)
 
 
 def _stretches(sentence: str, signs: list[int]) -> Iterator[tuple[str, int]]:
-    """The pieces of a sentence that have a sign, with it."""
+    """Yield the pieces of a sentence that have a sign, with it."""
     for sign, places in groupby(range(len(signs)), key=signs.__getitem__):
         whole = list(places)
         piece = sentence[whole[0] : whole[-1] + 1].strip()

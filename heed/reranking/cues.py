@@ -1,4 +1,4 @@
-"""The words that exclude, except and turn in each language: ``cues.json``, compiled."""
+"""The words that exclude, except and negate in each language: ``cues.json``, compiled."""
 
 import json
 import re
@@ -6,11 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.io.files import digest_json
+
 DATA = Path(__file__).with_name("cues.json")
 
 
 class Cues(NamedTuple):
-    """The compiled cues of one language; see the module for what each kind does."""
+    """The compiled cues of one language; :mod:`heed.reranking.clauses` says what each kind does."""
 
     list_comma: bool
     plain: re.Pattern[str]
@@ -29,7 +31,7 @@ class Cues(NamedTuple):
     small: frozenset[str]
 
     def by_kind(self) -> list[tuple[str, re.Pattern[str]]]:
-        """The patterns that mark a place, those first that win where two overlap."""
+        """Return the patterns by kind; where two overlap the first wins."""
         return [
             ("plain", self.plain),
             ("except back", self.excepting_back),
@@ -44,7 +46,7 @@ class Cues(NamedTuple):
 
 @cache
 def cues(lang: str) -> Cues:
-    """The cues of a language of ``cues.json``."""
+    """Return the cues of a language of ``cues.json``."""
     data = json.loads(DATA.read_text(encoding="utf-8"))[lang]
 
     def compiled(kind: str) -> re.Pattern[str]:
@@ -69,7 +71,12 @@ def cues(lang: str) -> Cues:
     )
 
 
+def cues_digest() -> str:
+    """Return the digest of the cues of all languages."""
+    return digest_json(json.loads(DATA.read_text(encoding="utf-8")))
+
+
 def _pattern(alternatives: list[Any], words: bool) -> re.Pattern[str]:
     longest_first = sorted(alternatives, key=len, reverse=True)
-    body = "|".join(f"(?:{one})" for one in longest_first)
+    body = "|".join(f"(?:{alternative})" for alternative in longest_first)
     return re.compile(rf"(?<!\w)(?:{body})(?!\w)" if words else body)

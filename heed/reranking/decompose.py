@@ -1,17 +1,15 @@
-"""``decompose``: what an instruction asks for and what it excludes, compared apart by any bi-encoder, without training.
+"""``decompose``: any bi-encoder over the two sides of an instruction, what it asks for and what it excludes; no training.
 
 A document's score is ``d·q + α·d·(q + a) − β·d·x``: its similarity to the query, plus that to the
 query with the asked part as its instruction, minus that to the excluded part, which an encoder that
-reads query and instruction as one text takes for wanted (the parts are :func:`heed.reranking.clauses.split`'s).
+reads query and instruction as one text takes for wanted. :func:`heed.reranking.clauses.split` makes the parts.
 """
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.files import digest_json
 from heed.reranking.clauses import split
-from heed.reranking.cues import DATA
+from heed.reranking.cues import cues_digest
 from heed.types import Config, Document, Encoder, Query, close, config_of
 
 if TYPE_CHECKING:
@@ -24,14 +22,14 @@ VERSION = 1  # raise when scores change
 
 
 class Weights(NamedTuple):
-    """How much the asked and the excluded part weigh beside the query."""
+    """Weights of the asked and the excluded part; the query has 1."""
 
     alpha: float
     beta: float
 
 
 # Chosen with all-MiniLM-L6-v2 on FollowTable's WTR and IndusTR alone, for nDCG@10 and IRS together:
-# python -m benchmarks.decompose. From β = α + 1 on, all that is near the query falls below what is not.
+# python -m benchmarks.decompose. From β = α + 1 on, documents near the query fall below those far from it.
 WEIGHTS = Weights(5.0, 5.0)
 
 
@@ -39,15 +37,15 @@ class Decompose:
     """The reranker over any encoder, as a :class:`heed.types.Reranker`."""
 
     def __init__(self, encoder: Encoder, weights: Weights = WEIGHTS) -> None:
-        """Compare by ``encoder``, which loads itself at the first score."""
+        """Compare by ``encoder``, which is loaded at the first score."""
         self.name = f"decompose:{encoder.name}"
         self._encoder, self._weights = encoder, weights
-        self._vectors: dict[str, Vector] = {}  # of every document seen: all conditions and topics share them
+        self._vectors: dict[str, Vector] = {}  # of every document so far: all conditions and topics share them
         config = config_of(encoder)
         if config is not None:
             self.config: Config = {
                 "decompose": [VERSION, *weights],
-                "cues": digest_json(json.loads(DATA.read_text(encoding="utf-8"))),
+                "cues": cues_digest(),
                 "encoder": config,
             }
 
@@ -63,9 +61,9 @@ class Decompose:
         if not documents:
             return []
         parts = parts_of(query, self._weights)
-        wanted = self._encoder.encode_queries([part for _, part in parts]).astype(np.float64)
+        vectors = self._encoder.encode_queries([part for _, part in parts]).astype(np.float64)
         weights = np.array([weight for weight, _ in parts])
-        similarities = self._encoded(documents).astype(np.float64) @ wanted.T
+        similarities = self._encoded(documents).astype(np.float64) @ vectors.T
         scores: list[float] = (similarities @ weights).tolist()
         return scores
 
@@ -83,13 +81,13 @@ class Decompose:
 def parts_of(query: Query, weights: Weights) -> list[tuple[float, Query]]:
     """Return the queries that a document is compared with, each with its weight."""
     sides = split(query.instruction)
-    parts = [(1.0, _put(query, query.query, ""))]
+    parts = [(1.0, _query(query, query.query, ""))]
     if sides.asked:
-        parts.append((weights.alpha, _put(query, query.query, sides.asked)))
+        parts.append((weights.alpha, _query(query, query.query, sides.asked)))
     if sides.excluded:
-        parts.append((-weights.beta, _put(query, sides.excluded, "")))
+        parts.append((-weights.beta, _query(query, sides.excluded, "")))
     return parts
 
 
-def _put(query: Query, text: str, instruction: str) -> Query:
+def _query(query: Query, text: str, instruction: str) -> Query:
     return query._replace(query=text, instruction=instruction, text=f"{text} {instruction}".strip())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 
 from heed.reranking.polarity import Polarity
-from heed.reranking.rescore import Pair, Parallel, score_all
+from heed.reranking.rescore import BatchReranker, Pair, score_all
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
 
@@ -57,7 +57,7 @@ class Fusion:
     @property
     def at_once(self) -> int:
         """How many queries are scored at once."""
-        return self._other.at_once if isinstance(self._other, Parallel) else 1
+        return self._other.at_once if isinstance(self._other, BatchReranker) else 1
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return ``p + w·o`` for each document."""

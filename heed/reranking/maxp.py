@@ -13,7 +13,7 @@ from heed.io.document_store import DocumentStore
 from heed.io.documents import Line
 from heed.io.files import digest_json
 from heed.languages import HAN, HAN_WORDS
-from heed.reranking.rescore import Pair, Parallel, score_all
+from heed.reranking.rescore import BatchReranker, Pair, score_all
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
 
 VERSION = 1  # raise when documents are cut in another way
@@ -29,30 +29,30 @@ class Cut(NamedTuple):
 
 def parse_cut(text: str) -> Cut:
     """Return ``400/200`` as a :class:`Cut`; :class:`UsageError` for anything else."""
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    cut = Cut(int(found[1]), int(found[2])) if found else Cut(0, 0)
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    cut = Cut(int(match[1]), int(match[2])) if match else Cut(0, 0)
     if cut.overlap >= cut.words:
         raise UsageError(f"--maxp: found {text!r}, expected words/overlap such as 400/200, the overlap being smaller")
     return cut
 
 
 def passages(text: str, cut: Cut) -> list[str]:
-    """Return the passages of ``text``; one that is not longer than a passage is its own.
+    """Return the passages of ``text``; a text that is not longer than a passage is the only one.
 
-    A word is what stands between spaces. Chinese has none: there a character counts ``HAN_WORDS``
+    Words are separated by spaces. Chinese has none: there a character counts ``HAN_WORDS``
     of a word, so that 400 words are 695 characters.
     """
     units = list(UNIT.finditer(text))
     ends = list(accumulate(HAN_WORDS if re.match(f"[{HAN}]", unit[0]) else 1.0 for unit in units))
     total = ends[-1] if ends else 0.0
-    found = []
+    parts = []
     start = 0.0
     while True:
         # half a word of slack: sums of fractions must not move a boundary by a character
         first, last = bisect_left(ends, start + 0.5), bisect_left(ends, start + cut.words + 0.5)
-        found.append(text[units[first].start() : units[last - 1].end()] if units else "")
+        parts.append(text[units[first].start() : units[last - 1].end()] if units else "")
         if start + cut.words + 0.5 > total:
-            return found
+            return parts
         start += cut.words - cut.overlap
 
 
@@ -117,7 +117,7 @@ class MaxP:
     @property
     def at_once(self) -> int:
         """How many queries are scored at once."""
-        return self._reranker.at_once if isinstance(self._reranker, Parallel) else 1
+        return self._reranker.at_once if isinstance(self._reranker, BatchReranker) else 1
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the best passage's score for each document."""
@@ -133,6 +133,6 @@ class MaxP:
                 counts.append(list(map(len, parts)))
                 yield query, list(chain.from_iterable(parts))
 
-        for given in score_all(self._reranker, cut()):
-            scores = iter(given)
+        for passage_scores in score_all(self._reranker, cut()):
+            scores = iter(passage_scores)
             yield [max(islice(scores, count)) for count in counts.popleft()]

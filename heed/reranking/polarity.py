@@ -4,18 +4,17 @@ A document's score is ``q + α·a − β·x``: BM25 of the query's terms, plus t
 instruction asks for, minus that of the terms it excludes and that neither the query nor the asked
 part contains. Statistics are the whole collection's, each part normalised per topic.
 
-Of a table the caption counts once more beside the whole text, for what is asked the header too; what
-is asked in sentences about columns, rows, units or granularity is looked for in the header above all.
+In a table the caption counts once more beside the whole text, for the terms asked for the header too; terms
+asked for in sentences about columns, rows, units or granularity weigh most in the header.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from heed.io.files import digest_json
+from heed.io.document_store import docids_of
 from heed.languages import script_language
 from heed.reranking.clauses import of_schema, split
-from heed.reranking.cues import DATA, cues
+from heed.reranking.cues import cues, cues_digest
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Searcher, Subset, Term
 from heed.retrieval.corpus import Corpus
@@ -28,7 +27,7 @@ SCHEMA = 2.0  # of a header term that a sentence about the schema asks for
 
 
 class Fields(NamedTuple):
-    """In which fields of the index each part's terms are looked for, with weights."""
+    """The fields of the index in which each part's terms are searched, with weights."""
 
     query: dict[str, float]
     asked: dict[str, float]
@@ -62,12 +61,11 @@ class Polarity:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25 = bm25
         self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
-        self._subset = Subset([])  # the last pool: the instructions of one query share theirs
-        cue_digest = digest_json(json.loads(DATA.read_text(encoding="utf-8")))
+        self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self.config: Config = {
             "polarity": [VERSION, ALPHA, BETA],
             "fields": self._fields._asdict(),
-            "cues": cue_digest,
+            "cues": cues_digest(),
             "bm25": bm25.config,
         }
 
@@ -85,15 +83,15 @@ class Polarity:
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return ``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
-        docids = [document.docid for document in documents]
+        docids = docids_of(documents)
         searcher = self._bm25.searcher
         if self._subset.docids != docids:
             self._subset = Subset(docids)
         parts = parts_of(searcher, query.query, query.instruction, self._fields)
-        scored = [_of_best(searcher.score(terms, self._subset)) for terms in parts]
+        scored = [_normalised(searcher.score(terms, self._subset)) for terms in parts]
         return [
-            wanted + ALPHA * asked - BETA * excluded
-            for wanted, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
+            base + ALPHA * asked - BETA * excluded
+            for base, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
         ]
 
 
@@ -116,7 +114,7 @@ def _weighted(terms: Iterable[str], fields: Mapping[str, float]) -> dict[Term, f
     return {(field, term): weight for field, weight in fields.items() for term in sorted(terms)}
 
 
-def _of_best(scores: Mapping[str, float]) -> dict[str, float]:
+def _normalised(scores: Mapping[str, float]) -> dict[str, float]:
     """Return scores divided by the topic's best, so that parts of different length weigh the same."""
     best = max(scores.values(), default=0.0)
     return {docid: score / best for docid, score in scores.items()} if best > 0 else dict(scores)

@@ -15,17 +15,16 @@ from heed.types import Document, Estimating, Query, Reranker, Run, config_of
 
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
 
-
 Pair = tuple[Query, Sequence[Document]]
 
 
 @runtime_checkable
-class Parallel(Protocol):
+class BatchReranker(Protocol):
     """A reranker that scores several queries at once."""
 
     @property
     def at_once(self) -> int:
-        """How many."""
+        """How many queries are scored at once."""
 
     def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
@@ -55,8 +54,8 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
     """Return the pool of each query with the scores of ``reranker``.
 
     ``journal`` collects the scores of every finished query; a run that was killed continues from it
-    if the reranker has a ``config`` that is the same, and the queries, the pool and ``key``, which stands for the
-    documents. Raises :class:`ModelError` where there is not one finite score for each document.
+    if the reranker has a ``config``, and it, the queries, the pool and ``key`` (the digest of the documents) are the
+    same. Raises :class:`ModelError` where there is not one finite score for each document.
     """
     label = f"{reranker.name}.{queries[0].condition}" if queries else reranker.name
     config = config_of(reranker)
@@ -74,14 +73,14 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
             stream.write(json.dumps({"key": journal_key}) + "\n")
         start = time.perf_counter()
         scored = score_all(reranker, ((query, documents(query)) for query in missing))
-        for query, given in zip(bar(missing, len(missing), label, "topics"), scored, strict=True):
+        for query, query_scores in zip(bar(missing, len(missing), label, "topics"), scored, strict=True):
             docids = documents.docids(query)
-            scores = _checked(reranker.name, query.qid, docids, given)
+            scores = _checked(reranker.name, query.qid, docids, query_scores)
             run[query.qid] = dict(zip(docids, scores, strict=True))
             stream.write(json.dumps({"qid": query.qid, "scores": run[query.qid]}) + "\n")
             stream.flush()
             if docids and not work.count:
-                at_once = reranker.at_once if isinstance(reranker, Parallel) else 1
+                at_once = reranker.at_once if isinstance(reranker, BatchReranker) else 1
                 _log_estimate(label, len(docids) * at_once, pairs, time.perf_counter() - start)
             work.did(len(docids), "pairs")
     if isinstance(reranker, Estimating):
@@ -91,7 +90,7 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
 
 def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
     """Yield the scores of each query's documents, in their order; several at once where the reranker can."""
-    if isinstance(reranker, Parallel):
+    if isinstance(reranker, BatchReranker):
         return reranker.score_many(pairs)
     return (reranker.score(query, documents) for query, documents in pairs)
 
