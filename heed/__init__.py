@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heed.datasets.loading import load, load_files
     from heed.errors import DataError, HeedError, ModelError, UsageError
     from heed.evaluation.evaluate import Judging, Pair
-    from heed.experiment import Experiment, Machine, Search
+    from heed.experiment import Experiment
     from heed.io.documents import Documents
     from heed.languages import language
     from heed.models.registry import Registry
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from heed.results import Results, SystemRuns
     from heed.retrieval.bm25_index import Bm25Settings
     from heed.runs import Qrels, Run
+    from heed.settings import Machine, Search
     from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
     from heed.workers import Workers
 
@@ -34,7 +35,7 @@ _HOMES = {
     "datasets.loading": ("load", "load_files"),
     "errors": ("DataError", "HeedError", "ModelError", "UsageError"),
     "evaluation.evaluate": ("Judging", "Pair"),
-    "experiment": ("Experiment", "Machine", "Search"),
+    "experiment": ("Experiment",),
     "io.documents": ("Documents",),
     "languages": ("language",),
     "models.registry": ("Registry",),
@@ -42,6 +43,7 @@ _HOMES = {
     "results": ("Results", "SystemRuns"),
     "retrieval.bm25_index": ("Bm25Settings",),
     "runs": ("Qrels", "Run"),
+    "settings": ("Machine", "Search"),
     "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
     "workers": ("Workers",),
 }

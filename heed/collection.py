@@ -3,8 +3,11 @@
 from dataclasses import dataclass, field
 
 from heed.evaluation.evaluate import Judging
+from heed.io.document_store import DocumentStore
 from heed.io.documents import Source
+from heed.io.files import CONTROL
 from heed.languages import Language
+from heed.progress import brief, log
 from heed.types import JOIN, Topic
 
 
@@ -31,3 +34,32 @@ class Collection:
     def __post_init__(self) -> None:
         """Fill in ``index``."""
         object.__setattr__(self, "index", self.index or self.subset)
+
+
+def unprintable_topics(collection: Collection) -> list[str]:
+    """Return the topics that a report would refuse at the end: better before any work is done."""
+    qids = [topic.qid for topic in collection.topics if CONTROL.search(topic.qid)]
+    return [f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic" for qid in qids]
+
+
+def missing_documents(collection: Collection, store: DocumentStore) -> int:
+    """Log judgements of topics or documents that are not here; return how many documents are not.
+
+    They are no error: such documents rank below all others.
+    """
+    missing: set[str] = set()
+    known = {topic.qid for topic in collection.topics}
+    if not any(qrels.keys() & known for qrels in collection.judging.qrels.values()):
+        log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
+    for condition, qrels in collection.judging.qrels.items():
+        unknown = sorted(qrels.keys() - known)
+        if unknown:
+            counted = f"{len(unknown)} of {len(qrels)} topics"
+            log.info(f"qrels ({condition}): {counted} are not among the topics: {brief(unknown)}")
+        judged = sorted({docid for qid in qrels.keys() & known for docid in qrels[qid]})
+        absent = store.missing(judged)
+        if absent:
+            counted = f"{len(absent)} of {len(judged)} judged documents"
+            log.info(f"qrels ({condition}): {counted} are not in the collection: {brief(absent)}")
+            missing.update(absent)
+    return len(missing)

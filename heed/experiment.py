@@ -1,74 +1,37 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
-from heed.collection import Collection
+from heed.collection import Collection, missing_documents, unprintable_topics
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
 from heed.io.artifacts import Recipe, ensure_file
 from heed.io.document_store import DocumentStore, open_store
-from heed.io.files import CONTROL, digest_json, locked, write_json
+from heed.io.files import digest_json, locked, write_json
 from heed.io.pools import write_pool
 from heed.io.trec_files import as_tag, read_run, write_run
 from heed.manifest import write_manifest
 from heed.memory import free_memory
-from heed.models.language_models import check_gpu
 from heed.models.registry import Registry
-from heed.models.runtime import Runtime
 from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, log, recording, timed
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.results import Results, SystemRuns
-from heed.retrieval.bm25 import Lucene
-from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense import KINDS
-from heed.retrieval.lucene.jvm import HEAP, check_heap
 from heed.runs import Run
+from heed.settings import Machine, Search, systems_of
 from heed.systems import Systems, manifest_entry, refuse_twins
 from heed.types import Encoder, Query, Reranker, Retriever, close, conditions_of, config_of, load
-from heed.workers import ENGINES, Workers
 from heed.workers.pool import WorkerPool, open_pool
 
 VERSION = 4  # raise when runs are made in another way
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
-
-
-class Search(NamedTuple):
-    """How documents are searched: BM25, the shards of its index, and the kind of dense index.
-
-    ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``.
-    """
-
-    bm25: Bm25Settings = Bm25Settings()
-    shards: int = 1
-    faiss: str = KINDS[0]
-
-
-class Machine(NamedTuple):
-    """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
-
-    ``threads`` None for one a core. The results are the same, but for half precision on a GPU.
-    """
-
-    device: str = "auto"
-    threads: int | None = None
-    heap: str = HEAP
-    inference: str = "transformers"
-    workers: Workers = Workers()
-
-    def check(self) -> None:
-        """Raise :class:`UsageError` for a heap that Java cannot have, and :class:`ModelError` for a missing GPU."""
-        check_heap(self.heap)
-        if self.workers.engine == ENGINES[0]:
-            check_gpu(self.device)
 
 
 class Experiment:
@@ -104,7 +67,7 @@ class Experiment:
         machine.check()
         if depth < 1:
             raise UsageError(f"depth: found {depth}, expected at least 1")
-        fail(_unprintable(collection))
+        fail(unprintable_topics(collection))
         self.collection, self.depth = collection, depth
         self.conditions = conditions_of(collection.topics, conditions)
         self.folder = Path(out) / collection.name / collection.subset
@@ -148,7 +111,7 @@ class Experiment:
         with self._working(), timed("documents") as work:
             store = open_store(self._index / "documents", self.collection.source)
             work.did(store.count, "documents")
-        self._missing = _missing_documents(self.collection, store)
+        self._missing = missing_documents(self.collection, store)
         return store
 
     @cached_property
@@ -330,50 +293,6 @@ class Experiment:
         added = [system.name for system in systems if system.config is None]
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "added": added}
         write_manifest(self.folder / "manifest.yml", data, methods, settings)
-
-
-def systems_of(
-    corpus: Corpus, search: Search, machine: Machine, registry: Registry, workers: WorkerPool, answers: Path
-) -> Systems:
-    """Return the systems over ``corpus``; answers of paid APIs are kept in the folder ``answers``."""
-    return Systems(
-        corpus=corpus,
-        registry=registry,
-        runtime=Runtime(machine.device, machine.inference, answers),
-        bm25=search.bm25,
-        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap),
-        faiss=search.faiss,
-        pool=workers,
-    )
-
-
-def _unprintable(collection: Collection) -> list[str]:
-    """Return the topics that a report would refuse at the end: better before any work is done."""
-    qids = [topic.qid for topic in collection.topics if CONTROL.search(topic.qid)]
-    return [f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic" for qid in qids]
-
-
-def _missing_documents(collection: Collection, store: DocumentStore) -> int:
-    """Log judgements of topics or documents that are not here; return how many documents are not.
-
-    They are no error: such documents rank below all others.
-    """
-    missing: set[str] = set()
-    known = {topic.qid for topic in collection.topics}
-    if not any(qrels.keys() & known for qrels in collection.judging.qrels.values()):
-        log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
-    for condition, qrels in collection.judging.qrels.items():
-        unknown = sorted(qrels.keys() - known)
-        if unknown:
-            counted = f"{len(unknown)} of {len(qrels)} topics"
-            log.info(f"qrels ({condition}): {counted} are not among the topics: {brief(unknown)}")
-        judged = sorted({docid for qid in qrels.keys() & known for docid in qrels[qid]})
-        absent = store.missing(judged)
-        if absent:
-            counted = f"{len(absent)} of {len(judged)} judged documents"
-            log.info(f"qrels ({condition}): {counted} are not in the collection: {brief(absent)}")
-            missing.update(absent)
-    return len(missing)
 
 
 def _log_empty(name: str, run: Mapping[str, Mapping[str, float]], queries: Sequence[Query]) -> None:

@@ -4,19 +4,15 @@ A name is ``bm25`` and its variants, ``lsa``, ``polarity``, a model (an entry of
 ``decompose:ENCODER``, ``polarity+RERANKER``, or ``package.module:Class`` for an object of the user's own.
 """
 
-import importlib
-import math
 import os
-import re
-import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
-from heed.errors import ModelError, UsageError, fail
+from heed.errors import UsageError, fail
 from heed.io.artifacts import Recipe
-from heed.io.document_store import DocumentStore, open_store
+from heed.io.document_store import open_store
 from heed.models.api_encoder import ApiEncoder
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
@@ -29,8 +25,8 @@ from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model, Registry
 from heed.models.runtime import Runtime
 from heed.models.yes_no import YesNoReranker
+from heed.own_systems import OBJECT, OwnRetriever, check_name, is_encoder, load_object, own_reranker
 from heed.progress import timed
-from heed.ranking import top
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.maxp import Cut, MaxP, Passages
@@ -41,7 +37,7 @@ from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import Dense, DenseSearch
 from heed.retrieval.late_interaction import LateRetriever
-from heed.types import Encoder, Query, Reranker, Retriever, Run, close, config_of, load
+from heed.types import Encoder, Reranker, Retriever
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import system_of
@@ -50,8 +46,6 @@ RETRIEVERS = (*BM25_NAMES, "lsa")
 RERANKERS = ("polarity",)
 DECOMPOSE, FUSED = "decompose:", "polarity+"
 LATE = "late-interaction"
-OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
-FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]*")  # what a run's file may be called
 ENCODERS: Mapping[str, Callable[[Model, Runtime], Encoder]] = {
     "": SentenceEncoder,
     "bi-encoder": SentenceEncoder,
@@ -112,7 +106,7 @@ class Systems:
     def reranker(self, system: "str | Reranker") -> Reranker:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
-            return _own_reranker(system, type(system).__name__)
+            return own_reranker(system, type(system).__name__)
         if system == "polarity":
             self.pool.log_local(system, NO_MODEL)
             return self._polarity()
@@ -123,7 +117,7 @@ class Systems:
             self.pool.log_local(system, LOCAL[LATE])
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)))
         if OBJECT.fullmatch(system):
-            return _own_reranker(load_object(system), system)
+            return own_reranker(load_object(system), system)
         model = self.registry.resolve(system, RERANKERS)
         if model.family not in RERANKER_FAMILIES:
             raise UsageError(
@@ -179,122 +173,21 @@ class Systems:
         return bool(self.pool.workers)
 
     def _own_retriever(self, system: Any, name: str) -> Retriever:
-        _check_name(system, name)
-        if is_encoder(system):
-            return self._dense(system)
-        if not callable(getattr(system, "search", None)):
-            raise UsageError(f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries")
-        return OwnRetriever(system, self.corpus.documents)
-
-
-class OwnRetriever:
-    """A retriever of the user's own, whose results are checked."""
-
-    def __init__(self, retriever: Any, documents: DocumentStore) -> None:
-        """Let ``retriever`` search ``documents``."""
-        self.name: str = retriever.name
-        self._retriever, self._documents = retriever, documents
-        self._indexed = False
-        if config_of(retriever) is not None:
-            self.config = retriever.config
-
-    def load(self) -> None:
-        """Call the retriever's ``index(documents)``, if it has one, and its ``load()``."""
-        index = getattr(self._retriever, "index", None)
-        if callable(index) and not self._indexed:
-            index(self._documents)
-            self._indexed = True
-        load(self._retriever)
-
-    def close(self) -> None:
-        """Close the retriever."""
-        close(self._retriever)
-
-    def search(self, queries: Sequence[Query], depth: int) -> Run:
-        """Return the ``depth`` best documents of each query.
-
-        Raises :class:`ModelError` for queries and documents that do not exist, and scores that are no finite numbers.
-        """
-        given = self._retriever.search(queries, depth)
-        unknown = set(given) - {query.qid for query in queries}
-        problems = [f"{self.name}: topic {qid} was not asked" for qid in sorted(unknown)]
-        run: Run = {}
-        for qid, scores in given.items():
-            missing = self._documents.missing(list(scores))
-            problems += [f"{self.name}: topic {qid}, document {docid}: not in the collection" for docid in missing]
-            problems += [
-                f"{self.name}: topic {qid}, document {docid}: score {score!r}, expected a finite number"
-                for docid, score in scores.items()
-                if not _is_finite(score)
-            ]
-            fail(problems, ModelError)
-            run[qid] = top({docid: float(score) for docid, score in scores.items()}, depth)
-        fail(problems, ModelError)
-        return run
-
-
-def _is_finite(score: Any) -> bool:
-    try:
-        return math.isfinite(score)
-    except TypeError:
-        return False
-
-
-def is_encoder(system: Any) -> TypeGuard[Encoder]:
-    """Whether ``system`` has the two methods of an encoder."""
-    return all(callable(getattr(system, name, None)) for name in ("encode_documents", "encode_queries"))
-
-
-def load_object(name: str) -> Any:
-    """Return what ``package.module:Class`` names, a class being called without arguments.
-
-    Modules of the working directory are found too. Raises :class:`UsageError` where there is no such module or name.
-    """
-    module, _, path = name.partition(":")
-    added = str(Path.cwd())
-    known = added in sys.path
-    if not known:
-        sys.path.insert(0, added)
-    try:
-        found: Any = importlib.import_module(module)
-    except ImportError as error:
-        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
-    finally:
-        if not known:
-            sys.path.remove(added)
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
-        found = getattr(found, part)
-    return found() if isinstance(found, type) else found
+        check_name(system, name)
+        return self._dense(system) if is_encoder(system) else OwnRetriever(system, name, self.corpus.documents)
 
 
 def refuse_twins(names: Collection[str]) -> None:
     """Raise :class:`UsageError` for systems of one name, whose runs would overwrite one another."""
     listed = list(names)
     twins = sorted({name for name in listed if listed.count(name) > 1})
-    if twins:
-        raise UsageError("\n".join(f"system {name}: named twice, one run would overwrite the other" for name in twins))
+    fail((f"system {name}: named twice, one run would overwrite the other; name it once" for name in twins), UsageError)
 
 
 def manifest_entry(system: Any) -> Recipe:
     """Return what a manifest says of a system."""
     config: Recipe | None = getattr(system, "config", None)
     return config if config is not None else {"class": f"{type(system).__module__}:{type(system).__qualname__}"}
-
-
-def _own_reranker(system: Any, name: str) -> Reranker:
-    _check_name(system, name)
-    if not callable(getattr(system, "score", None)):
-        raise UsageError(f"{name}: has no score(query, documents); expected a reranker")
-    reranker: Reranker = system
-    return reranker
-
-
-def _check_name(system: Any, name: str) -> None:
-    own = getattr(system, "name", None)
-    if not isinstance(own, str) or not FILE_NAME.fullmatch(own):
-        raise UsageError(f"{name}: its name is {own!r}; expected letters, digits and . + @ : _ -, for its run files")
 
 
 def _absolute(model: Model) -> Model:

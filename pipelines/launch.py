@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from heed.collection import Collection
 from heed.evaluation.summary import Row, average, table
-from heed.experiment import Experiment, Machine, Search
+from heed.experiment import Experiment
 from heed.io.external_runs import read_external_runs
 from heed.io.files import write_json
 from heed.models.registry import Registry
@@ -13,6 +13,7 @@ from heed.progress import Timing, log
 from heed.reranking.maxp import parse_cut
 from heed.results import SystemRuns
 from heed.retrieval.bm25_index import Bm25Settings
+from heed.settings import Machine, Search
 from heed.systems import refuse_twins
 from heed.types import Run
 from heed.workers import Workers

@@ -98,8 +98,8 @@ def _condition(topics: "Sequence[Topic]") -> str:
 
 
 def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPool", pooled: "Pool") -> "Reranker":
-    from heed.experiment import Search, systems_of
     from heed.reranking.maxp import parse_cut
+    from heed.settings import Search, systems_of
     from pipelines.launch import machine_of, registry_of
 
     systems = systems_of(corpus, Search(), machine_of(options), registry_of(options), workers, options.indexes / "api")

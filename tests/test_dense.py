@@ -11,15 +11,16 @@ from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
+from heed.models.runtime import Runtime
 from heed.retrieval import vectors as vectors_module
 from heed.retrieval.dense import KINDS, DenseIndex, open_index
-from heed.retrieval.gpus import MOST, OnGpus, on_gpus
 from heed.retrieval.lsa import build_lsa
-from heed.retrieval.scan import Scan
+from heed.retrieval.scan import MAX_ON_GPU, OnGpus, Scan, on_gpus
 from heed.retrieval.vectors import Vectors, embed
-from heed.types import Document
+from heed.types import Document, Query
 
 Matrix = np.ndarray
+CPU = Runtime("cpu")
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 
@@ -30,21 +31,25 @@ class Lengths:
     name = "lengths"
 
     def __init__(self, version: int = 1, fail_after: int = 10**9) -> None:
-        self.recipe = {"lengths": version}
+        self.config = {"lengths": version}
         self.encoded: list[str] = []
         self._fail_after = fail_after
 
-    def documents(self, documents: Sequence[Document]) -> Matrix:
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         if len(self.encoded) >= self._fail_after:
             raise KeyboardInterrupt
         self.encoded += [one.docid for one in documents]
         return self._matrix([one.text for one in documents])
 
-    def queries(self, topics: Sequence[tuple[str, str]]) -> Matrix:
-        return self._matrix([" ".join(pair) for pair in topics])
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
+        return self._matrix([query.text for query in queries])
 
     def _matrix(self, texts: list[str]) -> Matrix:
         return np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], dtype=np.float32)
+
+
+def asked(query: str, instruction: str = "") -> Query:
+    return Query("q", f"{query} {instruction}", query, instruction)
 
 
 @pytest.fixture
@@ -64,14 +69,14 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 def index(tmp_path: Path, store: DocumentStore, kind: str) -> DenseIndex:
     encoder = Lengths()
     made = embed(tmp_path / "vectors", store, encoder)
-    return open_index(tmp_path / kind, made, encoder.recipe, kind, "cpu")
+    return open_index(tmp_path / kind, made, encoder.config, kind, "cpu")
 
 
 def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
-    queries = Lengths().queries([("aab", "h"), ("cdefg", "")])
+    queries = Lengths().encode_queries([asked("aab", "h"), asked("cdefg")])
     found = index(tmp_path, store, "exact").search(["q", "r"], queries, 20)
     for row, qid in enumerate(["q", "r"]):
-        products = {one.docid: float(Lengths().documents([one])[0] @ queries[row]) for one in store}
+        products = {one.docid: float(Lengths().encode_documents([one])[0] @ queries[row]) for one in store}
         best = sorted(products.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:20]
         assert [score for _, score in best] == list(found[qid].values())
         clear = [docid for docid, score in best if score > best[-1][1]]  # above the tie at the cut
@@ -82,7 +87,7 @@ def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: Doc
 def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
     tmp_path: Path, store: DocumentStore, small_shards: None, kind: str
 ) -> None:
-    queries = Lengths().queries([("aab", "h")])
+    queries = Lengths().encode_queries([asked("aab", "h")])
     exact = index(tmp_path, store, "exact").search(["q"], queries, 500)["q"]
     found = index(tmp_path, store, kind).search(["q"], queries, 50)["q"]
     assert len(found) == 50
@@ -95,7 +100,7 @@ def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
 
 def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: DocumentStore) -> None:
     for kind in KINDS:
-        found = index(tmp_path, store, kind).search(["q"], Lengths().queries([("abc", "")]), 10_000)["q"]
+        found = index(tmp_path, store, kind).search(["q"], Lengths().encode_queries([asked("abc")]), 10_000)["q"]
         assert len(found) <= 500
         assert kind == "ivfpq" or len(found) == 500
 
@@ -153,16 +158,16 @@ def test_another_query_template_embeds_nothing_again_another_document_template_d
     tmp_path: Path, store: DocumentStore, tiny_encoder: Path
 ) -> None:
     entry = Model(str(tiny_encoder), query="{query} {instruction}", document="{title} {text}")
-    embed(tmp_path / "v", store, SentenceEncoder(entry, "cpu"))
+    embed(tmp_path / "v", store, SentenceEncoder(entry, CPU))
     before = (tmp_path / "v/shard-00000.npy").stat().st_mtime_ns
-    other = SentenceEncoder(entry._replace(query="query: {query}", bare="{query}", task="t", query_length=9), "cpu")
+    other = SentenceEncoder(entry._replace(query="query: {query}", bare="{query}", task="t", query_length=9), CPU)
     embed(tmp_path / "v", store, other)
     assert (tmp_path / "v/shard-00000.npy").stat().st_mtime_ns == before
-    embed(tmp_path / "v", store, SentenceEncoder(entry._replace(document="passage: {title} {text}"), "cpu"))
+    embed(tmp_path / "v", store, SentenceEncoder(entry._replace(document="passage: {title} {text}"), CPU))
     assert (tmp_path / "v/shard-00000.npy").stat().st_mtime_ns != before
 
 
-@pytest.mark.parametrize("wanted", [40, MOST, MOST + 1])
+@pytest.mark.parametrize("wanted", [40, MAX_ON_GPU, MAX_ON_GPU + 1])
 def test_the_index_of_a_gpu_gives_the_candidates_of_the_scan(tmp_path: Path, wanted: int) -> None:
     """With FAISS's flat index of the CPU in the place of the same on a GPU."""
     import faiss
@@ -195,9 +200,9 @@ def test_lsa_finds_a_document_by_its_own_words_in_every_language(tmp_path: Path,
     store = open_store(tmp_path / "store", Files([SAMPLE / f"{lang}.jsonl"]))
     lsa = build_lsa(tmp_path / "model", store)
     documents = list(store)
-    own = lsa.queries([(one.title, one.text) for one in documents])
+    own = lsa.encode_queries([asked(one.title, one.text) for one in documents])
     made = embed(tmp_path / "v", store, lsa)
-    found = open_index(tmp_path / "i", made, lsa.recipe, "exact", "cpu").search(made.docids, own, 1)
+    found = open_index(tmp_path / "i", made, lsa.config, "exact", "cpu").search(made.docids, own, 1)
     assert sum(next(iter(found[docid])) == docid for docid in made.docids) >= 0.95 * len(documents)
 
 
@@ -210,7 +215,7 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
     texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
     records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    ours = build_lsa(tmp_path / "model", store).documents(list(store))
+    ours = build_lsa(tmp_path / "model", store).encode_documents(list(store))
     counts = _counts(texts)
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
     weighted = normalize(counts.multiply(np.log((1 + 5) / (1 + containing)) + 1).tocsr()).toarray()
@@ -223,13 +228,13 @@ def test_lsa_equals_a_plain_singular_value_decomposition(tmp_path: Path) -> None
 def test_lsa_of_a_very_small_collection_works(tmp_path: Path, count: int) -> None:
     records = [{"id": str(number), "text": f"word{number} and more"} for number in range(count)]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    assert np.isfinite(build_lsa(tmp_path / "model", store).documents(list(store))).all()
+    assert np.isfinite(build_lsa(tmp_path / "model", store).encode_documents(list(store))).all()
 
 
 def test_lsa_of_equal_documents_is_finite_and_keeps_them_equal(tmp_path: Path) -> None:
     records = [{"id": str(number), "text": "the same text"} for number in range(30)] + [{"id": "x", "text": "zinc"}]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    vectors = build_lsa(tmp_path / "model", store).documents(list(store))
+    vectors = build_lsa(tmp_path / "model", store).encode_documents(list(store))
     np.testing.assert_allclose(vectors[:30] @ vectors[:30].T, 1, atol=1e-5)
     assert abs(vectors[0] @ vectors[30]) < 1e-5
 

@@ -27,8 +27,8 @@ from heed import (
     UsageError,
     load,
 )
-from heed.experiment import Machine
 from heed.models.model_files import runs_remote_code
+from heed.settings import Machine
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 

@@ -118,13 +118,13 @@ def test_every_document_is_indexed_once_whatever_the_threads(tmp_path: Path, thr
 
 def test_long_documents_are_handed_over_few_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     handed, count = [], 30
-    made = lucene_writer.arguments
+    made = lucene_writer.java_list
 
     def seen(writer: object, *columns: Any) -> object:
         handed.append(columns[0].size())
         return made(writer, *columns)
 
-    monkeypatch.setattr(lucene_writer, "arguments", seen)
+    monkeypatch.setattr(lucene_writer, "java_list", seen)
     monkeypatch.setattr(lucene_writer, "CHARACTERS_AT_ONCE", 100)
     rows = ([f"d{number:02}", "words " * (1 if number < 15 else 20)] for number in range(count))
     english = Analysis(language("eng")).analyzer

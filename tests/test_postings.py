@@ -18,13 +18,12 @@ from heed.io.document_store import open_store
 from heed.io.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval import field_scores
-from heed.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
+from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
 from heed.retrieval.field_scores import length_of
 from heed.retrieval.lucene.analysis import MARK, Analysis
 from heed.retrieval.lucene.jvm import java
-from heed.retrieval.postings import Impacts
-from heed.retrieval.postings_search import best
-from heed.retrieval.ties import told_apart
+from heed.retrieval.postings import ShardPostings
+from heed.retrieval.postings_search import best, break_ties
 from heed.tables.documents import Tables
 from heed.types import Document, under
 
@@ -40,18 +39,18 @@ class Pair(NamedTuple):
     folder: Path
     lang: str
 
-    def searchers(self, weights: Weights) -> tuple[Searcher, Searcher]:
+    def searchers(self, weights: Bm25Settings) -> tuple[Searcher, Searcher]:
         made = tuple(Searcher(self.folder, language(self.lang), weights, most) for most in (10**9, LUCENE))
         return made[0], made[1]
 
 
 def indexed(folder: Path, source: Source, lang: str = "eng", threads: int = 2) -> Pair:
     store = open_store(folder / "store", source)
-    return Pair(build(folder / "bm25", store, language(lang), threads), lang)
+    return Pair(build_index(folder / "bm25", store, language(lang), threads), lang)
 
 
-def same(pair: Pair, queries: dict[str, str], weights: Weights, depth: int, **more: Any) -> int:
-    """Compare both ways, order and scores; gives back how many documents were found."""
+def same(pair: Pair, queries: dict[str, str], weights: Bm25Settings, depth: int, **more: Any) -> int:
+    """Compare both ways, order and scores; return how many documents were found."""
     matrix, lucene = (one.search(queries, depth, 2, **more) for one in pair.searchers(weights))
     for qid, text in queries.items():
         assert list(matrix[qid].items()) == list(lucene[qid].items()), text
@@ -77,14 +76,16 @@ def test_runs_are_lucenes_in_every_language(
     sample: tuple[Pair, dict[str, str]], k1: float, b: float, depth: int
 ) -> None:
     pair, queries = sample
-    assert same(pair, queries, Weights(k1, b), depth) >= len(queries) * min(depth, 7)
+    assert same(pair, queries, Bm25Settings(k1, b), depth) >= len(queries) * min(depth, 7)
 
 
 @pytest.mark.parametrize("words", ["", "  \n", "?! — …", "zzzz qqqq", "a " * 300])
 def test_runs_are_lucenes_for_queries_out_of_the_way(sample: tuple[Pair, dict[str, str]], words: str) -> None:
     pair, queries = sample
     query = next(iter(queries.values()))
-    same(pair, {"alone": words, "with": f"{words} {query}", "again": f"{query} {words} {query} " * 3}, Weights(), 20)
+    same(
+        pair, {"alone": words, "with": f"{words} {query}", "again": f"{query} {words} {query} " * 3}, Bm25Settings(), 20
+    )
 
 
 @pytest.fixture(scope="module", params=range(4))
@@ -111,7 +112,7 @@ def test_runs_are_lucenes_for_any_query_setting_and_depth(drawn: Pair, data: st.
     word = st.integers(0, 70).map(lambda number: f"w{number}") | st.sampled_from(["w0", "w1", "w2", "the", "never"])
     queries = {str(at): " ".join(data.draw(st.lists(word, max_size=30))) for at in range(3)}
     k1, b = data.draw(st.floats(0, 5, width=16)), data.draw(st.floats(0, 1, width=16))
-    same(drawn, queries, Weights(k1, b), data.draw(st.integers(1, 300)))
+    same(drawn, queries, Bm25Settings(k1, b), data.draw(st.integers(1, 300)))
 
 
 @settings(max_examples=15, deadline=None)
@@ -120,7 +121,7 @@ def test_runs_over_fields_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
     weight = st.sampled_from([1.0, 0.3, 2.0, 0.1]) | st.floats(0.0625, 20, width=32)
     fields = data.draw(st.dictionaries(st.sampled_from(TABLE_FIELDS), weight, min_size=1))
     queries = {"q": " ".join(data.draw(st.lists(st.sampled_from(["w0", "w1", "w2", "w3", "w9"]), max_size=9)))}
-    same(drawn, queries, Weights(), data.draw(st.sampled_from([1, 10, 500])), fields=fields)
+    same(drawn, queries, Bm25Settings(), data.draw(st.sampled_from([1, 10, 500])), fields=fields)
 
 
 @settings(max_examples=25, deadline=None)
@@ -128,41 +129,41 @@ def test_runs_over_fields_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
 def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
     term = st.tuples(st.sampled_from([FIELD, *TABLE_FIELDS, "nofield"]), st.sampled_from(["w0", "w1", "w5", "never"]))
     weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=12))
-    matrix, lucene = drawn.searchers(Weights())
-    matrix.prepare()
-    known = [docid.decode() for docid in Impacts(drawn.folder.with_name("bm25-impacts")).docids]
+    matrix, lucene = drawn.searchers(Bm25Settings())
+    matrix.load()
+    known = [docid.decode() for docid in ShardPostings(drawn.folder.with_name("bm25-postings")).docids]
     docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=50))
-    assert matrix.score(weighted, Among(docids)) == lucene.score(weighted, Among(docids))
+    assert matrix.score(weighted, Subset(docids)) == lucene.score(weighted, Subset(docids))
 
 
 def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path) -> None:
     read = read_followtable(shared / "followtable" / "IndusTR")
     pair = indexed(tmp_path, Tables(read.tables, "raw", titles=False))
     queries = {one.qid: one.text("original", JOIN) for one in under(read.topics, "original")[::40]}
-    assert same(pair, queries, Weights(), 1000) == 1000 * len(queries)
+    assert same(pair, queries, Bm25Settings(), 1000) == 1000 * len(queries)
     some = dict(list(queries.items())[:8])
-    same(pair, some, Weights(1.2, 0.75), 1000, fields={"caption": 1.0, "header": 0.5, "cells": 1.0})
-    matrix, lucene = pair.searchers(Weights())
+    same(pair, some, Bm25Settings(1.2, 0.75), 1000, fields={"caption": 1.0, "header": 0.5, "cells": 1.0})
+    matrix, lucene = pair.searchers(Bm25Settings())
     docids = list(matrix.search(some, 1000)[next(iter(some))])
     terms = {(field, term): 1.5 for text in some.values() for term in matrix.terms(text) for field in (FIELD, "header")}
-    assert matrix.score(terms, Among(docids)) == lucene.score(terms, Among(docids))
+    assert matrix.score(terms, Subset(docids)) == lucene.score(terms, Subset(docids))
 
 
 def test_threads_over_fields_are_no_danger_by_lucene_either(drawn: Pair) -> None:
     queries = {str(number): f"w{number % 9} w{number % 7} w0" for number in range(300)}
     fields = {"caption": 2.0, "header": 1.0, "cells": 0.3}
-    matrix, lucene = drawn.searchers(Weights())
+    matrix, lucene = drawn.searchers(Bm25Settings())
     assert lucene.search(queries, 10, 8, fields) == matrix.search(queries, 10, 1, fields)
 
 
 def test_a_large_index_and_settings_that_hide_matches_stay_with_lucene(
     drawn: Pair, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = Searcher(drawn.folder, language("eng"), Weights(), most=10)
+    few = Searcher(drawn.folder, language("eng"), Bm25Settings(), max_postings=10)
     assert len(few.search({"q": "w0"}, 5)["q"]) == 5
     assert "postings, more than 10; Lucene itself searches, with the same results" in capsys.readouterr().err
     # 1 + f / k1 is 1 in single precision: every score is 0, and still a match
-    matrix, lucene = drawn.searchers(Weights(1e9, 0.4))
+    matrix, lucene = drawn.searchers(Bm25Settings(1e9, 0.4))
     found = matrix.search({"q": "w0 w1"}, 12)
     assert len(found["q"]) == 12 and max(found["q"].values()) == 0
     assert found == lucene.search({"q": "w0 w1"}, 12)
@@ -177,32 +178,32 @@ def test_a_large_index_and_settings_that_hide_matches_stay_with_lucene(
         (float("nan"), float("nan"), "--b: found nan"),
     ],
 )
-def test_what_bm25_does_not_take_is_told(drawn: Pair, k1: float, b: float, told: str) -> None:
+def test_what_bm25_does_not_take_is_an_error(drawn: Pair, k1: float, b: float, told: str) -> None:
     with pytest.raises(HeedError, match=told.replace("+", r"\+")):
-        Searcher(drawn.folder, language("eng"), Weights(k1, b))
+        Searcher(drawn.folder, language("eng"), Bm25Settings(k1, b))
 
 
 def test_the_matrix_is_used_again_and_made_anew_with_its_index(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair = indexed(tmp_path, Given((Document("a", "", "apple pear"), Document("b", "", "pear"))))
-    first = pair.searchers(Weights())[0].search({"q": "apple"}, 9)
-    assert "bm25-impacts: building" in capsys.readouterr().err
-    assert pair.searchers(Weights())[0].search({"q": "apple"}, 9) == first
-    assert "bm25-impacts: used again" in capsys.readouterr().err
+    first = pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9)
+    assert "bm25-postings: building" in capsys.readouterr().err
+    assert pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9) == first
+    assert "bm25-postings: used again" in capsys.readouterr().err
     pair = indexed(tmp_path, Given((Document("c", "", "apple"), Document("b", "", "pear"))))
-    assert list(pair.searchers(Weights())[0].search({"q": "apple"}, 9)["q"]) == ["c"]
-    assert "bm25-impacts: rebuilding, index.documents was" in capsys.readouterr().err
+    assert list(pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9)["q"]) == ["c"]
+    assert "bm25-postings: rebuilding, index.documents was" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("few", "dense", "kept"), [(0, 8, 1 << 28), (0, 1, 1 << 28), (10**9, 1000, 0)])
 def test_what_is_kept_for_later_changes_nothing(
     drawn: Pair, monkeypatch: pytest.MonkeyPatch, few: int, dense: int, kept: int
 ) -> None:
-    for name, value in (("FEW", few), ("DENSE", dense), ("KEPT", kept)):
+    for name, value in (("MAX_SATURATIONS", few), ("DENSE", dense), ("MAX_DENSE_BYTES", kept)):
         monkeypatch.setattr(field_scores, name, value)
     queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(20)}
-    same(drawn, queries | {f"{qid} again": text for qid, text in queries.items()}, Weights(), 50)
+    same(drawn, queries | {f"{qid} again": text for qid, text in queries.items()}, Bm25Settings(), 50)
 
 
 @settings(max_examples=60, deadline=None)
@@ -220,7 +221,7 @@ def test_the_best_are_found_wherever_they_stand(above: int, below: int, every: i
 
 def test_an_index_without_a_document_finds_nothing(tmp_path: Path) -> None:
     pair = indexed(tmp_path, Given((Document("a", "", " "), Document("b", "", "the of the"))))
-    assert pair.searchers(Weights())[0].search({"q": "the words"}, 9) == {"q": {}}
+    assert pair.searchers(Bm25Settings())[0].search({"q": "the words"}, 9) == {"q": {}}
 
 
 def test_lengths_are_read_as_lucene_writes_them() -> None:
@@ -259,6 +260,6 @@ def one_by_one(scores: list[float]) -> list[float]:
     steps=st.lists(st.sampled_from([0.0, 1e-6, 4e-5, 1e-4, 1.5e-4, 2e-4, 3e-4, 0.01, 1.0]), max_size=400),
     last=st.sampled_from([0.0001, 0.37, 15.9, 131.2, 9000.0]),
 )
-def test_ties_are_told_apart_as_one_by_one(steps: list[float], last: float) -> None:
+def test_ties_are_broken_as_one_by_one(steps: list[float], last: float) -> None:
     scores = np.cumsum([last, *steps], dtype=np.float32)[::-1].copy()
-    assert told_apart(scores).tolist() == one_by_one(scores.tolist())
+    assert break_ties(scores).tolist() == one_by_one(scores.tolist())

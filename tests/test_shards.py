@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.languages import LANGUAGES, language
-from heed.retrieval import bm25, field_scores
-from heed.retrieval import postings_search as impact_search
-from heed.retrieval.bm25 import FIELD, TABLE_FIELDS, Among, Searcher, Weights, build
+from heed.retrieval import bm25_index, field_scores, postings_search
+from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import java
-from heed.retrieval.lucene.shards import ranges, shard_folders
-from heed.retrieval.postings import Impacts
-from heed.retrieval.postings_search import Matrix, best, merged
+from heed.retrieval.lucene.shards import shard_folders, shard_ranges
+from heed.retrieval.postings import ShardPostings
+from heed.retrieval.postings_search import PostingsMatrix, best, merged
 from heed.types import Document
 
 ENGLISH = language("eng")
@@ -56,7 +55,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("drawn")
     store = store_of(folder, *drawn_documents(5, 150))
     for shards in SHARDS:
-        build(folder / "bm25", store, ENGLISH, 2, shards=shards)
+        build_index(folder / "bm25", store, ENGLISH, 2, shards=shards)
     return folder / "bm25"
 
 
@@ -65,7 +64,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_are_those_of_one_index_and_of_lucene(drawn: Path, data: st.DataObject) -> None:
     word = st.sampled_from([*(f"w{number}" for number in range(26)), "the", "never"])
     queries = {str(at): " ".join(data.draw(st.lists(word, max_size=20))) for at in range(2)}
-    weights = Weights(data.draw(st.floats(0, 5, width=16)), data.draw(st.floats(0, 1, width=16)))
+    weights = Bm25Settings(data.draw(st.floats(0, 5, width=16)), data.draw(st.floats(0, 1, width=16)))
     fields = data.draw(
         st.none() | st.dictionaries(st.sampled_from(TABLE_FIELDS), st.sampled_from([1.0, 0.3]), min_size=1)
     )
@@ -81,15 +80,15 @@ def test_runs_are_those_of_one_index_and_of_lucene(drawn: Path, data: st.DataObj
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st.DataObject) -> None:
-    one = Searcher(drawn, ENGLISH, Weights(), BY_LUCENE)
+    one = Searcher(drawn, ENGLISH, Bm25Settings(), BY_LUCENE)
     known = list(one.search({"q": "w0"}, 1000)["q"])
     docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=40))
     term = st.tuples(st.sampled_from([FIELD, *TABLE_FIELDS, "nofield"]), st.sampled_from(["w0", "w1", "w5", "never"]))
     weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=8))
-    expected = one.score(weighted, Among(docids))
+    expected = one.score(weighted, Subset(docids))
     shards = data.draw(st.sampled_from(SHARDS))
     for most in (BY_MATRIX, BY_LUCENE):
-        assert Searcher(drawn, ENGLISH, Weights(), most, shards).score(weighted, Among(docids)) == expected
+        assert Searcher(drawn, ENGLISH, Bm25Settings(), most, shards).score(weighted, Subset(docids)) == expected
 
 
 @pytest.mark.parametrize("most", [BY_MATRIX, BY_LUCENE])
@@ -97,11 +96,11 @@ def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st
 def test_the_sample_is_found_as_in_plain_lucene_in_every_language(tmp_path: Path, lang: str, most: int) -> None:
     spoken, sample = language(lang), Path("neuclir-sample") / f"{lang}.jsonl"
     store = open_store(tmp_path / "documents", Files([ROOT / "documents" / sample]))
-    whole = build(tmp_path / "bm25", store, spoken, 2)
-    build(tmp_path / "bm25", store, spoken, 2, shards=4)
+    whole = build_index(tmp_path / "bm25", store, spoken, 2)
+    build_index(tmp_path / "bm25", store, spoken, 2, shards=4)
     topics = [json.loads(line) for line in (ROOT / "topics" / sample).read_text(encoding="utf-8").splitlines()]
     queries = {one["qid"]: f"{one['query']} {one['instructions']['original']}" for one in topics[:3]}
-    found = Searcher(whole, spoken, Weights(), most, 4).search(queries, 1000)
+    found = Searcher(whole, spoken, Bm25Settings(), most, 4).search(queries, 1000)
     for qid, text in queries.items():
         assert list(found[qid].items()) == anserini(whole, spoken.short, text)
 
@@ -121,10 +120,13 @@ def test_feedback_reads_all_shards(tmp_path: Path, method: str) -> None:
     folder, queries = tmp_path / "bm25", {"q": "w3 w9", "r": "w1 w20 w21"}
     runs = []
     for shards in (1, 3):
-        build(folder, store, ENGLISH, 2, vectors=True, shards=shards)
-        searcher = Searcher(folder, ENGLISH, Weights(), shards=shards)
+        build_index(folder, store, ENGLISH, 2, vectors=True, shards=shards)
+        searcher = Searcher(folder, ENGLISH, Bm25Settings(), shards=shards)
         runs.append(
-            {qid: list(hits.items()) for qid, hits in search_with_feedback(searcher, queries, 50, method).items()}
+            {
+                qid: list(hits.items())
+                for qid, hits in search_with_feedback(searcher.lucene, queries, 50, method).items()
+            }
         )
     assert runs[0] == runs[1] and len(runs[0]["q"]) > 20
 
@@ -135,34 +137,34 @@ def test_shards_of_one_document_and_of_none(tmp_path: Path, count: int, most: in
     texts = ("apple pear pear", "pear", "plum")
     store = store_of(tmp_path, *(Document(f"d{at}", "", text) for at, text in enumerate(texts[:count])))
     for shards in (1, 5):
-        build(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
-    one, several = (Searcher(tmp_path / "bm25", ENGLISH, Weights(), most, shards) for shards in (1, 5))
+        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
+    one, several = (Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, shards) for shards in (1, 5))
     assert several.search({"q": "pear", "r": "kiwi"}, 9) == one.search({"q": "pear", "r": "kiwi"}, 9)
     assert len(several.search({"q": "pear"}, 9)["q"]) == count
 
 
 def test_no_document_has_words_in_any_shard(tmp_path: Path) -> None:
     store = store_of(tmp_path, Document("a", "", "the"), Document("b", "", " "))
-    build(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
+    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
     for most in (BY_MATRIX, BY_LUCENE):
-        assert Searcher(tmp_path / "bm25", ENGLISH, Weights(), most, 2).search({"q": "the words"}, 9) == {"q": {}}
+        assert Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, 2).search({"q": "the words"}, 9) == {"q": {}}
 
 
 def test_the_statistics_are_of_all_shards_worked_by_hand(tmp_path: Path) -> None:
     # "apple" is in one of four documents of 1, 1, 1 and 5 terms, average 2: idf = ln(1 + (4 - 1 + .5) / (1 + .5))
     texts = ("apple", "pear", "plum", "fig fig fig fig fig")
     store = store_of(tmp_path, *(Document(f"d{at}", "", text) for at, text in enumerate(texts)))
-    build(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
+    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
     expected = 1.2039728043259361 / (1 + 1.2 * (0.25 + 0.75 / 2))
     for most in (BY_MATRIX, BY_LUCENE):
-        found = Searcher(tmp_path / "bm25", ENGLISH, Weights(1.2, 0.75), most, 2).search({"q": "apple"}, 9)
+        found = Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(1.2, 0.75), most, 2).search({"q": "apple"}, 9)
         assert found == {"q": {"d0": pytest.approx(expected, abs=0.5e-4)}}
 
 
 def test_a_build_that_is_stopped_costs_one_shard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store, write, begun = store_of(tmp_path, *drawn_documents(1, 30)), bm25.write_index, []
+    store, write, begun = store_of(tmp_path, *drawn_documents(1, 30)), bm25_index.write_index, []
 
     def stopped_at_the_third(folder: Path, *rest: Any) -> int:
         begun.append(folder)
@@ -170,11 +172,11 @@ def test_a_build_that_is_stopped_costs_one_shard(
             raise KeyboardInterrupt
         return write(folder, *rest)
 
-    monkeypatch.setattr(bm25, "write_index", stopped_at_the_third)
+    monkeypatch.setattr(bm25_index, "write_index", stopped_at_the_third)
     with pytest.raises(KeyboardInterrupt):
-        build(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
+        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
     capsys.readouterr()
-    build(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
+    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
     told = capsys.readouterr().err
     assert [f"shards/{at}: used again" in told for at in range(4)] == [True, True, False, False]
     assert len(begun) == 5
@@ -182,26 +184,26 @@ def test_a_build_that_is_stopped_costs_one_shard(
 
 def test_a_shard_whose_file_is_altered_is_built_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store, queries = store_of(tmp_path, *drawn_documents(2, 60)), {"q": "w0 w3"}
-    folder = build(tmp_path / "bm25", store, ENGLISH, 1, shards=3)
-    first = Searcher(folder, ENGLISH, Weights(), shards=3).search(queries, 50)
+    folder = build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=3)
+    first = Searcher(folder, ENGLISH, Bm25Settings(), shards=3).search(queries, 50)
     shard = shard_folders(folder, 3)[1]
     altered = next(path for path in sorted((shard / "lucene").iterdir()) if path.stat().st_size > 200)
     altered.write_bytes(altered.read_bytes()[:-100])
-    matrix = shard.with_name(f"{shard.name}-impacts") / "contents.documents.npy"
+    matrix = shard.with_name(f"{shard.name}-postings") / "contents.documents.npy"
     matrix.write_bytes(matrix.read_bytes()[:-4])
     capsys.readouterr()
-    build(folder, store, ENGLISH, 1, shards=3)
-    assert Searcher(folder, ENGLISH, Weights(), shards=3).search(queries, 50) == first
+    build_index(folder, store, ENGLISH, 1, shards=3)
+    assert Searcher(folder, ENGLISH, Bm25Settings(), shards=3).search(queries, 50) == first
     told = capsys.readouterr().err.splitlines()
     rebuilt = [line for line in told if "rebuilding, its files are not as they were left" in line]
-    assert [line.split(":")[0] for line in rebuilt] == [str(shard), f"{shard}-impacts"]
+    assert [line.split(":")[0] for line in rebuilt] == [str(shard), f"{shard}-postings"]
     assert sum("used again" in line for line in told) == 4
 
 
 def test_another_number_of_shards_leaves_the_others_as_they_are(tmp_path: Path) -> None:
     store = store_of(tmp_path, *drawn_documents(3, 20))
     for shards in (2, 12, 1):
-        build(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
+        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
     names = ["bm25", "bm25-12-shards", "bm25-2-shards", "documents"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     assert [path.name for path in shard_folders(tmp_path / "bm25", 12)][:3] == ["00", "01", "02"]
@@ -210,7 +212,7 @@ def test_another_number_of_shards_leaves_the_others_as_they_are(tmp_path: Path) 
 
 @given(count=st.integers(0, 10**8), shards=st.integers(1, 400))
 def test_ranges_are_contiguous_and_even(count: int, shards: int) -> None:
-    found = ranges(count, shards)
+    found = shard_ranges(count, shards)
     assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])]
     assert (len(found), found[-1][1]) == (shards, count)
     assert max(end - start for start, end in found) - min(end - start for start, end in found) <= 1
@@ -233,31 +235,31 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
     drawn: Path, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
     queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(12)}
-    first = Searcher(drawn, ENGLISH, Weights(), BY_MATRIX, shards)
+    first = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
     expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
-    scores = first.score({(FIELD, "w1"): 1.0}, Among(pool))
-    monkeypatch.setattr(impact_search, "KNOWN", 0)
-    monkeypatch.setattr(impact_search, "HELD", 0)
-    monkeypatch.setattr(field_scores, "FEW", 0)
-    monkeypatch.setattr(field_scores, "KEPT", 0)
-    monkeypatch.setattr(field_scores, "AT_ONCE", 3)
-    bounded = Searcher(drawn, ENGLISH, Weights(), BY_MATRIX, shards)
+    scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
+    monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", 0)
+    monkeypatch.setattr(postings_search, "MAX_MAPPED", 0)
+    monkeypatch.setattr(field_scores, "MAX_SATURATIONS", 0)
+    monkeypatch.setattr(field_scores, "MAX_DENSE_BYTES", 0)
+    monkeypatch.setattr(field_scores, "BLOCK", 3)
+    bounded = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
     assert bounded.search(queries, 60, threads=2) == expected
-    assert bounded.score({(FIELD, "w1"): 1.0}, Among(pool)) == scores
+    assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
 
 
 @pytest.mark.parametrize("known", [0, 10**6])
 def test_documents_are_numbered_through_all_shards(drawn: Path, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
-    monkeypatch.setattr(impact_search, "KNOWN", known)
-    matrix = Matrix([Impacts(one.with_name(f"{one.name}-impacts")) for one in _with_matrix(drawn)])
+    monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", known)
+    matrix = PostingsMatrix([ShardPostings(one.with_name(f"{one.name}-postings")) for one in _with_matrix(drawn)])
     docids = matrix.docids_of(np.arange(matrix.size))
     assert docids == sorted(docids)
-    assert matrix.places_of(docids).tolist() == list(range(matrix.size)) and matrix.size > 150
-    assert matrix.places_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
+    assert matrix.numbers_of(docids).tolist() == list(range(matrix.size)) and matrix.size > 150
+    assert matrix.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
 
 
 def _with_matrix(drawn: Path) -> list[Path]:
-    Searcher(drawn, ENGLISH, Weights(), BY_MATRIX, 3).prepare()
+    Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, 3).load()
     return shard_folders(drawn, 3)
 
 

@@ -11,7 +11,7 @@ from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.languages import language
 from heed.retrieval.bm25 import FIELDS, Bm25, Lucene
-from heed.retrieval.bm25_index import Bm25Settings, build
+from heed.retrieval.bm25_index import Bm25Settings, build_index
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
@@ -215,7 +215,7 @@ def fielded(tmp_path_factory: pytest.TempPathFactory) -> tuple[DocumentStore, Pa
     ]
     docs = write_jsonl(folder / "t.jsonl", records)
     made = open_store(folder / "store", Tables([docs], "raw"))
-    build(folder / "bm25", made, language("eng"), threads=1)
+    build_index(folder / "bm25", made, language("eng"), threads=1)
     return made, folder
 
 

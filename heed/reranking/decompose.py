@@ -1,4 +1,4 @@
-"""``decompose``: any bi-encoder over the two sides of an instruction, what it asks for and what it excludes; no training.
+"""``decompose``: any bi-encoder over the two sides of an instruction, asked for and excluded, without training.
 
 A document's score is ``d·q + α·d·(q + a) − β·d·x``: its similarity to the query, plus that to the
 query with the asked part as its instruction, minus that to the excluded part, which an encoder that
@@ -40,7 +40,7 @@ class Decompose:
         """Compare by ``encoder``, which is loaded at the first score."""
         self.name = f"decompose:{encoder.name}"
         self._encoder, self._weights = encoder, weights
-        self._vectors: dict[str, Vector] = {}  # of every document so far: all conditions and topics share them
+        self._vectors: dict[tuple[str, int], Vector] = {}  # of every document so far: all conditions and topics share them
         config = config_of(encoder)
         if config is not None:
             self.config: Config = {
@@ -71,11 +71,11 @@ class Decompose:
         """Return the vectors of ``documents``, shape ``(len(documents), d)``; each is embedded once."""
         import numpy as np
 
-        new = [document for document in documents if document.docid not in self._vectors]
+        keys = [(document.docid, hash(document)) for document in documents]  # another collection may have the docid too
+        new = {key: document for key, document in zip(keys, documents, strict=True) if key not in self._vectors}
         if new:
-            docids = [document.docid for document in new]
-            self._vectors.update(zip(docids, self._encoder.encode_documents(new), strict=True))
-        return np.stack([self._vectors[document.docid] for document in documents])
+            self._vectors.update(zip(new, self._encoder.encode_documents(list(new.values())), strict=True))
+        return np.stack([self._vectors[key] for key in keys])
 
 
 def parts_of(query: Query, weights: Weights) -> list[tuple[float, Query]]:

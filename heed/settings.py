@@ -1,0 +1,64 @@
+"""Settings of an experiment: how documents are searched, and what runs it."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.models.language_models import check_gpu
+from heed.models.registry import Registry
+from heed.models.runtime import Runtime
+from heed.models.vllm import check_inference
+from heed.retrieval.bm25 import Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense import KINDS
+from heed.retrieval.lucene.jvm import HEAP, check_heap
+from heed.systems import Systems
+from heed.workers import ENGINES, Workers
+from heed.workers.pool import WorkerPool
+
+
+class Search(NamedTuple):
+    """How documents are searched: BM25, the shards of its index, and the kind of dense index.
+
+    ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``.
+    """
+
+    bm25: Bm25Settings = Bm25Settings()
+    shards: int = 1
+    faiss: str = KINDS[0]
+
+
+class Machine(NamedTuple):
+    """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
+
+    ``threads`` None for one a core. The results are the same, but for half precision on a GPU.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    heap: str = HEAP
+    inference: str = "transformers"
+    workers: Workers = Workers()
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for a heap that Java cannot have, a missing GPU, and vLLM where it is missing."""
+        check_heap(self.heap)
+        check_inference(self.inference)
+        if self.workers.engine == ENGINES[0]:
+            check_gpu(self.device)
+
+
+def systems_of(
+    corpus: Corpus, search: Search, machine: Machine, registry: Registry, workers: WorkerPool, answers: Path
+) -> Systems:
+    """Return the systems over ``corpus``; answers of paid APIs are kept in the folder ``answers``."""
+    return Systems(
+        corpus=corpus,
+        registry=registry,
+        runtime=Runtime(machine.device, machine.inference, answers),
+        bm25=search.bm25,
+        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap),
+        faiss=search.faiss,
+        pool=workers,
+    )
