@@ -14,24 +14,24 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.datasets.followtable import JOIN, read_followtable
-from heed.io.document_store import DocumentStore, open_store
+from heed.datasets.tables import JOIN, read_followtable
+from heed.io.document_store import open_store
 from heed.io.pairs import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders import SentenceEncoder
-from heed.models.registry import named
+from heed.models.registry import Registry
+from heed.models.runtime import Runtime
 from heed.pooling.fusion import pool
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity
-from heed.reranking.rescoring import Reranker
-from heed.retrieval.bm25 import Weights as Bm25Weights
-from heed.retrieval.retrievers import Bm25, Shelf
-from heed.retrieval.vectors import Encoder
+from heed.retrieval.bm25 import Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
-from heed.types import Document, Topic, under
+from heed.types import Document, Encoder, Query, Reranker, Topic, config_of, under
 
 DEPTH = 1000
 CHOICES = [Weights(*pair) for pair in ((1, 0), (1, 1), (2, 1), (2, 2), (3, 3), (5, 4), (5, 5), (5, 6), (8, 8))]
@@ -47,7 +47,7 @@ def main(source: str, folders: list[Path]) -> None:
         _print("polarity", [one.figures(one.polarity) for one in subsets.values()])
         for weights in CHOICES:
             mark = " *" if weights == decompose.WEIGHTS else ""
-            systems = [Decompose(one.encoder, one.shelf.store, weights) for one in subsets.values()]
+            systems = [Decompose(one.encoder, weights) for one in subsets.values()]
             name = f"alpha {weights.alpha:g} beta {weights.beta:g}"
             pairs = list(zip(subsets.values(), systems, strict=True))
             _print(f"decompose {name}{mark}", [one.figures(system) for one, system in pairs])
@@ -68,62 +68,69 @@ class _Subset:
     def __init__(self, source: str, folder: Path, place: Path) -> None:
         read, english = read_followtable(folder), language("eng")
         store = open_store(place / "store", Tables(read.tables, "raw", titles=False))
-        self.shelf = Shelf(place, store, english, JOIN, Bm25Weights(), "exact", "auto", 2)
+        self._documents = {document.docid: document for document in store}
         self.topics, self._qrels = under(read.topics, "original"), read.qrels["original"]
-        bm25 = Bm25("bm25", self.shelf)
+        bm25 = Bm25("bm25", Corpus(place, store, english), Bm25Settings(), Lucene(threads=2))
         bases = {one.qid: one.base for one in self.topics}
-        alone = bm25.search(under(read.topics, "query"), "query", DEPTH)
-        told = bm25.search(self.topics, "original", DEPTH)
-        self._pools = pool([alone, *({bases[qid]: found} for qid, found in told.items())], DEPTH, DEPTH)
+        plain = bm25.search([topic.under("query", JOIN) for topic in under(read.topics, "query")], DEPTH)
+        instructed = bm25.search([topic.under("original", JOIN) for topic in self.topics], DEPTH)
+        self._pools = pool([plain, *({bases[qid]: scores} for qid, scores in instructed.items())], DEPTH, DEPTH)
         self._unwanted = no_longer_relevant(renamed(read.qrels["query"], bases), self._qrels)
-        self.encoder = _Kept(SentenceEncoder(named(source, ()), "auto"))
-        self.polarity = _Once(Polarity(bm25))
-        self.concatenation = _Concatenation(self.encoder, store)
+        self.encoder = _Kept(SentenceEncoder(Registry().resolve(source, ()), Runtime("auto")))
+        self.polarity = _Once(bm25)
+        self.concatenation = _Concatenation(self.encoder)
 
     def figures(self, system: Reranker) -> tuple[float, float]:
-        """nDCG@10 and IRS of ``system``."""
+        """Return nDCG@10 and IRS of ``system``."""
         base, run = (
-            {one.qid: self._scores(system, one, name) for one in self.topics} for name in ("query", "original")
+            {topic.qid: self._scores(system, topic, condition) for topic in self.topics}
+            for condition in ("query", "original")
         )
-        values = irs(base, run, self._qrels, self._unwanted, self.shelf.store.count)
+        values = irs(base, run, self._qrels, self._unwanted, len(self._documents))
         return mean(standard(run, self._qrels, ["nDCG@10"])["nDCG@10"]), mean(values)
 
     def _scores(self, system: Reranker, topic: Topic, condition: str) -> dict[str, float]:
         docids = self._pools[topic.base]
-        return dict(zip(docids, system.score(topic, condition, docids), strict=True))
+        query = topic.under("original", JOIN)
+        if condition == "query":  # the same query without its instruction: the topic itself has none without
+            query = Query(topic.base, topic.query, topic.query, "", topic.lang)
+        documents = [self._documents[docid] for docid in docids]
+        return dict(zip(docids, system.score(query, documents), strict=True))
 
 
 class _Kept:
-    """An encoder whose vectors are kept, whoever asks for them."""
+    """An encoder whose vectors are kept for all rerankers."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.name, self.recipe, self._encoder = encoder.name, encoder.recipe, encoder
+        self.name, self.config, self._encoder = encoder.name, config_of(encoder), encoder
         self._documents: dict[str, np.ndarray] = {}
         self._queries: dict[tuple[str, str], np.ndarray] = {}
 
-    def documents(self, documents: Sequence[Document]) -> np.ndarray:
+    def encode_documents(self, documents: Sequence[Document]) -> np.ndarray:
         new = {one.docid: one for one in documents if one.docid not in self._documents}
-        self._documents.update(zip(new, self._encoder.documents(list(new.values())), strict=True) if new else ())
+        vectors = self._encoder.encode_documents(list(new.values())) if new else ()
+        self._documents.update(zip(new, vectors, strict=True))
         return np.stack([self._documents[one.docid] for one in documents])
 
-    def queries(self, topics: Sequence[tuple[str, str]]) -> np.ndarray:
-        new = [one for one in topics if one not in self._queries]
-        self._queries.update(zip(new, self._encoder.queries(new), strict=True) if new else ())
-        return np.stack([self._queries[one] for one in topics])
+    def encode_queries(self, queries: Sequence[Query]) -> np.ndarray:
+        keys = [(query.query, query.instruction) for query in queries]
+        new = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._queries}
+        vectors = self._encoder.encode_queries(list(new.values())) if new else ()
+        self._queries.update(zip(new, vectors, strict=True))
+        return np.stack([self._queries[key] for key in keys])
 
 
-class _Once:
-    """A reranker whose scores are kept."""
+class _Once(Polarity):
+    """``polarity`` whose scores are kept."""
 
-    def __init__(self, system: Reranker) -> None:
-        self.name, self.recipe, self._system = system.name, system.recipe, system
-        self.prepare = system.prepare
+    def __init__(self, bm25: Bm25) -> None:
+        super().__init__(bm25)
         self._scores: dict[tuple[str, str], Sequence[float]] = {}
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        key = (topic.base if condition == "query" else topic.qid, condition)
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        key = (query.qid, query.condition)
         if key not in self._scores:
-            self._scores[key] = self._system.score(topic, condition, docids)
+            self._scores[key] = super().score(query, documents)
         return self._scores[key]
 
 
@@ -132,15 +139,12 @@ class _Concatenation:
 
     name = "concatenation"
 
-    def __init__(self, encoder: Encoder, store: DocumentStore) -> None:
-        self.recipe, self._encoder, self._store = encoder.recipe, encoder, store
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
 
-    def prepare(self) -> None:
-        pass
-
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-        [query] = self._encoder.queries([(topic.query, topic.instructions[condition] if condition != "query" else "")])
-        scores: list[float] = (self._encoder.documents(self._store.get(docids)) @ query).tolist()
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        [vector] = self._encoder.encode_queries([query])
+        scores: list[float] = (self._encoder.encode_documents(documents) @ vector).tolist()
         return scores
 
 

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _real(data: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    from heed.datasets.followtable import JOIN, read_followtable
+    from heed.datasets.tables import JOIN, read_followtable
     from heed.tables.documents import Tables
     from heed.types import under
 
@@ -71,7 +71,7 @@ def _real(data: Path) -> tuple[dict[str, str], dict[str, str], str]:
     lines = Tables(read.tables, "raw", titles=False).lines()
     documents = {line.document.docid: line.document.contents() for line in lines if line.document}
     topics = under(read.topics, "original")[:QUERIES]
-    return documents, {one.qid: one.text("original", JOIN) for one in topics}, data.name
+    return documents, {topic.qid: topic.under("original", JOIN).text for topic in topics}, data.name
 
 
 def _generated() -> tuple[dict[str, str], dict[str, str], str]:

@@ -42,20 +42,20 @@ def _now() -> tuple[float, float]:
 
 def heed_index(folder: Path) -> Times:
     """Documents into the store, Lucene's index, the matrix."""
-    for left in ("heed-store", "heed", "heed-impacts"):
+    for left in ("heed-store", "heed", "heed-postings"):
         shutil.rmtree(folder / left, ignore_errors=True)
     from heed.io.document_store import open_store
     from heed.io.documents import Files
     from heed.languages import language
-    from heed.retrieval.bm25 import Searcher, Weights, build
+    from heed.retrieval.bm25_index import Bm25Settings, Searcher, build_index
 
     english = language("eng")
     store = open_store(folder / "heed-store", Files([folder / "docs"]))
     stored = _now()
-    build(folder / "heed", store, english, threads=2)
+    build_index(folder / "heed", store, english, threads=2)
     index, both = _since(stored), _since(START)
     indexed = _now()
-    Searcher(folder / "heed", english, Weights()).prepare()
+    Searcher(folder / "heed", english, Bm25Settings()).load()
     return {"store and index": both, "index": index, "matrix": _since(indexed)}
 
 
@@ -98,9 +98,9 @@ def bm25s_index(folder: Path) -> Times:
 def heed_search(folder: Path) -> Times:
     """Searcher.search over the matrix."""
     from heed.languages import language
-    from heed.retrieval.bm25 import Searcher, Weights
+    from heed.retrieval.bm25_index import Bm25Settings, Searcher
 
-    searcher = Searcher(folder / "heed", language("eng"), Weights())
+    searcher = Searcher(folder / "heed", language("eng"), Bm25Settings())
     return _searched(folder, "heed", lambda queries: searcher.search(queries, DEPTH, threads=2))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.datasets.followtable import JOIN, read_followtable
+from heed.datasets.tables import JOIN, read_followtable
 from heed.io.document_store import open_store
 from heed.io.pairs import renamed
 from heed.languages import language
@@ -19,7 +19,7 @@ from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.pooling.fusion import pool
 from heed.reranking import polarity
 from heed.reranking.polarity import TABLE, TEXT, Fields
-from heed.retrieval.bm25 import FIELD, Among, Searcher, Weights, build
+from heed.retrieval.bm25_index import FIELD, Bm25Settings, Searcher, Subset, build_index
 from heed.tables.documents import Tables
 from heed.types import Topic, under
 
@@ -39,7 +39,7 @@ ALPHAS, BETAS = (0.75, 1.0, 1.5), (1.5, 2.0, 3.0)
 def main(folders: list[Path]) -> None:
     """Try every choice of fields, then every pair of weights with the one that was taken."""
     with tempfile.TemporaryDirectory() as place:
-        subsets = {folder.name: _Subset(folder, Path(place) / folder.name) for folder in folders}
+        subsets = {folder.name: _Tables(folder, Path(place) / folder.name) for folder in folders}
         print(f"{'':<26}{'  '.join(f'{name}: nDCG@10, IRS' for name in subsets)}")
         for name, fields in FIELDS.items():
             scored = [subset.scored(fields) for subset in subsets.values()]
@@ -58,19 +58,20 @@ def _print(name: str, figures: list[tuple[float, float]]) -> None:
     )
 
 
-class _Subset:
-    """A subset with its index and pools."""
+class _Tables:
+    """A subset of FollowTable with its index and pools."""
 
     def __init__(self, folder: Path, place: Path) -> None:
         read, english = read_followtable(folder), language("eng")
         self.topics, self.qrels = under(read.topics, "original"), read.qrels["original"]
         store = open_store(place / "store", Tables(read.tables, "raw", titles=False))
-        self.searcher = Searcher(build(place / "bm25", store, english, 2), english, Weights())
+        self.searcher = Searcher(build_index(place / "bm25", store, english, 2), english, Bm25Settings())
         self.size = store.count
-        alone = self.searcher.search({one.qid: one.query for one in under(read.topics, "query")}, 1000, 2)
-        told = self.searcher.search({one.qid: one.text("original", JOIN) for one in self.topics}, 1000, 2)
-        bases = {one.qid: one.base for one in self.topics}
-        self.pools = pool([alone, *({bases[qid]: found} for qid, found in told.items())], 1000, 1000)
+        plain = self.searcher.search({topic.qid: topic.query for topic in under(read.topics, "query")}, 1000, 2)
+        texts = {topic.qid: topic.under("original", JOIN).text for topic in self.topics}
+        instructed = self.searcher.search(texts, 1000, 2)
+        bases = {topic.qid: topic.base for topic in self.topics}
+        self.pools = pool([plain, *({bases[qid]: scores} for qid, scores in instructed.items())], 1000, 1000)
         self.unwanted = no_longer_relevant(renamed(read.qrels["query"], bases), self.qrels)
 
     def scored(self, fields: Fields) -> "_Scored":
@@ -79,16 +80,16 @@ class _Subset:
 
     def _parts(self, topic: Topic, fields: Fields) -> np.ndarray:
         docids = self.pools[topic.base]
-        among = Among(docids)
-        parts = polarity.parts(self.searcher, topic.query, topic.instructions["original"], fields)
-        scored = [polarity._of_best(self.searcher.score(terms, among)) for terms in parts]
+        pooled = Subset(docids)
+        parts = polarity.parts_of(self.searcher, topic.query, topic.instructions["original"], fields)
+        scored = [polarity._normalised(self.searcher.score(terms, pooled)) for terms in parts]
         return np.array([[part[docid] for docid in docids] for part in scored])
 
 
 class _Scored:
     """The three parts of every pooled table's score, shape ``(3, tables)`` by topic."""
 
-    def __init__(self, subset: _Subset, parts: dict[str, np.ndarray]) -> None:
+    def __init__(self, subset: _Tables, parts: dict[str, np.ndarray]) -> None:
         self._subset, self._parts = subset, parts
         self._base = {one.qid: self._run(one, np.array([1.0, 0.0, 0.0])) for one in subset.topics}
 

@@ -161,7 +161,7 @@ def odd_archive(path: Path, kind: bytes | None) -> Path:
 
 def _links(folder: Path) -> list[str]:
     """An archive whose member is a link to a file of the machine, a device, or damaged."""
-    from heed.datasets.neuclir_files import _member
+    from heed.datasets.irds import _member
     from heed.errors import HeedError
 
     problems = []

@@ -29,7 +29,7 @@ def _any_run(path: Path) -> object:
 
 
 def _brought(path: Path) -> object:
-    from heed.io.external_runs import read_external_runs
+    from heed.io.run_formats import read_external_runs
     from heed.types import Topic
 
     topics = [Topic(qid, "eng", "query", {"original": "told"}) for qid in ("1", "2")]
@@ -55,7 +55,7 @@ def _neuclir(path: Path) -> object:
 
 
 def _expected(path: Path) -> object:
-    from heed.validation.expected_topics import expected_topics
+    from heed.validation.expected import expected_topics
 
     return expected_topics(path)
 
@@ -103,7 +103,7 @@ def _hub_topics(path: Path) -> object:
 
 
 def _followtable(path: Path) -> object:
-    from heed.datasets.followtable import RAW, read_followtable
+    from heed.datasets.tables import RAW, read_followtable
 
     path.replace(path.with_name(RAW))
     return read_followtable(path.parent)
@@ -116,14 +116,13 @@ def _models(path: Path) -> object:
 
 
 def _training(path: Path) -> object:
-    from heed.training.data import read_examples
+    from heed.training.recipe import read_examples
 
     return read_examples(path)
 
 
 def _judgements(path: Path) -> object:
-    from heed.exchange.judgement_votes import count_votes
-    from heed.exchange.judgements import read_judgements
+    from heed.exchange.judgements import count_votes, read_judgements
 
     return count_votes(read_judgements([path]), {}, None)
 

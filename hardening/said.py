@@ -40,7 +40,7 @@ def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
     import json
 
-    from heed.annotation.events import read_request
+    from heed.annotation.payloads import read_request
     from heed.annotation.task import Task, parse_scale
     from heed.errors import HeedError
     from heed.types import Topic

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hardening.readers import Reader
 from heed.errors import HeedError
-from heed.models.deadline import within
+from heed.process import within
 
 PACKAGE = "/heed/"
 LONGEST = 20  # seconds for one input

@@ -5,6 +5,7 @@
   (:func:`heed.retrieval.lucene.jvm.java_errors`): pyjnius mixes up objects of one class that two threads call.
 - The handlers of faults, which Java and Ray both set (:func:`faults_left_to_java`).
 - The handlers of SIGINT and SIGTERM, which the commands set and the library does not (``pipelines/stopping.py``).
+- The alarm clock, which limits the time of programs that come with models (:func:`within`).
 - Settings of libraries that are read when they are imported: vLLM's and Ray's environment variables.
 - The number of torch's threads, in worker processes alone (:meth:`heed.workers.tasks.WorkerState.build`).
 - Caches of what cannot differ: the shipped registry, digests of files that were not touched since.
@@ -12,8 +13,11 @@
 
 import ctypes
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)  # those that Java handles
 ACTION = 256  # bytes, more than any system's struct sigaction has
@@ -35,3 +39,29 @@ def faults_left_to_java() -> Iterator[None]:
     finally:
         for number, action in kept.items():
             libc.sigaction(int(number), action, None)
+
+
+@contextmanager
+def within(seconds: float, error: type[BaseException] = TimeoutError) -> Iterator[None]:
+    """Raise ``error`` where the block takes longer; in the main thread only, which alone receives signals.
+
+    It interrupts Python code, to which Jinja compiles templates; a single call into C is waited for. An alarm that
+    was set before the block is restored after it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise error(f"no end within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    start = time.monotonic()
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - start), 1e-6))

@@ -15,12 +15,10 @@ from heed.io.artifacts import Recipe
 from heed.io.document_store import open_store
 from heed.models.api_encoder import ApiEncoder
 from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.encoders import SentenceEncoder
-from heed.models.late_encoder import LateEncoder
-from heed.models.late_interaction import LateReranker
+from heed.models.encoders import PeftEncoder, SentenceEncoder
+from heed.models.late_interaction import LateEncoder, LateReranker
 from heed.models.listwise_api import api_listwise
 from heed.models.listwise_local import local_listwise
-from heed.models.peft_encoder import PeftEncoder
 from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model, Registry
 from heed.models.runtime import Runtime

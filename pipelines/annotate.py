@@ -71,8 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def open_given(options: argparse.Namespace) -> tuple["Task", "Store"]:
     """Return the task and the open database that ``options`` name."""
-    from heed.annotation.opening import open_annotation
-    from heed.annotation.sources import Sources
+    from heed.annotation.opening import Sources, open_annotation
 
     sources = Sources(**{field.name: getattr(options, field.name) for field in fields(Sources)})
     return open_annotation(sources, options.database, must_exist=options.export is not None)
@@ -102,7 +101,7 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     import threading
     import webbrowser
 
-    from heed.annotation.events import check_name, refuse_reserved
+    from heed.annotation.payloads import check_name, refuse_reserved
     from heed.annotation.server import LOCAL, Server, listen, serve
     from heed.progress import log
 

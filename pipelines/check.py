@@ -121,8 +121,7 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _rules(options: argparse.Namespace) -> Rules:
-    from heed.validation.collection_ids import read_collection_ids
-    from heed.validation.expected_topics import expected_topics, read_candidates
+    from heed.validation.expected import expected_topics, read_candidates, read_collection_ids
 
     track = TRACKS[options.track]
     return Rules(

@@ -11,8 +11,7 @@ from pipelines.command import run_command
 from pipelines.options import log_options
 
 if TYPE_CHECKING:
-    from heed.evaluation.comparison import Inputs, Statistics
-    from heed.evaluation.systems import Comparison, Systems
+    from heed.evaluation.comparison import Comparison, Inputs, Statistics, Systems
     from heed.measures import PerTopic
     from heed.types import Qrels, Run
 
@@ -201,9 +200,8 @@ def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
 
 
 def _compare_systems(options: argparse.Namespace) -> None:
-    from heed.evaluation.comparison import MEASURES, statistics
+    from heed.evaluation.comparison import MEASURES, compare_systems, statistics
     from heed.evaluation.significance import ALPHA
-    from heed.evaluation.systems import compare_systems
     from heed.io.files import write_json
 
     qrels, new_qrels = _judgements(options)

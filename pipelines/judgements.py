@@ -50,8 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.exchange.judgement_votes import count_votes, parse_grades, resolve
-    from heed.exchange.judgements import read_judgements
+    from heed.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
     from heed.io.pools import read_pool
     from heed.io.trec_files import write_qrels
     from heed.progress import brief, log, timed

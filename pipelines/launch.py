@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from heed.collection import Collection
 from heed.evaluation.summary import Row, average, table
 from heed.experiment import Experiment
-from heed.io.external_runs import read_external_runs
 from heed.io.files import write_json
+from heed.io.run_formats import read_external_runs
 from heed.models.registry import Registry
 from heed.progress import Timing, log
-from heed.reranking.maxp import parse_cut
+from heed.reranking.maxp import Cut, parse_cut
 from heed.results import SystemRuns
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.settings import Machine, Search
@@ -38,6 +38,8 @@ def machine_of(options: argparse.Namespace) -> Machine:
 def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     """Run all systems over one collection, print its table, and return the summary's rows."""
     topics = f"{len(collection.topics)} topics"
+    maxp = parse_cut(options.maxp) if options.maxp else None
+    published = _published(options, collection)
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
     experiment = Experiment(
         collection,
@@ -50,7 +52,7 @@ def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
         registry=registry_of(options),
     )
     with experiment:
-        rows = experiment.evaluate(_run(options, experiment)).rows
+        rows = experiment.evaluate(_run(options, experiment, published, maxp)).rows
     print(table(rows, f"{collection.name} {collection.subset}: {topics}, values ×100"))
     log_resources(experiment.timings)
     if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in rows))):
@@ -59,10 +61,8 @@ def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     return rows
 
 
-def _run(options: argparse.Namespace, experiment: Experiment) -> list[SystemRuns]:
+def _run(options: argparse.Namespace, experiment: Experiment, published: bool, maxp: Cut | None) -> list[SystemRuns]:
     """Return the runs of all systems; errors in any of their names or files come before the first search."""
-    published = _published(options, experiment.collection)
-    maxp = parse_cut(options.maxp) if options.maxp else None
     retrievers = [experiment.retriever(name) for name in options.retriever or ["bm25", "lsa"]]
     names = [name for name in options.reranker or ["polarity"] if name != "none"]
     rerankers = [experiment.reranker(name) for name in names]

@@ -15,6 +15,7 @@ from pipelines.command import run_command
 from pipelines.options import log_options
 
 SHOWN_APART = ("source", "family", "revision", "base", "base_revision", "remote_code", "variant")
+MARKS = {"gated": "gated", "remote_code": "runs its own code", "pickled": "pickled"}
 TEMPLATES = ("query", "bare", "document", "prompt")
 
 
@@ -68,7 +69,7 @@ def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
             entry["family"],
             entry["status"],
             entry["licence"] or "unknown",
-            ", ".join(_marks(entry)) or "-",
+            ", ".join(mark for field, mark in MARKS.items() if entry[field]) or "-",
             "; ".join(entry["missing"]) or "-",
         ]
         for entry in facts
@@ -77,11 +78,6 @@ def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
         head.insert(0, f"in {PAPERS[paper]}")
         rows = [[entry["names"][paper], *row] for entry, row in zip(facts, rows, strict=True)]
     return aligned([head, *rows], left=len(head))
-
-
-def _marks(entry: dict[str, Any]) -> list[str]:
-    kinds = {"gated": "gated", "remote_code": "runs its own code", "pickled": "pickled"}
-    return [mark for field, mark in kinds.items() if entry[field]]
 
 
 def _view(name: str, model: Model, lacking: Sequence[str], texts: dict[str, str]) -> Iterator[str]:

@@ -33,10 +33,8 @@ def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_json
     from heed.io.pools import write_pool
     from heed.pooling.build import build_pool, pool_inputs, poolable
-    from heed.pooling.judged import read_judged
-    from heed.pooling.languages import document_languages, topic_languages
+    from heed.pooling.inputs import document_languages, read_judged, read_runs, topic_languages
     from heed.pooling.report import as_data, as_text, pool_report
-    from heed.pooling.runs import read_runs
     from heed.pooling.samples import write_probabilities
     from heed.progress import log, timed
 
@@ -71,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
     from heed.pooling.build import PoolQrels
-    from heed.pooling.judged import read_judged, relevant_documents
+    from heed.pooling.inputs import read_judged, relevant_documents
 
     only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [])
     if options.only_relevant and not relevant_documents(only):

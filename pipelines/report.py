@@ -46,8 +46,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_bytes
     from heed.progress import log, timed
     from heed.reporting.folders import read_tree
-    from heed.reporting.page import write_page
-    from heed.reporting.text import tables
+    from heed.reporting.page import tables, write_page
 
     folders = read_tree(options.runs)
     text = tables(folders, options.format)

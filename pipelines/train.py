@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from heed.errors import UsageError
 from heed.training.trainer import TrainingSettings
 from pipelines.command import run_command
-from pipelines.options import log_options
+from pipelines.options import log_options, positive
 
 if TYPE_CHECKING:
     from heed.models.registry import Model, Registry
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         ("alpha", usual.alpha, "LoRA's α"),
     ):
         recipe.add_argument(
-            f"--{name}", type=_positive, default=default, metavar="N", help=f"{description} (default {default})"
+            f"--{name}", type=positive, default=default, metavar="N", help=f"{description} (default {default})"
         )
     recipe.add_argument(
         "--lr", type=_rate, default=usual.lr, metavar="RATE", help=f"highest learning rate (default {usual.lr})"
@@ -56,20 +56,13 @@ def parser() -> argparse.ArgumentParser:
     recipe.add_argument(
         "--seed", type=_seed, default=usual.seed, metavar="N", help=f"of first weights and order (default {usual.seed})"
     )
-    recipe.add_argument("--steps", type=_positive, metavar="N", help="stop after so many steps, for a trial")
+    recipe.add_argument("--steps", type=positive, metavar="N", help="stop after so many steps, for a trial")
     machine = command.add_argument_group("machine")
     machine.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto")
     machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
     machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's repository")
     log_options(machine)
     return command
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"found {text}, expected at least 1")
-    return value
 
 
 def _rate(text: str) -> float:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.validation.collection_ids import CollectionIds
+from heed.validation.expected import CollectionIds
 from heed.validation.run_report import CheckedRun
 from heed.validation.track_rules import TRACKS, Rules
 

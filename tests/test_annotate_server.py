@@ -13,8 +13,7 @@ import pytest
 from annotating import Running, grade, running, sample_pool
 from conftest import write_jsonl
 
-from heed.annotation.guard import LARGEST
-from heed.annotation.server import PAGE
+from heed.annotation.server import LARGEST, PAGE
 
 
 @pytest.fixture(scope="module")

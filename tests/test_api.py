@@ -16,11 +16,9 @@ from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.models import api_client as api
-from heed.models.api_cache import Answers
-from heed.models.api_client import ATTEMPTS, Client, RefusedError
-from heed.models.api_cost import Bill, about, counter
+from heed.models.api_client import ATTEMPTS, Client, RefusedError, endpoint
+from heed.models.api_cost import Answers, Bill, about, counter
 from heed.models.api_encoder import TEXTS, ApiEncoder
-from heed.models.api_providers import endpoint
 from heed.models.registry import Model
 from heed.retrieval.vectors import embed
 from heed.types import Document

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.evaluation import significance
+from heed.evaluation.comparison import compare_by, compare_systems
 from heed.evaluation.significance import fisher, holm, interval, wilcoxon
-from heed.evaluation.systems import compare_by, compare_systems
-from heed.io.external_runs import read_external_runs
 from heed.io.pairs import pair, qrels_for, select, stem
-from heed.io.run_formats import read_any_run
+from heed.io.run_formats import read_any_run, read_external_runs
 from heed.io.trec_files import write_run
 from heed.types import Topic
 

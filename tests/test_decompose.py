@@ -1,11 +1,9 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import write_jsonl
-from heed.reranking.rescoring import Reranker, rerank
-from heed.retrieval.retrievers import Bm25, Shelf
 
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
@@ -13,34 +11,39 @@ from heed.languages import language
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
+from heed.models.runtime import Runtime
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity import Polarity
-from heed.retrieval.bm25 import Weights as Bm25Weights
-from heed.types import JOIN, Document, Topic
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.retrieval.bm25 import Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.types import Document, Query, Reranker, Topic
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
 TOPIC = Topic(
     "1", "eng", "car", {"original": "Engines; leave out prices.", "changed": "Prices.", "reversed": "No trees."}
 )
 DOCIDS = ["both", "engine", "car", "none", "price"]
+CPU = Runtime("cpu")
 
 
 class Counting:
     """Words counted, so that every similarity can be worked out by hand: engine, price, car, tree."""
 
-    name, recipe = "counting", {"encoder": "counting"}
+    name, config = "counting", {"encoder": "counting"}
     words = ("engine", "price", "car", "tree")
 
     def __init__(self) -> None:
         self.embedded: list[str] = []
 
-    def documents(self, documents: Sequence[Document]) -> np.ndarray:
+    def encode_documents(self, documents: Sequence[Document]) -> np.ndarray:
         self.embedded += [document.docid for document in documents]
         return self._counts([document.text for document in documents])
 
-    def queries(self, topics: Sequence[tuple[str, str]]) -> np.ndarray:
-        return self._counts([" ".join(one) for one in topics])
+    def encode_queries(self, queries: Sequence[Query]) -> np.ndarray:
+        return self._counts([query.text for query in queries])
 
     def _counts(self, texts: list[str]) -> np.ndarray:
         return np.array([[text.lower().count(word) for word in self.words] for text in texts], dtype=np.float32)
@@ -54,7 +57,12 @@ def store(tmp_path: Path) -> DocumentStore:
 
 @pytest.fixture
 def polarity(store: DocumentStore, tmp_path: Path) -> Polarity:
-    return Polarity(Bm25("bm25", Shelf(tmp_path, store, language("eng"), JOIN, Bm25Weights(), "exact", "cpu", 1)))
+    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()))
+
+
+def score(reranker: Reranker, condition: str, docids: Sequence[str] = DOCIDS) -> list[float]:
+    documents = [Document(docid, "", TEXTS[docid]) for docid in docids]
+    return list(reranker.score(TOPIC.under(condition), documents))
 
 
 @pytest.mark.parametrize(
@@ -70,45 +78,45 @@ def polarity(store: DocumentStore, tmp_path: Path) -> Polarity:
         ("reversed", [0, 0, 1, -5, 0]),
     ],
 )
-def test_the_score_is_query_plus_asked_minus_excluded(
-    store: DocumentStore, condition: str, scores: list[float]
-) -> None:
-    assert Decompose(Counting(), store, Weights(3, 5)).score(TOPIC, condition, DOCIDS) == scores
+def test_the_score_is_query_plus_asked_minus_excluded(condition: str, scores: list[float]) -> None:
+    assert score(Decompose(Counting(), Weights(3, 5)), condition) == scores
 
 
-def test_a_document_is_embedded_once_for_all_conditions(store: DocumentStore) -> None:
+def test_a_document_is_embedded_once_for_all_conditions() -> None:
     encoder = Counting()
-    reranker = Decompose(encoder, store)
+    reranker = Decompose(encoder)
     for condition in ("query", "original", "changed"):
-        reranker.score(TOPIC, condition, DOCIDS[:3])
-    assert reranker.score(TOPIC, "query", ["price", "car"]) == [0, 1]  # in the order that is asked for
+        score(reranker, condition, DOCIDS[:3])
+    assert score(reranker, "query", ["price", "car"]) == [0, 1]  # in the order given
     assert encoder.embedded == ["both", "engine", "car", "price"]
 
 
-def test_nothing_is_asked_of_an_encoder_without_documents(store: DocumentStore) -> None:
-    assert list(Decompose(Counting(), store).score(TOPIC, "original", [])) == []
+def test_nothing_is_asked_of_an_encoder_without_documents() -> None:
+    assert score(Decompose(Counting()), "original", []) == []
 
 
 def test_a_real_encoder_reads_the_parts_as_queries(tiny_encoder: Path, store: DocumentStore) -> None:
     entry = Model(
         str(tiny_encoder), query="q: {query} {instruction}", document="{text}", pooling="mean", normalize=True
     )
-    encoder = SentenceEncoder(entry, "cpu")
-    query, asked, excluded = encoder.queries([("car", ""), ("car", "Engines;"), ("prices.", "")])
-    expected = encoder.documents(store.get(DOCIDS)) @ (query + WEIGHTS.alpha * asked - WEIGHTS.beta * excluded)
-    reranker = Decompose(encoder, store)
+    encoder = SentenceEncoder(entry, CPU)
+    parts = [("car", ""), ("car", "Engines;"), ("prices.", "")]
+    queries = [Query("1", f"{text} {instruction}".strip(), text, instruction) for text, instruction in parts]
+    query, asked, excluded = encoder.encode_queries(queries)
+    expected = encoder.encode_documents(store.get(DOCIDS)) @ (query + WEIGHTS.alpha * asked - WEIGHTS.beta * excluded)
+    reranker = Decompose(encoder)
     assert reranker.name == "decompose:tiny-encoder"
-    assert reranker.score(TOPIC, "original", DOCIDS) == pytest.approx(expected.tolist(), abs=1e-5)
+    assert score(reranker, "original") == pytest.approx(expected.tolist(), abs=1e-5)
     assert ranking(reranker, "original") != ranking(reranker, "changed")
 
 
 def ranking(reranker: Reranker, condition: str) -> list[str]:
-    scores = dict(zip(DOCIDS, reranker.score(TOPIC, condition, DOCIDS), strict=True))
+    scores = dict(zip(DOCIDS, score(reranker, condition), strict=True))
     return sorted(scores, key=lambda docid: -scores[docid])
 
 
-def test_other_weights_are_another_recipe(store: DocumentStore) -> None:
-    assert Decompose(Counting(), store).recipe != Decompose(Counting(), store, Weights(9, 9)).recipe
+def test_other_weights_are_another_config() -> None:
+    assert Decompose(Counting()).config != Decompose(Counting(), Weights(9, 9)).config
 
 
 def test_scores_are_brought_between_0_and_1() -> None:
@@ -117,51 +125,55 @@ def test_scores_are_brought_between_0_and_1() -> None:
     assert scaled([]) == []
 
 
-def test_polarity_and_another_are_added_after_scaling(store: DocumentStore, polarity: Polarity) -> None:
-    other = Decompose(Counting(), store, Weights(3, 5))
+def test_polarity_and_another_are_added_after_scaling(polarity: Polarity) -> None:
+    other = Decompose(Counting(), Weights(3, 5))
     fusion = Fusion(polarity, other, weight=2)
     assert fusion.name == "polarity+decompose:counting"
-    fusion.prepare()
-    lexical = polarity.score(TOPIC, "original", DOCIDS)
+    fusion.load()
+    lexical = score(polarity, "original")
     spread = max(lexical) - min(lexical)
     # decompose gives −2, 3, 4, 0, −10: a spread of 14
     theirs = [8 / 14, 13 / 14, 14 / 14, 10 / 14, 0]
     expected = [(p - min(lexical)) / spread + 2 * o for p, o in zip(lexical, theirs, strict=True)]
-    assert fusion.score(TOPIC, "original", DOCIDS) == pytest.approx(expected)
-    assert list(fusion.score(TOPIC, "original", [])) == []
+    assert score(fusion, "original") == pytest.approx(expected)
+    assert score(fusion, "original", []) == []
 
 
-def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, store: DocumentStore, polarity: Polarity) -> None:
-    other = CrossEncoderReranker(Model(str(tiny_cross_encoder)), store, "cpu")
+def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, polarity: Polarity) -> None:
+    other = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     fusion = Fusion(polarity, other)
-    ours, theirs = (scaled(one.score(TOPIC, "changed", DOCIDS)) for one in (polarity, other))
-    assert fusion.score(TOPIC, "changed", DOCIDS) == [p + WEIGHT * o for p, o in zip(ours, theirs, strict=True)]
+    ours, theirs = (scaled(score(one, "changed")) for one in (polarity, other))
+    assert score(fusion, "changed") == [p + WEIGHT * o for p, o in zip(ours, theirs, strict=True)]
     assert ranking(fusion, "original") != ranking(fusion, "changed")
-    assert fusion.recipe["of"] == [polarity.recipe, other.recipe]
+    assert fusion.config["of"] == [polarity.config, other.config]
 
 
-class Telling:
-    """A reranker that tells what it costs, and what it mended."""
+class Estimate:
+    """A reranker that logs what it costs, and what it repaired."""
 
-    name, recipe = "telling", {"telling": 1}
+    name, config = "estimate", {"estimate": 1}
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
 
-    def prepare(self) -> None:
-        self.told.append("prepared")
+    def load(self) -> None:
+        self.calls.append("loaded")
 
-    def begin(self, topics: Sequence[Topic], condition: str, pooled: Mapping[str, list[str]]) -> None:
-        self.told.append(f"{len(topics)} {condition} {pooled}")
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        [query] = queries
+        self.calls.append(f"1 {query.condition} {[document.docid for document in documents(query)]}")
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> list[float]:
-        return [0.0 for _ in docids]
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [0.0 for _ in documents]
 
     def finish(self) -> None:
-        self.told.append("finished")
+        self.calls.append("finished")
 
 
-def test_in_a_fusion_the_other_reranker_tells_its_cost_too(polarity: Polarity, tmp_path: Path) -> None:
-    telling = Telling()
-    rerank(Fusion(polarity, telling), [TOPIC], "original", {"1": DOCIDS}, tmp_path / "journal")
-    assert telling.told == [f"1 original {{'1': {DOCIDS}}}", "finished"]
+def test_in_a_fusion_the_other_reranker_logs_its_cost_too(
+    polarity: Polarity, store: DocumentStore, tmp_path: Path
+) -> None:
+    other = Estimate()
+    pool = PoolDocuments({"1": DOCIDS}, store)
+    rescore(Fusion(polarity, other), [TOPIC.under("original")], pool, tmp_path / "journal", store.digest)
+    assert other.calls == [f"1 original {DOCIDS}", "finished"]

@@ -247,5 +247,6 @@ def test_lsa_without_any_text_is_an_error(tmp_path: Path) -> None:
 
 def test_the_instruction_reaches_lsa(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store", Files([SAMPLE / "rus.jsonl"]))
-    plain, told = build_lsa(tmp_path / "model", store).queries([("аэропорт", ""), ("аэропорт", "только пилоты")])
-    assert not np.allclose(plain, told)
+    queries = [asked("аэропорт"), asked("аэропорт", "только пилоты")]
+    plain, instructed = build_lsa(tmp_path / "model", store).encode_queries(queries)
+    assert not np.allclose(plain, instructed)

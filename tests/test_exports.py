@@ -18,7 +18,7 @@ from heed.datasets.followir import read_followir
 from heed.datasets.hub import read_topics
 from heed.errors import HeedError
 from heed.exchange import export_tables
-from heed.exchange.export_relevation import NAME
+from heed.exchange.export_folders import FILE_NAME
 from heed.exchange.export_tables import GUARDED, guarded, unguarded
 from heed.exchange.exported_pool import AT_ONCE
 from heed.exchange.exports import FORMATS, ExportedPool, export
@@ -325,7 +325,7 @@ def test_no_two_documents_share_a_file_and_no_id_leaves_the_folder(tmp_path: Pat
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=8))
 def test_a_name_that_is_kept_is_a_plain_file_name(name: str) -> None:
-    if NAME.fullmatch(name):
+    if FILE_NAME.fullmatch(name):
         assert Path(name).name == name
         assert name.isascii()
         assert not name.startswith((".", "-"))

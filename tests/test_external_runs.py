@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT, Heed
 
 from heed.errors import HeedError
-from heed.io.external_runs import read_external_runs
+from heed.io.run_formats import read_external_runs
 from heed.io.trec_files import write_run
 from heed.types import Topic
 

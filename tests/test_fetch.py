@@ -16,7 +16,7 @@ from test_mfollowir import hub_copy
 from hardening.hub import CORE17, MAIN, Hub, online
 from heed.datasets.downloads import Download, File, check, fetch, file_digest, size_text
 from heed.datasets.fetchable import every_holding, holdings
-from heed.datasets.neuclir_files import known_file
+from heed.datasets.irds import known_file
 from heed.errors import HeedError
 
 FETCH = "pipelines.fetch"

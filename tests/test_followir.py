@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heed.datasets.followir import BENCHMARKS, docno, read_followir
-from heed.datasets.hub import HubRow, config_files, judgements, rows
-from heed.datasets.hub_files import snapshot
+from heed.datasets.hub import HubRow, config_files, judgements, rows, snapshot
 from heed.errors import HeedError
 from heed.types import Topic
 
@@ -262,12 +261,13 @@ def test_the_benchmarks_are_those_of_the_paper() -> None:
         "news21": "nDCG@5",
         "core17": "AP",
     }
+    tasks = ("Robust04InstructionRetrieval", "News21InstructionRetrieval", "Core17InstructionRetrieval")
+    assert [one.repository.name for one in BENCHMARKS.values()] == [f"mteb/{task}" for task in tasks]
     for one in BENCHMARKS.values():
-        assert one.repository == f"mteb/{one.task}"
-        assert {len(one.revision), len(one.older_revision)} == {40}  # the hub takes no shortened hashes
+        assert {len(one.repository.revision), len(one.older.revision)} == {40}  # the hub takes no shortened hashes
 
 
 def test_the_hub_out_of_reach_says_what_to_do() -> None:
     older = BENCHMARKS["core17"].older
-    with pytest.raises(HeedError, match=f"hf download --repo-type dataset {older}', copy the folder here"):
-        snapshot(older, BENCHMARKS["core17"].older_revision, ["*.jsonl"])
+    with pytest.raises(HeedError, match=f"hf download --repo-type dataset {older.name}', copy the folder here"):
+        snapshot(older)

@@ -18,9 +18,9 @@ from tiny_language_models import llama_tokenizer
 
 from hardening.hostile_files import ODD, odd_archive
 from hardening.tiny import tiny_models
-from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.hub import judgements
-from heed.datasets.neuclir_files import _member
+from heed.datasets.irds import _member
+from heed.datasets.tables import RAW, read_followtable
 from heed.errors import HeedError
 from heed.evaluation.mteb_results import read_mteb_result
 from heed.exchange import judgement_files
@@ -36,13 +36,12 @@ from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
 from heed.models import api_client as api
 from heed.models import listwise_local
-from heed.models.api_client import Client
-from heed.models.api_providers import endpoint
-from heed.models.deadline import within
+from heed.models.api_client import Client, endpoint
 from heed.models.encoders import SentenceEncoder
 from heed.models.listwise_local import LocalChat
 from heed.models.model_files import local_copy
 from heed.models.registry import Model, Registry
+from heed.process import within
 from heed.progress import log
 from heed.tables.markup import parse_table
 from heed.validation.submission_form import read_form

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from heed.errors import HeedError
 from heed.exchange import judgement_files
 from heed.exchange.exports import ExportedPool, export
-from heed.exchange.judgement_votes import count_votes, parse_grades, resolve
-from heed.exchange.judgements import read_judgements
+from heed.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
 from heed.io.pools import write_pool
 from heed.io.trec_files import read_qrels, write_qrels
 from heed.types import Qrels, Topic

@@ -11,8 +11,7 @@ from model_inputs import CPU
 from tiny_late_models import CONDITIONS, DOCIDS, DOCUMENT, LEAST, MOST, TOPIC, asked, entry, plain, reranker_of
 
 from heed.models import late_interaction
-from heed.models.late_encoder import LateEncoder, packed
-from heed.models.late_interaction import maxsim
+from heed.models.late_interaction import LateEncoder, maxsim, packed
 from heed.types import Document
 
 DOCUMENTS = tiny.documents(DOCIDS)

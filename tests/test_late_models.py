@@ -27,8 +27,7 @@ from tiny_late_models import (
 
 from heed.errors import HeedError
 from heed.models import model_files
-from heed.models.late_encoder import LateEncoder, split
-from heed.models.late_interaction import LateReranker
+from heed.models.late_interaction import LateEncoder, LateReranker, split
 from heed.models.registry import Model, Registry
 
 DOCUMENTS = tiny.documents(DOCIDS)

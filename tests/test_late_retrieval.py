@@ -13,8 +13,7 @@ from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.languages import language
-from heed.models.late_encoder import LateEncoder
-from heed.models.late_interaction import LateReranker
+from heed.models.late_interaction import LateEncoder, LateReranker
 from heed.models.registry import Model
 from heed.ranking import ranked
 from heed.retrieval import vectors

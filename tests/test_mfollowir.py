@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
-from heed.datasets.mfollowir import download, is_mfollowir, read_mfollowir
+from heed.datasets.followir import download, is_mfollowir, read_mfollowir
 from heed.errors import HeedError
 
 FILES = {

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Heed, write_jsonl
-from heed.reranking.passages import Cut, MaxP, Passages, parse_cut, passages
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +19,9 @@ from heed.io.documents import Files
 from heed.io.trec_files import read_run
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.registry import Model
-from heed.types import Topic
+from heed.models.runtime import Runtime
+from heed.reranking.maxp import Cut, MaxP, Passages, cut_documents, parse_cut, passages
+from heed.types import Query, Topic
 from pipelines import trec
 
 CUTS = st.integers(1, 40).flatmap(lambda words: st.builds(Cut, st.just(words), st.integers(0, words - 1)))
@@ -161,18 +162,15 @@ def store(tmp_path: Path) -> DocumentStore:
     return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
-def over_passages(tmp_path: Path, store: DocumentStore, model: Path, docids: list[str]) -> MaxP:
-    cut = open_store(tmp_path / "passages", Passages(store, docids, Cut(20, 10)))
-    return MaxP(CrossEncoderReranker(Model(str(model)), cut, "cpu"), cut)
+def over_passages(model: Path) -> MaxP:
+    return MaxP(CrossEncoderReranker(Model(str(model)), Runtime("cpu")), Cut(20, 10))
 
 
-def test_a_documents_score_is_the_best_of_its_passages(
-    tmp_path: Path, store: DocumentStore, tiny_cross_encoder: Path
-) -> None:
-    reranker = over_passages(tmp_path, store, tiny_cross_encoder, list(LENGTHS))
+def test_a_documents_score_is_the_best_of_its_passages(store: DocumentStore, tiny_cross_encoder: Path) -> None:
+    reranker = over_passages(tiny_cross_encoder)
     topic = Topic("1", "eng", "q", {"original": "only x"})
     asked = ["b_10", "a_1", "a", "_2", "1", "a_", "b_9", "_", "a_1_0"]
-    found = reranker.score(topic, "original", asked)
+    found = reranker.score(topic.under("original"), store.get(asked))
     expected, counts, places = {}, {}, []
     for seed, (docid, count) in enumerate(LENGTHS.items()):
         text = letters(seed, count)
@@ -186,16 +184,17 @@ def test_a_documents_score_is_the_best_of_its_passages(
     assert reranker.name == "tiny-cross+maxp"
 
 
-def test_only_the_documents_asked_for_are_cut(tmp_path: Path, store: DocumentStore, tiny_cross_encoder: Path) -> None:
-    reranker = over_passages(tmp_path, store, tiny_cross_encoder, ["a_1", "a"])
+def test_only_the_documents_asked_for_are_cut(store: DocumentStore, tiny_cross_encoder: Path) -> None:
+    reranker = over_passages(tiny_cross_encoder)
     ids = [line.document.docid for line in Passages(store, ["a_1", "a"], Cut(20, 10)).lines() if line.document]
     assert ids == ["a_0", "a_1", "a_2", "a_3", "a_1_0", "a_1_1"]
-    topic = Topic("1", "eng", "q", {})
-    both = dict(zip(["a_1", "a"], reranker.score(topic, "query", ["a_1", "a"]), strict=True))
+    assert [passage.docid for passage in cut_documents(store.get(["a", "a_1"]), Cut(20, 10))] == ids
+    query = Query("1", "q", "q")
+    both = dict(zip(["a_1", "a"], reranker.score(query, store.get(["a_1", "a"])), strict=True))
     for docid, score in both.items():  # whatever else is asked for
-        assert reranker.score(topic, "query", [docid]) == pytest.approx([score], abs=1e-5)
+        assert reranker.score(query, store.get([docid])) == pytest.approx([score], abs=1e-5)
     assert both["a"] != pytest.approx(both["a_1"], abs=1e-3)
-    assert reranker.score(topic, "query", []) == []
+    assert reranker.score(query, []) == []
 
 
 def test_what_stands_at_the_end_counts_by_maxp_and_is_cut_off_without(tmp_path: Path, tiny_cross_encoder: Path) -> None:

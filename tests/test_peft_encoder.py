@@ -10,8 +10,8 @@ from model_inputs import CPU, queries
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 from heed.errors import HeedError
+from heed.models.encoders import PeftEncoder
 from heed.models.model_files import local_copy
-from heed.models.peft_encoder import PeftEncoder
 from heed.models.registry import Model
 from heed.types import Document
 

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, write_jsonl
-from heed.retrieval.retrievers import Bm25, Shelf
 
 from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.languages import LANGUAGES, language, script_language
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues
-from heed.reranking.polarity import ALPHA, BETA, Polarity, parts
-from heed.retrieval.bm25 import Weights
-from heed.types import JOIN, Topic
+from heed.reranking.polarity import ALPHA, BETA, Polarity, parts_of
+from heed.retrieval.bm25 import Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.types import Topic
 
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how
 
@@ -110,8 +111,11 @@ def polarity(tmp_path: Path) -> Polarity:
     texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    shelf = Shelf(tmp_path, store, language("eng"), JOIN, Weights(), "exact", "cpu", 1)
-    return Polarity(Bm25("bm25", shelf))
+    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()))
+
+
+def scores(polarity: Polarity, topic: Topic, condition: str, docids: list[str]) -> list[float]:
+    return list(polarity.score(topic.under(condition), polarity._bm25.corpus.documents.get(docids)))
 
 
 def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> None:
@@ -125,12 +129,13 @@ def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> Non
         for docid in docids
     ]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
-    assert polarity.score(topic, "original", docids) == pytest.approx(expected, abs=1e-3)
-    assert polarity.score(topic, "query", docids) == pytest.approx([share["car"][docid] for docid in docids], abs=3e-4)
+    assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
+    alone = [share["car"][docid] for docid in docids]
+    assert scores(polarity, topic, "query", docids) == pytest.approx(alone, abs=3e-4)
 
 
 def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
-    found = parts(
+    found = parts_of(
         polarity._bm25.searcher, "car", "Relevant documents must mention engines; leave out any document about trees."
     )
     assert [{term for _, term in part} for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
@@ -139,8 +144,8 @@ def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
 def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
     topic = Topic("1", "eng", "car", {"original": "Engines and prices.", "changed": "Engines; leave out prices."})
     docids = ["both", "engine", "price"]
-    assert polarity.score(topic, "original", docids) != polarity.score(topic, "changed", docids)
+    assert scores(polarity, topic, "original", docids) != scores(polarity, topic, "changed", docids)
 
 
 def test_no_documents_give_no_scores(polarity: Polarity) -> None:
-    assert list(polarity.score(Topic("1", "eng", "car", {}), "query", [])) == []
+    assert scores(polarity, Topic("1", "eng", "car", {}), "query", []) == []

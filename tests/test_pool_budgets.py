@@ -14,9 +14,8 @@ from pool_inputs import write_lists
 
 from heed.errors import HeedError
 from heed.io.pools import read_pool
-from heed.pooling.budgets import cut, spend
-from heed.pooling.fusion import fuse, pool
-from heed.pooling.languages import document_languages, topic_languages
+from heed.pooling.fusion import cut, fuse, pool, spend
+from heed.pooling.inputs import document_languages, topic_languages
 from heed.pooling.samples import Stratum, count_strata, draw_sample, parse_strata, split_by_stratum
 from pipelines.pool import main
 

@@ -1,21 +1,40 @@
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from heed.reranking.rescoring import rerank
 
-from heed.errors import HeedError
+from heed.errors import ModelError
 from heed.io.pools import write_pool
 from heed.measures.pairwise import p_mrr
 from heed.pooling.fusion import pool
 from heed.progress import recording
-from heed.types import Topic
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.types import Document, Query, Reranker, Run, Topic
 from pipelines.command import resource_report
 
 TOPICS = [Topic(str(number), "eng", f"query {number}", {"original": "a", "changed": "b"}) for number in range(4)]
 POOL = {topic.qid: [f"{topic.qid}-d{number}" for number in range(5)] for topic in TOPICS}
+
+
+class Texts:
+    """A store in which every document is there, with its id as its text."""
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        return [Document(docid, "", docid) for docid in docids]
+
+
+def rerank(
+    reranker: Reranker,
+    topics: Sequence[Topic],
+    condition: str,
+    pool: Mapping[str, Sequence[str]],
+    journal: Path,
+    digest: str = "documents",
+) -> Run:
+    queries = [topic.under(condition) for topic in topics]
+    return rescore(reranker, queries, PoolDocuments(pool, Texts()), journal, digest)  # type: ignore[arg-type]
 
 
 def test_fusion_worked_by_hand() -> None:
@@ -42,18 +61,18 @@ class Counting:
     name = "counting"
 
     def __init__(self, version: int = 1, die_at: int = 99, score: float = 0.1) -> None:
-        self.recipe = {"version": version}
+        self.config = {"version": version}
         self.calls: list[str] = []
         self._die_at, self._score = die_at, score
 
-    def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         if len(self.calls) == self._die_at:
             raise KeyboardInterrupt
-        self.calls.append(topic.qid)
-        return [self._score * (len(condition) + place) / 3 for place, _ in enumerate(docids)]
+        self.calls.append(query.qid)
+        return [self._score * (len(query.condition) + place) / 3 for place, _ in enumerate(documents)]
 
 
-def test_the_time_that_reranking_takes_is_told_after_its_first_topic(
+def test_the_time_that_reranking_takes_is_logged_after_its_first_topic(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0.0, 100.0, 110.0, 200.0])  # timed's start, rerank's, the first topic done, timed's end
@@ -98,26 +117,28 @@ def test_a_line_cut_by_a_kill_is_done_again(tmp_path: Path) -> None:
     assert len([json.loads(line) for line in journal.read_text().splitlines()]) == 5
 
 
-@pytest.mark.parametrize("what", ["reranker", "pool", "topics", "condition"])
+@pytest.mark.parametrize("what", ["reranker", "pool", "topics", "condition", "documents"])
 def test_a_journal_of_other_inputs_is_not_used(tmp_path: Path, what: str) -> None:
     rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
     second = Counting(version=2 if what == "reranker" else 1)
     pooled = POOL | {"0": ["other"]} if what == "pool" else POOL
     topics = [TOPICS[0]._replace(query="other"), *TOPICS[1:]] if what == "topics" else TOPICS
-    rerank(second, topics, "original" if what == "condition" else "changed", pooled, tmp_path / "journal")
+    condition = "original" if what == "condition" else "changed"
+    digest = "other documents" if what == "documents" else "documents"
+    rerank(second, topics, condition, pooled, tmp_path / "journal", digest)
     assert len(second.calls) == 4
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_not_finite_stops_the_run(tmp_path: Path, score: float) -> None:
-    with pytest.raises(HeedError, match="counting: topic 0, document 0-d"):
+    with pytest.raises(ModelError, match="counting: topic 0, document 0-d"):
         rerank(Counting(score=score), TOPICS, "changed", POOL, tmp_path / "journal")
 
 
 def test_a_constant_reranker_follows_no_instruction(tmp_path: Path) -> None:
     class Constant(Counting):
-        def score(self, topic: Topic, condition: str, docids: Sequence[str]) -> Sequence[float]:
-            return [1.0 for _ in docids]
+        def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+            return [1.0 for _ in documents]
 
     runs = [rerank(Constant(), TOPICS, name, POOL, tmp_path / name) for name in ("original", "changed")]
     changed = {qid: docids[1:3] for qid, docids in POOL.items()}

@@ -10,9 +10,19 @@ from pool_inputs import write_lists
 from scipy.stats import kendalltau
 
 from heed.errors import HeedError
-from heed.pooling.reusability import PooledJudgements, contributing_systems, kendall, leave_out
-from heed.pooling.runs import RankedList, base_topics, ranked_lists, run_names, system_of
-from heed.pooling.statistics import Sizes, hours, overlaps, retrieved_documents, shares, sizes
+from heed.pooling.inputs import RankedList, base_topics, ranked_lists, run_names, system_of
+from heed.pooling.statistics import (
+    PooledJudgements,
+    Sizes,
+    contributing_systems,
+    hours,
+    kendall,
+    leave_out,
+    overlaps,
+    retrieved_documents,
+    shares,
+    sizes,
+)
 from pipelines.pool import main
 
 LISTS = [RankedList("a", "1", "", ["d1", "d2", "d3"]), RankedList("b", "1", "", ["d2", "d3", "d4", "d5"])]

@@ -12,7 +12,7 @@ from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.datasets.followtable import JOIN, read_followtable
+from heed.datasets.tables import JOIN, read_followtable
 from heed.errors import HeedError
 from heed.io.document_store import open_store
 from heed.io.documents import Files, Source
@@ -139,7 +139,7 @@ def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject
 def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path) -> None:
     read = read_followtable(shared / "followtable" / "IndusTR")
     pair = indexed(tmp_path, Tables(read.tables, "raw", titles=False))
-    queries = {one.qid: one.text("original", JOIN) for one in under(read.topics, "original")[::40]}
+    queries = {one.qid: one.under("original", JOIN).text for one in under(read.topics, "original")[::40]}
     assert same(pair, queries, Bm25Settings(), 1000) == 1000 * len(queries)
     some = dict(list(queries.items())[:8])
     same(pair, some, Bm25Settings(1.2, 0.75), 1000, fields={"caption": 1.0, "header": 0.5, "cells": 1.0})

@@ -17,9 +17,8 @@ from conftest import Heed
 from heed.errors import DataError
 from heed.evaluation.summary import format_value, layout, table
 from heed.reporting.folders import read_tree
-from heed.reporting.page import page
+from heed.reporting.page import page, tables
 from heed.reporting.plots import plots, render
-from heed.reporting.text import tables
 
 COMMAND = "pipelines.report"
 CHROMIUM = Path("/usr/bin/chromium")

@@ -83,13 +83,17 @@ def test_a_local_model_by_passages_killed_and_started_again(
     assert not journal.exists()
 
 
-def test_what_cannot_be_rescored_is_told(made: Path, heed: Heed, tmp_path: Path) -> None:
+def test_what_cannot_be_rescored_is_an_error(made: Path, heed: Heed, tmp_path: Path) -> None:
     (tmp_path / "other.run").write_text("9999 Q0 d1 1 2.0 t\n")
     (tmp_path / "strange.run").write_text("01 Q0 nowhere 1 2.0 t\n")
     for run, told, problem in (
         ("other.run", (), "other.run: none of its topics (9999) is asked in"),
         ("strange.run", (), "strange.run: 1 of its documents are not in --docs: nowhere"),
-        (made / "bm25.query.run", ("--condition", "reversed"), "no topic can be asked under condition reversed"),
+        (
+            made / "bm25.query.run",
+            ("--condition", "reversed"),
+            "no topic carries an instruction for condition reversed",
+        ),
     ):
         result = heed(COMMAND, run, *SAMPLE, *told, "--reranker", "polarity", "--out", "new.run", "--quiet")
         assert result.returncode == 1 and problem in result.stderr, result.stderr

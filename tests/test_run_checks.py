@@ -30,11 +30,9 @@ from planted_faults import (
 
 from heed.errors import HeedError
 from heed.validation import run_lines
-from heed.validation.collection_ids import CollectionIds, read_collection_ids
-from heed.validation.expected_topics import expected_topics
+from heed.validation.expected import CollectionIds, expected_topics, read_collection_ids
 from heed.validation.run_checks import check_run
-from heed.validation.run_tag import parse_name, tag_problems
-from heed.validation.track_rules import TRACKS, Rules
+from heed.validation.track_rules import TRACKS, Rules, parse_name, tag_problems
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -56,7 +56,7 @@ def test_the_real_commands_are_measured(measured: Path) -> None:
     assert list(found["steps"]) == ["index, search, measure", "the same again", "pool", "compare"]
     assert all(one["seconds"] > 0.02 and one["peak_mib"] > one["own_mib"] > 5 for one in found["steps"].values())
     assert {one["stage"] for one in found["stages"]} >= {"documents", "index", "matrix", "run", "measures", "report"}
-    assert found["disk"].keys() == {"input", "bm25", "bm25-impacts", "documents"}
+    assert found["disk"].keys() == {"input", "bm25", "bm25-postings", "documents"}
     assert sorted(found["runs"]) == ["bm25.changed.run", "bm25.original.run"]
     run = read_run(next((measured / "120" / "runs").rglob("bm25.original.run")))
     qrels = read_qrels(measured / "topics" / "original.qrels")

@@ -3,8 +3,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
+from heed.tables.html import squeeze
 from heed.tables.markup import Table, parse_csv, parse_html, parse_markdown
-from heed.tables.spans import squeeze
 from heed.tables.text import FORMS, as_fields, column_names, fit, serialise
 
 TABLE = Table(

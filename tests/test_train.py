@@ -23,7 +23,7 @@ from heed.models.registry import Model, Registry
 from heed.models.runtime import Runtime
 from heed.models.yes_no import YesNoReranker
 from heed.training import trainer
-from heed.training.data import Example, encode, read_examples
+from heed.training.recipe import Example, encode, read_examples
 from heed.types import Qrels, Topic
 from pipelines.train import main, parser
 

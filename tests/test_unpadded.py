@@ -13,10 +13,9 @@ from model_inputs import CPU
 
 from heed.io.document_store import open_store
 from heed.io.documents import Files
-from heed.models import pair_tokens, unpadded
-from heed.models.cross_encoder import CrossEncoderReranker
+from heed.models import cross_encoder, unpadded
+from heed.models.cross_encoder import CrossEncoderReranker, PairTokens
 from heed.models.encoders import SentenceEncoder
-from heed.models.pair_tokens import PairTokens
 from heed.models.registry import Model
 from heed.retrieval import vectors
 from heed.retrieval.scan import Scan
@@ -174,7 +173,7 @@ def test_a_pair_that_is_not_its_parts_is_told() -> None:
 
 
 def test_few_documents_tokens_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_tokens, "KEPT", 10)
+    monkeypatch.setattr(cross_encoder, "KEPT", 10)
     pairs = PairTokens(tiny_tokenizer(), 64)
     for docid in "abcd":
         pairs.pairs("q", [docid], ["x y z w"])

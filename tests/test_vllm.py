@@ -21,7 +21,7 @@ from heed.models.listwise_local import LocalChat
 from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model
 from heed.models.runtime import Runtime
-from heed.models.vllm import Generation, VllmModel, check_inference
+from heed.models.vllm import VllmModel, check_inference
 from heed.models.yes_no import YesNoReranker
 
 HERE = find_spec("vllm") is not None
@@ -282,7 +282,7 @@ def test_workers_write_the_run_of_one_process(
 @needs_vllm
 def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path]) -> None:
     engine = VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 20)
-    assert len(engine.generate([[5] * 10], Generation(3, 3, []))[0]) == 3
+    assert len(engine.generate([[5] * 10], 3, 3, [])[0]) == 3
     with pytest.raises(HeedError, match=r"vLLM failed \(This model's maximum context length is 20 tokens"):
         engine.differences([[5] * 21], (3, 4))
     engine.close()

@@ -16,8 +16,8 @@ from heed.io.documents import Files
 from heed.models import yes_no
 from heed.models.language_models import precision
 from heed.models.logits import TwoRows, shares_prefixes
-from heed.models.prompts import Prompts
 from heed.models.registry import Model
+from heed.models.rendering import Prompts
 from heed.models.yes_no import YesNoReranker, batches
 from heed.tables.documents import Tables
 from heed.types import Topic

@@ -87,25 +87,14 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
     agreements = []
     for condition, by_assessor in graded.items():
         for first, second in combinations(sorted(by_assessor), 2):
-            common = _common(by_assessor[first], by_assessor[second])
-            if not common:
-                continue
-            same_wording = [(one[0], other[0]) for one, other in common if one[1] == other[1]]
-            agreements.append(
-                PairAgreement(
-                    first=first,
-                    second=second,
-                    condition=condition,
-                    reworded=len(common) - len(same_wording),
-                    agreement=agreement(same_wording, scale),
-                )
-            )
+            firsts, seconds = by_assessor[first], by_assessor[second]
+            common = [(*firsts[key], *seconds[key]) for key in sorted(firsts.keys() & seconds.keys())]
+            same = [(grade, other) for grade, wording, other, other_wording in common if wording == other_wording]
+            if common:
+                count, result = len(common) - len(same), agreement(same, scale)
+                pair = PairAgreement(first=first, second=second, condition=condition, reworded=count, agreement=result)
+                agreements.append(pair)
     return agreements
-
-
-def _common(first: Graded, second: Graded) -> list[tuple[tuple[int, str], tuple[int, str]]]:
-    """Return both assessors' grades and wordings of the documents that both graded."""
-    return [(first[key], second[key]) for key in sorted(first.keys() & second.keys())]
 
 
 def disagreements(judgements: Sequence[Judgement]) -> list[Disagreement]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.datasets import neuclir_files as irds
+from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, HeedError, fail
 from heed.io.documents import SUFFIXES, Line, Source, corpus_files, parse_line, read_corpus

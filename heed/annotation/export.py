@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.annotation.agreement import consensus, disagreements, pair_agreements
-from heed.annotation.events import check_name
+from heed.annotation.payloads import check_name
 from heed.annotation.store import ADJUDICATED, Judgement, Store, wording_of
 from heed.annotation.task import CONDITIONS, Task
 from heed.errors import DataError, UsageError
@@ -142,19 +142,14 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
 
 def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:
     """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it."""
-    times = store.times()
+    times, wordings = store.times(), {qid: wording_of(text) for qid, text in narratives.items()}
     lines = []
     for judgement in sorted(store.judgements(), key=lambda judgement: judgement[:4]):
         record: dict[str, Any] = {"qid": judgement.qid, "docid": judgement.docid, "condition": judgement.condition}
         record |= {"assessor": judgement.assessor, "grade": judgement.grade, "note": judgement.note}
-        record |= {"at": times[judgement[0:4]], "reworded": _is_reworded(judgement, narratives)}
+        record |= {"at": times[judgement[0:4]], "reworded": judgement.is_stale(wordings[judgement.qid])}
         lines.append(_line(record))
     write_bytes(path, "".join(lines).encode())
-
-
-def _is_reworded(judgement: Judgement, narratives: Narratives) -> bool:
-    graded = judgement.condition == "changed" and judgement.grade is not None
-    return graded and judgement.wording != wording_of(narratives[judgement.qid])
 
 
 def _line(record: object) -> str:
@@ -173,7 +168,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     same = sorted(qid for qid in judged if not is_changed(task, qid, narratives))
     if same:
         lines.append(f"{len(same)} topics judged as changed have the original narrative still, left out: {brief(same)}")
-    reworded = sum(_is_reworded(judgement, narratives) for judgement in chosen)
+    reworded = sum(judgement.is_stale(wording_of(narratives[judgement.qid])) for judgement in chosen)
     if reworded:
         lines.append(f"{reworded} judgements were made before the narrative's last edit; N on the page goes to them")
     if final.undecided:

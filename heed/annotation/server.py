@@ -1,29 +1,145 @@
-"""The annotation page's server: its routes, and its socket on this machine alone."""
+"""The annotation page's server: its routes, its socket on this machine alone, and who may send requests.
 
+It listens on this machine alone, but any page that a browser has open can send it requests, and so can other users of
+the machine: every request must carry the token, name this host (else a foreign name could be made to resolve to this
+machine) and, if the browser names the page that it comes from, come from our page.
+"""
+
+import hmac
+import re
 import socket
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heed.annotation.events import ChangeRequest, check_name, read_request
-from heed.annotation.guard import Guard
+from heed.annotation.payloads import (
+    ChangeRequest,
+    agreement_data,
+    check_name,
+    document_data,
+    progress_data,
+    read_request,
+    task_data,
+    topic_data,
+)
 from heed.annotation.store import ConflictError, Store
 from heed.annotation.task import Task
-from heed.annotation.views import agreement_data, document_data, progress_data, task_data, topic_data
 from heed.errors import DataError, HeedError, UsageError
+
+LARGEST = 1 << 20  # bytes of a request's body
+PATH = re.compile(rb"/|/api/[a-z]+|/static/[a-z-]+\.[a-z]+")  # nothing encoded, no dot but a suffix's
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
 
 PAGE = Path(__file__).with_name("page")
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 LOCAL = "127.0.0.1"
 IDLE = 600  # seconds before an idle connection is closed: browsers close theirs sooner, so none is cut under a request
+
+
+class Guard:
+    """ASGI middleware: passes allowed requests to ``app`` and adds security headers to every response."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        """``token`` comes once in the page's address, and then in a cookie of this ``port`` (cookies know no ports)."""
+        self._app, self._token = app, token
+        self._cookie = f"heed-{port}"
+        self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers = [*HEADERS]
+        request = RequestHead(scope)
+        if self._opens_page(request):
+            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+            headers.append((b"set-cookie", cookie.encode()))
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *headers]
+            await send(message)
+
+        refusal = self._refusal(request)
+        if refusal is None:
+            await self._app(scope, receive, send_guarded)
+        else:
+            await refusal(scope, receive, send_guarded)
+
+    def _refusal(self, request: "RequestHead") -> Response | None:
+        host = request.header(b"host")
+        origin, site = request.header(b"origin"), request.header(b"sec-fetch-site")
+        if host not in self._hosts:
+            return _refused(403, "this host is not served here")
+        from_elsewhere = request.path.startswith(b"/api/") and site not in (b"", b"same-origin")
+        if from_elsewhere or (origin and origin != b"http://" + host):
+            return _refused(403, "requests from other pages are refused")
+        if not self._opens_page(request) and not self._has_cookie(request):
+            problem = "open the link that python -m pipelines.annotate printed; this address lacks its token"
+            return _refused(403, problem)
+        if not PATH.fullmatch(request.path):
+            return _refused(404, "nothing is here")
+        return _body_refusal(request) if request.method == "POST" else None
+
+    def _opens_page(self, request: "RequestHead") -> bool:
+        return request.path == b"/" and self._is_token(request.query.get("token", [""])[0])
+
+    def _has_cookie(self, request: "RequestHead") -> bool:
+        pairs = (part.strip().partition("=") for part in request.header(b"cookie").decode("latin-1").split(";"))
+        return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
+
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self._token.encode())
+
+
+class RequestHead:
+    """The parts of a request that decide whether it is allowed."""
+
+    def __init__(self, scope: Scope) -> None:
+        """Read them from an ASGI ``scope``."""
+        self.method: str = scope["method"]
+        self.path: bytes = scope["raw_path"]
+        self.query = parse_qs(scope["query_string"].decode("latin-1"))
+        self._headers: list[tuple[bytes, bytes]] = scope["headers"]
+
+    def header(self, name: bytes) -> bytes:
+        """Return all values of a header, joined; empty without it."""
+        return b";".join(value for key, value in self._headers if key == name)
+
+
+def _body_refusal(request: RequestHead) -> Response | None:
+    length = request.header(b"content-length")
+    if not length.isdigit():
+        return _refused(411, "Content-Length is missing")
+    if int(length) > LARGEST:
+        return _refused(413, f"the request has {int(length)} bytes, expected at most {LARGEST}")
+    if request.header(b"content-type").partition(b";")[0] != b"application/json":
+        return _refused(415, "expected application/json")
+    return None
+
+
+def _refused(status: int, reason: str) -> Response:
+    return PlainTextResponse(f"{reason}\n", status)
 
 
 class Server:
@@ -38,50 +154,40 @@ class Server:
         """Return the routes with the handlers of errors."""
         return Starlette(
             routes=[
-                Route("/", self._page),
+                Route("/", self._file),
                 Route("/static/{name}", self._file),
-                Route("/api/task", _json_route(self._get_task)),
-                Route("/api/progress", _json_route(self._get_progress)),
-                Route("/api/topic", _json_route(self._get_topic)),
-                Route("/api/document", _json_route(self._get_document)),
-                Route("/api/agreement", _json_route(self._get_agreement)),
+                Route("/api/task", _json_route(lambda _: task_data(self._task, self._store, self._assessor))),
+                Route("/api/progress", _json_route(lambda request: progress_data(*self._of(request)))),
+                Route("/api/topic", _json_route(self._topic)),
+                Route("/api/document", _json_route(self._document)),
+                Route("/api/agreement", _json_route(lambda request: agreement_data(*self._of(request)))),
                 Route("/api/changes", self._changes, methods=["POST"]),
                 Route("/api/undo", self._undo, methods=["POST"]),
             ],
-            exception_handlers={ConflictError: _conflict, HeedError: _bad_request, sqlite3.Error: _database_error},
+            exception_handlers={HeedError: _bad_request, sqlite3.Error: _database_error},
         )
 
-    async def _page(self, request: Request) -> Response:
-        return self._static("index.html")
-
     async def _file(self, request: Request) -> Response:
-        return self._static(request.path_params["name"])
-
-    def _static(self, name: str) -> Response:
+        name = request.path_params.get("name", "index.html")
         if name not in self._files:
             raise HTTPException(404)
         return Response(self._files[name], media_type=TYPES[Path(name).suffix])
 
-    def _get_task(self, request: Request) -> object:
-        return task_data(self._task, self._store, self._assessor)
+    def _of(self, request: Request) -> tuple[Task, Store, str]:
+        """Return task, database and the assessor who requests."""
+        return self._task, self._store, check_name(request.query_params.get("assessor"))
 
-    def _get_progress(self, request: Request) -> object:
-        return progress_data(self._task, self._store, _assessor(request))
-
-    def _get_topic(self, request: Request) -> object:
+    def _topic(self, request: Request) -> object:
         qid = request.query_params.get("qid", "")
         if qid not in self._task.pool:
             raise HTTPException(404)
-        return topic_data(self._task, self._store, _assessor(request), qid)
+        return topic_data(*self._of(request), qid)
 
-    def _get_document(self, request: Request) -> object:
+    def _document(self, request: Request) -> object:
         document = self._store.document(request.query_params.get("docid", ""))
         if document is None:
             raise HTTPException(404)
         return document_data(document)
-
-    def _get_agreement(self, request: Request) -> object:
-        return agreement_data(self._task, self._store, _assessor(request))
 
     async def _changes(self, request: Request) -> Response:
         sent = await self._read(request)
@@ -110,16 +216,9 @@ def _json_route(answer: Callable[[Request], object]) -> Callable[[Request], Awai
     return route
 
 
-def _assessor(request: Request) -> str:
-    return check_name(request.query_params.get("assessor"))
-
-
-async def _conflict(request: Request, error: Exception) -> Response:
-    theirs = {"text": error.text, "version": error.version} if isinstance(error, ConflictError) else {}
-    return JSONResponse({"error": str(error), **theirs}, 409)
-
-
 async def _bad_request(request: Request, error: Exception) -> Response:
+    if isinstance(error, ConflictError):
+        return JSONResponse({"error": str(error), "text": error.text, "version": error.version}, 409)
     return JSONResponse({"error": str(error)}, 400)
 
 

@@ -55,6 +55,10 @@ class Judgement(NamedTuple):
     note: str
     wording: str
 
+    def is_stale(self, wording: str) -> bool:
+        """Whether the grade was given under another wording of the changed narrative than the current one."""
+        return self.condition == "changed" and self.grade is not None and self.wording != wording
+
 
 class ConflictError(DataError):
     """A narrative was edited by somebody else meanwhile; ``text`` and ``version`` are theirs."""

@@ -43,13 +43,9 @@ def parse_scale(text: str) -> Scale:
     if "0" not in digits:
         raise UsageError(f"--grades {text!r}: 0 is missing; it means not relevant")
     grades = tuple(sorted(map(int, digits)))
-    usual = dict(zip(grades, LABELS.get(grades, ()), strict=False))
+    usual = {0: "not relevant", **dict(zip(grades, LABELS.get(grades, ()), strict=False))}
     given = {int(digit): label.strip() for digit, (_, _, label) in zip(digits, parts, strict=True)}
-    return tuple(Grade(grade, given[grade] or usual.get(grade) or _plain_label(grade)) for grade in grades)
-
-
-def _plain_label(grade: int) -> str:
-    return f"grade {grade}" if grade else "not relevant"
+    return tuple(Grade(grade, given[grade] or usual.get(grade, f"grade {grade}")) for grade in grades)
 
 
 @dataclass(frozen=True)

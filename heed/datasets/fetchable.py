@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.datasets.downloads import Download, File, fetch
-from heed.datasets.followir import BENCHMARKS
-from heed.datasets.hub_files import Repository, hub_download
+from heed.datasets.followir import BENCHMARKS, files_of
+from heed.datasets.hub import Repository, hub_download
 from heed.datasets.infosearch import DIMENSIONS
-from heed.datasets.mfollowir import files_of
-from heed.datasets.neuclir_files import home, known_file
+from heed.datasets.irds import home, known_file
 from heed.errors import UsageError
 from heed.evaluation.mteb_results import TASKS
 from heed.languages import LANGUAGES, suggestion
@@ -57,11 +56,9 @@ class Holding(NamedTuple):
     def repository(self) -> Repository | None:
         """Return the hub data set, if it is one."""
         if "benchmark" in self.entry:
-            benchmark = BENCHMARKS[self.entry["benchmark"]]
-            return Repository(benchmark.repository, benchmark.revision)
+            return BENCHMARKS[self.entry["benchmark"]].repository
         if "dimension" in self.entry:
-            name, revision = DIMENSIONS[self.entry["dimension"]]
-            return Repository(name, revision or "main")
+            return DIMENSIONS[self.entry["dimension"]]
         if "hub" not in self.entry:
             return None
         return Repository(self.entry["hub"], TASKS[self.entry["task"]].revision, files_of(self.lang))

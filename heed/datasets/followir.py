@@ -1,9 +1,10 @@
-"""FollowIR: TREC topics with an original and a changed narrative, in all published forms.
+"""FollowIR and mFollowIR: topics with an original and a changed narrative, in all published forms.
 
 The newer form has one query a condition (``305-og``, ``305-changed``): configs ``queries``,
 ``instruction`` (in MTEB's mirrors a column of ``queries``), ``default`` or ``qrels``, ``qrel_diff``
 and ``top_ranked``. The older form has one query a topic, with both instructions and two shorter ones
-as columns, and the configs ``qrels_og``, ``qrels_changed`` and ``top_ranked``.
+as columns, and the configs ``qrels_og``, ``qrels_changed`` and ``top_ranked``. mFollowIR has the newer form, with
+the language in the configs' names.
 """
 
 from collections import defaultdict
@@ -11,7 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.datasets.hub import HubRow, config_files, judgements, log_blank, parsed, read_topics, rows
+from heed.datasets.hub import (
+    HubRow,
+    Repository,
+    config_files,
+    judgements,
+    log_blank,
+    parsed,
+    read_topics,
+    rows,
+    snapshot,
+)
 from heed.errors import DataError, fail
 from heed.evaluation.mteb_results import TASKS
 from heed.measures.pairwise import no_longer_relevant
@@ -31,44 +42,37 @@ COLUMNS = {
 
 
 class Benchmark(NamedTuple):
-    """One of FollowIR's collections: MTEB's task and repository, and the older one that has ``keywords`` and ``short``.
+    """One of FollowIR's collections: MTEB's repository, and the older one that has ``keywords`` and ``short``.
 
     ``measure`` is the main one on the original instruction.
     """
 
-    task: str
-    repository: str
-    revision: str
-    older: str
-    older_revision: str
+    repository: Repository
+    older: Repository
     measure: str
-
-
-def _benchmark(task: str, older: str, older_revision: str, measure: str) -> Benchmark:
-    return Benchmark(task, f"mteb/{task}", TASKS[task].revision, older, older_revision, measure)
 
 
 # Measures: FollowIR (Weller et al., 2024), its section on evaluation metrics; MAP is the mean of AP.
 # Older revisions: those that mteb 1.x evaluated.
 BENCHMARKS = {
-    "robust04": _benchmark(
-        "Robust04InstructionRetrieval",
-        "jhu-clsp/robust04-instructions",
-        "a5a1c4fe2bc528ac12e83f8cdf82178da85d2f1d",
-        "AP",
-    ),
-    "news21": _benchmark(
-        "News21InstructionRetrieval",
-        "jhu-clsp/news21-instructions",
-        "e0144086b45fe31ac125e9ac1a83b6a409bb6ca6",
-        "nDCG@5",
-    ),
-    "core17": _benchmark(
-        "Core17InstructionRetrieval",
-        "jhu-clsp/core17-instructions",
-        "e39ff896cf3efbbdeeb950e6bd7c79f266995b07",
-        "AP",
-    ),
+    name: Benchmark(
+        Repository(f"mteb/{task}", TASKS[task].revision),
+        Repository(f"jhu-clsp/{name}-instructions", older_revision),
+        measure,
+    )
+    for name, task, older_revision, measure in (
+        ("robust04", "Robust04InstructionRetrieval", "a5a1c4fe2bc528ac12e83f8cdf82178da85d2f1d", "AP"),
+        ("news21", "News21InstructionRetrieval", "e0144086b45fe31ac125e9ac1a83b6a409bb6ca6", "nDCG@5"),
+        ("core17", "Core17InstructionRetrieval", "e39ff896cf3efbbdeeb950e6bd7c79f266995b07", "AP"),
+    )
+}
+REPOSITORIES = {  # of mFollowIR, by the language of the queries
+    "native": "jhu-clsp/mFollowIR-parquet-mteb",
+    "eng": "jhu-clsp/mFollowIR-cross-lingual-parquet-mteb",
+}
+REVISIONS = {  # those that MTEB evaluates
+    REPOSITORIES["native"]: TASKS["mFollowIR"].revision,
+    REPOSITORIES["eng"]: TASKS["mFollowIRCrossLingual"].revision,
 }
 
 
@@ -94,23 +98,50 @@ def read_pairs(folder: Path, named: Naming, lang: str) -> FollowIR:
     differences between ``qrel_diff`` and the two qrels, are logged. Without ``top_ranked`` there are
     no candidates.
     """
-    older = config_files(folder, named(QRELS["original"]))
-    topics, qrels = (_read_older if older else _read_newer)(folder, named, lang)
+    if config_files(folder, named(QRELS["original"])):
+        topics = read_topics(folder, named("queries"), lang, COLUMNS)
+        qrels = {condition: judgements(folder, named(config)) for condition, config in QRELS.items()}
+    else:
+        topics, qrels = _read_newer(folder, named, lang)
     log_blank(folder, topics, QRELS)
     corpus = config_files(folder, named("corpus"))
     fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
     return FollowIR(topics, qrels, _candidates(folder, named("top_ranked")), corpus)
 
 
+def is_mfollowir(folder: Path, lang: str) -> bool:
+    """Return whether ``folder`` holds mFollowIR's configs for ``lang``."""
+    return folder.is_dir() and bool(config_files(folder, _naming(folder, lang).format("queries")))
+
+
+def read_mfollowir(folder: Path, lang: str, query_lang: str) -> FollowIR:
+    """Read the configs of ``lang`` from a local copy; logs and raises as :func:`read_pairs` does."""
+    return read_pairs(folder, _naming(folder, lang).format, query_lang)
+
+
+def download(repository: str, lang: str) -> Path:
+    """Return a local copy of one language of a hub data set, fetched at most once, at the revision MTEB evaluates.
+
+    Raises :class:`DataError` that says how to go on when the hub is out of reach.
+    """
+    return snapshot(Repository(repository, REVISIONS.get(repository, "main"), files_of(lang)))
+
+
+def files_of(lang: str) -> tuple[str, ...]:
+    """Return the patterns of one language's files, in all layouts of the hub."""
+    return (f"*-{lang}/*", f"*-{lang}.*", f"*{lang}-*")
+
+
+def _naming(folder: Path, lang: str) -> str:
+    """Return how ``folder`` names configs: ``queries-fas``, or ``fas-queries`` or ``eng-fas-queries`` (MTEB)."""
+    forms = (f"{{}}-{lang}", f"{lang}-{{}}", f"eng-{lang}-{{}}")
+    return next((form for form in forms if config_files(folder, form.format("queries"))), forms[0])
+
+
 def docno(docid: str) -> str:
     """Return the TREC document of a FollowIR passage: ``FBIS3-40368`` for ``FBIS3-40368_3``."""
     stem, _, passage = docid.rpartition("_")
     return stem if stem and passage.isdecimal() else docid
-
-
-def _read_older(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
-    topics = read_topics(folder, named("queries"), lang, COLUMNS)
-    return topics, {condition: judgements(folder, named(config)) for condition, config in QRELS.items()}
 
 
 def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.collection import Collection
-from heed.datasets.hub import HubRow, config_files, judgements, log_blank, parsed, read_topics, rows
-from heed.datasets.hub_files import cached
-from heed.datasets.sample import sample_root
+from heed.datasets import sample_root
+from heed.datasets.hub import HubRow, Repository, config_files, judgements, log_blank, parsed, read_topics, rows
 from heed.errors import DataError, UsageError, fail
 from heed.evaluation.evaluate import Judging, Pair
 from heed.io.documents import Files
@@ -28,21 +27,14 @@ COLUMNS = {"original": "instruction_changed", "reversed": "instruction_reversed"
 QRELS = {"query": "qrels_og", "original": "qrels_changed", "reversed": "qrels_reversed"}
 
 
-class Dimension(NamedTuple):
-    """The hub repository of one dimension; ``revision`` is None where none is known."""
-
-    repository: str
-    revision: str | None
-
-
 # Revisions: EIT-NLP/InfoSearch, mteb_infosearch/mteb/tasks/InstructionRetrieval/eng
 DIMENSIONS = {
-    "audience": Dimension("jianqunZ/Audience-v1", "9bc73db6f3ca419c3fdb4d98e1f0864411756fc8"),
-    "keyword": Dimension("jianqunZ/Clarity-v1", "4c1892c874d09877c00243fac16452f3353039aa"),
-    "format": Dimension("jianqunZ/Format-v1", "63b53c9e117fa16a469026650861db77f25ab823"),
-    "language": Dimension("jianqunZ/Language-v1", "d4915806662132e118e8df242aee059ef5669578"),
-    "length": Dimension("jianqunZ/Length-v1", None),
-    "source": Dimension("jianqunZ/Source-v1", "67dad8949d168785706d82f93e6794e88c8fcd2e"),
+    "audience": Repository("jianqunZ/Audience-v1", "9bc73db6f3ca419c3fdb4d98e1f0864411756fc8"),
+    "keyword": Repository("jianqunZ/Clarity-v1", "4c1892c874d09877c00243fac16452f3353039aa"),
+    "format": Repository("jianqunZ/Format-v1", "63b53c9e117fa16a469026650861db77f25ab823"),
+    "language": Repository("jianqunZ/Language-v1", "d4915806662132e118e8df242aee059ef5669578"),
+    "length": Repository("jianqunZ/Length-v1", "main"),
+    "source": Repository("jianqunZ/Source-v1", "67dad8949d168785706d82f93e6794e88c8fcd2e"),
 }
 
 
@@ -69,7 +61,8 @@ def find_dimensions(
         names = names if len(names) == 1 else _several(data, names)
         return [_collection(NAME, name, read_infosearch(data, name)) for name in names]
     names = names or list(DIMENSIONS)
-    copies = {} if collection == "sample" else {name: copy for name in names if (copy := cached(*DIMENSIONS[name]))}
+    fetched = {name: DIMENSIONS[name].snapshot for name in names if collection != "sample"}
+    copies = {name: copy for name, copy in fetched.items() if copy.is_dir()}
     if len(copies) == len(names):
         return [_collection(NAME, name, read_infosearch(copy, name)) for name, copy in copies.items()]
     if copies or collection == NAME:
@@ -145,7 +138,7 @@ def _below(folder: Path, dimension: str) -> list[Path]:
 
 
 def _hub_name(dimension: str) -> str:
-    return DIMENSIONS[dimension].repository.rpartition("/")[2]
+    return DIMENSIONS[dimension].name.rpartition("/")[2]
 
 
 def _folder(folder: Path, dimension: str) -> Path:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from heed.collection import Collection
-from heed.datasets.followir import BENCHMARKS
+from heed.datasets.followir import BENCHMARKS, REPOSITORIES
 from heed.datasets.infosearch import find_dimensions
-from heed.datasets.irds import IrDataset, all_ids
-from heed.datasets.mfollowir import REPOSITORIES
+from heed.datasets.irds import IrDataset
 from heed.datasets.neuclir import NewsSettings, find_news
 from heed.datasets.tables import find_tables
 from heed.datasets.trec import english_sample, followir, ir_dataset, own_collection
@@ -54,19 +53,8 @@ def load(
     name, with the nearest ones, and for arguments that ``name`` does not take; :class:`DataError` for missing data,
     saying how to get them.
     """
-    given = {
-        "lang": lang,
-        "query_lang": query_lang,
-        "docs_lang": docs_lang,
-        "translation": translation,
-        "years": years,
-        "fields": fields,
-        "subset": subset,
-        "dimension": dimension,
-        "form": form,
-        "data": data,
-    }
-    _check(name, [argument for argument, value in given.items() if value], lang)
+    given = [argument for argument, value in locals().items() if value and argument != "name"]
+    _check(name, given, lang)
     folder = Path(data) if data else None
     if name == "neuclir-sample" and lang == "eng":
         return english_sample(fields or "title")
@@ -110,11 +98,14 @@ def _check(name: str, given: Sequence[str], lang: str | None) -> None:
 
 
 def _check_id(name: str) -> None:
+    import ir_datasets
+
     try:
         IrDataset(name)
     except DataError:
         members = [member for member in NAMES if member.startswith(f"{name}/")]
-        others = [other for other in (*NAMES, *all_ids()) if other != name]  # ir_datasets has ids without documents
+        # the name itself may be an id of ir_datasets that has no documents
+        others = [other for other in (*NAMES, *ir_datasets.registry) if other != name]
         nearest = members or difflib.get_close_matches(name, others, n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
         expected = f"expected {', '.join(NAMES)}, or an id of ir_datasets"

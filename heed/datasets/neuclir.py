@@ -1,13 +1,13 @@
 """NeuCLIR, HC4, mFollowIR and the embedded sample: where they are on this machine, and how each is read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from heed.collection import Collection
-from heed.datasets import neuclir_files as irds
-from heed.datasets.mfollowir import download, is_mfollowir, read_mfollowir
-from heed.datasets.sample import sample_root
+from heed.datasets import irds, sample_root
+from heed.datasets.followir import download, is_mfollowir, read_mfollowir
 from heed.errors import DataError, UsageError, fail
 from heed.evaluation.evaluate import Judging
 from heed.io.documents import SUFFIXES, Files, corpus_files
@@ -238,37 +238,30 @@ def _how_to_get(name: str, settings: NewsSettings) -> str:
 
 
 def _judged(name: str, settings: NewsSettings, files: OwnFiles) -> Judged:
-    if name == SAMPLE:
-        return _sample(settings, files)
     given = files.judgements(settings.lang)
-    if files.topics and Path(files.topics).exists():
+    if files.topics and (name == SAMPLE or Path(files.topics).exists()):
         return Judged(_read_topics(files.topics, settings, files), given, {})
-    topics, qrels = irds.judged(_parts(name, settings, files), settings.texts)
-    return Judged(topics, {"original": qrels, **given}, {})
+    if name != SAMPLE:
+        topics, qrels = irds.judged(*_parts(name, settings, files), settings.texts)
+        return Judged(topics, {"original": qrels, **given}, {})
+    root, lang = sample_root(), settings.texts.lang
+    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, settings.fields)
+    published = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+    return Judged(topics, {**published, **given}, {})
 
 
-def _parts(name: str, settings: NewsSettings, files: OwnFiles) -> list[irds.Part]:
-    """Return the sets of topics in ir_datasets that --topics names, or else the collection and the years."""
+def _parts(name: str, settings: NewsSettings, files: OwnFiles) -> tuple[str, Sequence[str]]:
+    """Return what in ir_datasets --topics names, or else the collection: ``neuclir`` and years, ``hc4`` and splits."""
     if files.topics:
         known = irds.parse_id(files.topics)
         if known is None or not known.part:
             raise DataError(f"{files.topics}: no such file, and not an ir_datasets id such as neuclir/1/zh/trec-2022")
-        return [irds.Part(known.source, known.part)]
+        return known.source, [known.part]
     if name == "neuclir1":
-        return [irds.Part("neuclir", year) for year in settings.years or ("2022",)]
+        return "neuclir", settings.years or ["2022"]
     if name == "hc4":
-        return [irds.Part("hc4", "test")]
+        return "hc4", ["test"]
     raise UsageError(f"--docs without --topics: name the topics for {name}, a file or an ir_datasets id")
-
-
-def _sample(settings: NewsSettings, files: OwnFiles) -> Judged:
-    root, lang = sample_root(), settings.texts.lang
-    given = files.judgements(settings.lang)
-    if files.topics:
-        return Judged(_read_topics(files.topics, settings, files), given, {})
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, settings.fields)
-    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
-    return Judged(topics, {**qrels, **given}, {})
 
 
 def _read_topics(topics: str, settings: NewsSettings, files: OwnFiles) -> list[Topic]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heed.collection import Collection
+from heed.datasets import sample_root
 from heed.datasets.followir import BENCHMARKS, docno, read_followir
-from heed.datasets.hub_files import snapshot
-from heed.datasets.irds import IrDataset, language_of, load, read_judgements, read_queries
-from heed.datasets.sample import sample_root
+from heed.datasets.hub import snapshot
+from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgements, read_queries
 from heed.errors import DataError, UsageError
 from heed.evaluation.evaluate import Judging
 from heed.io.documents import Files, Source
@@ -43,8 +43,8 @@ def followir(name: str, *, docs: Sequence[str] = (), data: Path | None = None, o
 def _benchmark(name: str, docs: Sequence[str], data: Path | None, older: bool) -> Collection:
     benchmark = BENCHMARKS[name]
     if data is None and older:
-        data = snapshot(benchmark.older, benchmark.older_revision, ["*"])
-    published = read_followir(data or snapshot(benchmark.repository, benchmark.revision, ["*"]))
+        data = snapshot(benchmark.older)
+    published = read_followir(data or snapshot(benchmark.repository))
     source: Source = Files(published.corpus)
     qrels, candidates, subset = published.qrels, published.candidates, name
     if docs:
@@ -144,7 +144,6 @@ def _language(ids: Sequence[str], lang: str | None) -> str:
     if lang or not ids:
         return language(lang or "eng").code
     short = language_of(ids[0])
-    code = next((known.code for known in LANGUAGES.values() if known.short == short), None)
-    if code is None:
+    if short not in CODES:
         raise DataError(f"{ids[0]}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
-    return code
+    return CODES[short]

@@ -100,7 +100,10 @@ def _of_pair(
         corpus_size=corpus_size if "IRS" in pair.measures else 0,
     )
     values = compare(inputs, measures=())
-    _log_missing(system, values.get("p-MRR", {}), changed)
+    missing = sorted(changed.keys() - values.get("p-MRR", {}).keys())
+    if missing:
+        count = f"{len(changed) - len(missing)} of {len(changed)}"
+        log.info(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
     return {measure: values[measure] for measure in pair.measures if measure in values}
 
 
@@ -112,12 +115,6 @@ def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:
 def _judgements(judging: Judging, pair: Pair, bases: Mapping[str, str]) -> tuple[Qrels, Qrels]:
     """Return the judgements of both sides of a pair, by the new side's qids."""
     return renamed(judging.of(pair.base), bases), renamed(judging.of(pair.new), {qid: qid for qid in bases})
-
-
-def _log_missing(system: str, values: PerTopic, changed: Mapping[str, set[str]]) -> None:
-    missing = sorted(changed.keys() - values.keys())
-    if missing:
-        log.info(f"{system}: p-MRR is over {len(values)} of {len(changed)} topics; not in both runs: {brief(missing)}")
 
 
 def _by_type(details: Iterable[Detail], judging: Judging, topics: Sequence[Topic]) -> Iterator[Detail]:

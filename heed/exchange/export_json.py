@@ -59,12 +59,9 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
             meta["text"] = task.contents or EMPTY
             stream.write(_line({**meta, "label": []}))
     labels = path.with_suffix(".labels.json")
-    write_json(labels, [_doccano_label(grade) for grade in GRADES])
+    style = {grade: {"background_color": COLOURS[grade], "text_color": "#000000"} for grade in GRADES}
+    write_json(labels, [{"text": str(grade), "suffix_key": str(grade), **style[grade]} for grade in GRADES])
     log.info(f"{labels}: the labels {', '.join(map(str, GRADES))} with their keys; import it under doccano's Labels")
-
-
-def _doccano_label(grade: int) -> dict[str, str]:
-    return {"text": str(grade), "suffix_key": str(grade), "background_color": COLOURS[grade], "text_color": "#000000"}
 
 
 def write_label_studio(path: Path, exported: ExportedPool) -> None:
@@ -80,9 +77,8 @@ def write_label_studio(path: Path, exported: ExportedPool) -> None:
     log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
     size = path.stat().st_size
     if size > UPLOAD_LIMIT:
-        log.info(
-            f"{path}: {size / 2**20:.0f} MiB; Label Studio takes {UPLOAD_LIMIT // 2**20} MiB at once: export fewer topics"
-        )
+        limit = UPLOAD_LIMIT // 2**20
+        log.info(f"{path}: {size / 2**20:.0f} MiB; Label Studio takes {limit} MiB at once: export fewer topics")
 
 
 def _label_studio_configuration(condition: str) -> str:

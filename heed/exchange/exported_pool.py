@@ -75,7 +75,7 @@ def check_exported(exported: ExportedPool, shows_text: bool) -> None:
     fail(
         f"{name!r} in the pool: expected a word of Unicode text as id; fix the pool"
         for name in ids
-        if not _is_word(name)
+        if name.split() != [name] or not _is_unicode(name)
     )
     fail([] if any(exported.pool.values()) else ["the pool holds no document; there is nothing to export"])
     if not shows_text:
@@ -107,10 +107,6 @@ def _documents(exported: ExportedPool) -> DocumentStore:
     if exported.documents is None:
         raise UsageError("this form shows the documents' texts; give the documents")
     return exported.documents
-
-
-def _is_word(text: str) -> bool:
-    return text.split() == [text] and _is_unicode(text)
 
 
 def _is_unicode(text: str) -> bool:

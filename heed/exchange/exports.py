@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import UsageError
+from heed.exchange.export_folders import write_mteb, write_relevation
 from heed.exchange.export_json import write_doccano, write_jsonl, write_label_studio, write_rank_llm
-from heed.exchange.export_mteb import write_mteb
-from heed.exchange.export_relevation import write_relevation
 from heed.exchange.export_tables import write_csv, write_xlsx
 from heed.exchange.exported_pool import UNJUDGED, ExportedPool, check_exported, open_export
 from heed.io.trec_files import write_qrels

@@ -64,7 +64,8 @@ def _items(path: Path) -> Iterator[Record]:
             raise DataError(f"{path}: begins with {buffer[:20]!r}, expected a JSON list; JSON lines end in .jsonl")
         position = 1
         while True:
-            position = _end(BETWEEN, buffer, position)
+            between = BETWEEN.match(buffer, position)
+            position = between.end() if between else position
             if buffer.startswith("]", position):
                 return
             try:
@@ -89,11 +90,6 @@ def _item(path: Path, where: str, fields: Any) -> Record:
     except ValueError as error:
         raise DataError(f"{path}, {where}: holds {error}; repair the text") from error
     return Record(path, where, fields)
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    match = pattern.match(text, start)
-    return match.end() if match else start
 
 
 def csv_records(path: Path) -> Iterator[Record]:
@@ -183,10 +179,7 @@ def column_records(path: Path) -> Iterator[Record]:
 def _opened(path: Path) -> Iterator[TextIO]:
     """Open a UTF-8 file, gunzipped by suffix, with its line ends unchanged."""
     try:
-        with (
-            open_packed(path) as stream,
-            io.TextIOWrapper(stream, "utf-8-sig", newline="") as text,
-        ):
+        with open_packed(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             yield text
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 ({error.reason}); save it as UTF-8 (in Excel: CSV UTF-8)") from error

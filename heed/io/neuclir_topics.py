@@ -1,6 +1,5 @@
 """NeuCLIR and HC4 topics: English originals, translations by people and machines, narratives."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,9 +123,5 @@ def instruction_of_levels(levels: dict[str, str]) -> str:
         lines = [line.strip(" \t-•") for line in (levels.get(name) or "").splitlines()]
         given = [line for line in lines if line and line.upper().rstrip(".") not in ("N/A", "NA", "NONE")]
         if given:
-            parts.append(form.format(_sentences(given)))
+            parts.append(form.format(" ".join(line if line[-1] in ".!?" else f"{line}." for line in given)))
     return " ".join(parts)
-
-
-def _sentences(lines: Sequence[str]) -> str:
-    return " ".join(line if line[-1] in ".!?" else f"{line}." for line in lines)

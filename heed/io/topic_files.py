@@ -6,9 +6,8 @@ from pathlib import Path
 from heed.errors import DataError, UsageError, fail
 from heed.io.files import UNREADABLE, open_packed
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
-from heed.io.topics import read_jsonl_topics, read_objects, read_tsv_topics
+from heed.io.topics import read_jsonl_topics, read_objects, read_trec_topics, read_tsv_topics
 from heed.io.trec_files import read_qrels
-from heed.io.trec_topics import read_trec_topics
 from heed.types import Qrels, Topic
 
 HEAD = 1 << 16

@@ -6,9 +6,8 @@ published programs of IRS, WISE and SICR keep insertion order on ties instead; `
 them in everything else.
 """
 
-from heed.measures.infosearch import Gold, sicr, wise
 from heed.measures.judged import Judged, PerTopic, Variant
-from heed.measures.pairwise import irs, mean_rank, nfr, no_longer_relevant, p_mrr, still_relevant
+from heed.measures.pairwise import Gold, irs, mean_rank, nfr, no_longer_relevant, p_mrr, sicr, still_relevant, wise
 from heed.measures.standard import STANDARD, mean, robustness, standard
 
 __all__ = (

@@ -1,8 +1,8 @@
-"""Pairwise measures of two runs, did a system follow the instruction, and the documents that they are about."""
+"""Pairwise measures of two runs or three, did a system follow the instruction, and the documents they are about."""
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from heed.errors import UsageError
 from heed.measures.judged import Judged, PerTopic, Ranks, Variant, ranks_of, scores_of
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from heed.measures.judged import Array
 
 EXACT = 1e-12  # what rounding leaves of a sum that is 0
+
+K = 20  # InfoSearch, section 2.3: beyond rank K a rise earns next to nothing
+BEYOND_K = 0.01
+
+Gold = Mapping[str, Sequence[str]]  # qid -> docids that stay relevant, in the order of the data
 
 
 def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
@@ -44,12 +49,7 @@ def nfr(base: Run, new: Run, traps: Judged) -> PerTopic:
 
 
 def irs(
-    base: Run,
-    new: Run,
-    wanted: Judged,
-    unwanted: Judged,
-    corpus_size: int,
-    variant: Variant = "paper",
+    base: Run, new: Run, wanted: Judged, unwanted: Judged, corpus_size: int, variant: Variant = "paper"
 ) -> PerTopic:
     """Return each topic's instruction responsiveness score (IRS), −1 … 1.
 
@@ -152,3 +152,76 @@ def _once_relevant(original: Qrels, changed: Qrels, still: bool) -> dict[str, se
         if qid in changed
     }
     return {qid: docids for qid, docids in documents.items() if docids}
+
+
+def wise(
+    runs: tuple[Run, Run, Run],
+    gold: Gold,
+    judged: Mapping[str, int],
+    k: int = K,
+    variant: Literal["paper", "released", "wheel"] = "paper",
+) -> PerTopic:
+    """Return each topic's weighted instruction sensitivity (WISE), −1 … 1, the mean over its gold documents.
+
+    InfoSearch, section 2.3, equations 4–8. ``runs`` are the original, instructed and reversed one;
+    with the ranks ``o``, ``i``, ``r`` of a gold document and ``n = judged[qid]`` documents judged:
+    where ``i ≤ o < r`` the reward is 1 if ``o ≤ n`` and ``i = 1``, else ``(1 − (o − i) / k) / √i``
+    if ``o ≤ k``, else 0.01; otherwise −1 if ``r < o < i``, else ``(o − i) / i`` if ``o ≤ i``, else
+    ``(r − o) / o``. The rank of a missing document is the list's length + 1. Topics without gold
+    documents, or missing from one of the runs, have no value; KeyError if ``judged`` lacks one of the others.
+
+    ``released`` (the repository's ``utils.py``): full reward only if ``o < n``, and ``√(o − i)`` in
+    place of ``o − i``. ``wheel`` (``mteb_infosearch 0.1.0``): full reward only if ``o < n``, and
+    the −1 is never given.
+    """
+    import numpy as np
+
+    ranks = ranks_of(runs, gold)
+    original, instructed, reverse = ranks.values
+    count = np.repeat([judged[qid] for qid in ranks.qids], ranks.sizes)
+    near = original <= count if variant == "paper" else original < count
+    rise = np.maximum(original - instructed, 0)
+    if variant == "released":
+        rise = np.sqrt(rise)
+    followed = (instructed <= original) & (original < reverse)
+    opposed = (reverse < original) & (original < instructed) & (variant != "wheel")
+    cases = [
+        (followed & near & (instructed == 1), 1.0),
+        (followed & (original > k), BEYOND_K),
+        (followed, (1 - rise / k) / np.sqrt(instructed)),
+        (opposed, -1.0),
+        (original <= instructed, (original - instructed) / instructed),
+    ]
+    conditions, values = zip(*cases, strict=True)
+    return ranks.means(np.select(conditions, values, default=(reverse - original) / original))
+
+
+def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> PerTopic:
+    """Return each topic's strict instruction compliance (SICR): the share of its gold documents that comply, 0 … 1.
+
+    InfoSearch, section 2.3, equation 9. ``runs`` are the original, instructed and reversed one. A
+    document complies if its rank is better and its score higher in the instructed run than in the
+    original, and both better there than in the reversed, all strictly. A document missing from a
+    list has the list's length + 1 as its rank and a score below every other. Scores must be
+    comparable between the runs, which those of list-wise rerankers are not. Topics without gold
+    documents, or missing from one of the runs, have no value.
+
+    ``released``: a missing document scores 0; one that is first already may stay first with no
+    lower score; and, since a counter is reset for every gold document, only the last one of a topic
+    is counted, over the number of all.
+    """
+    import numpy as np
+
+    ranks = ranks_of(runs, gold)
+    original, instructed, reverse = ranks.values
+    absent = 0.0 if variant == "released" else -np.inf
+    score, instructed_score, reverse_score = (scores_of(run, gold, ranks.qids, absent) for run in runs)
+    rises = (instructed < original) & (instructed_score > score)
+    if variant == "released":
+        rises = np.where(original == 1, (instructed == 1) & (instructed_score >= score), rises)
+    complies = (rises & (original < reverse) & (score > reverse_score)).astype(float)
+    if variant == "released":
+        last = np.zeros(len(complies))
+        last[np.cumsum(ranks.sizes) - 1] = 1
+        complies *= last
+    return ranks.means(complies)

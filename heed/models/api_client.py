@@ -1,20 +1,25 @@
-"""A client of OpenAI-compatible servers that retries where that can help, and keeps to a rate of requests."""
+"""OpenAI-compatible servers: where they are, keys, and a client that retries where it can help and keeps to a rate."""
 
 import json
 import math
 import os
 import random
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from heed.errors import ServiceError, UsageError
-from heed.models.api_providers import Endpoint
+from heed.io.files import digest_json
+from heed.models.registry import Model
 from heed.progress import log
 from heed.types import Config
 
+VERSION = 1  # raise when the same inputs give other requests
 RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
 ATTEMPTS = 6
 CONNECT, READ = 10.0, 180.0  # seconds; a reasoning model thinks before it sends its first byte
@@ -24,6 +29,97 @@ LARGEST = 64 << 20  # bytes of an answer; 64 vectors of 4096 numbers take about 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # statuses that may be temporary
 
 Read = TypeVar("Read")
+
+
+class Provider(NamedTuple):
+    """An API: the environment variables of key and address, its own address, and extra fields of its embeddings.
+
+    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse.
+    """
+
+    key: str
+    base: str
+    url: str
+    queries: Mapping[str, str] = {}
+    documents: Mapping[str, str] = {}
+    cuts: bool = False
+
+
+# None of these was called from here, so all is unverified but by what their documentation says (2026-11):
+PROVIDERS = {
+    # platform.openai.com/docs/api-reference; any compatible server by OPENAI_BASE_URL
+    "openai": Provider("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    # ai.google.dev/gemini-api/docs/openai; that embeddings are cut there is not documented
+    "google": Provider("GEMINI_API_KEY", "GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    # docs.cohere.com/docs/compatibility-api. Its own API needs input_type from v3 on and cuts by default
+    # (docs.cohere.com/reference/embed); whether the compatible address takes input_type is not documented
+    "cohere": Provider(
+        "COHERE_API_KEY",
+        "COHERE_BASE_URL",
+        "https://api.cohere.ai/compatibility/v1",
+        queries={"input_type": "search_query"},
+        documents={"input_type": "search_document"},
+        cuts=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The address of a model; ``shown`` is it without secrets, ``model`` the model's name there."""
+
+    base: SplitResult = field(repr=False)
+    shown: str
+    model: str
+    provider: Provider
+    key: str = field(repr=False)
+
+    def url(self, path: str) -> str:
+        """Return the address of ``path`` below the base."""
+        return urlunsplit(self.base._replace(path=f"{self.base.path.rstrip('/')}/{path}"))
+
+    @property
+    def config(self) -> Config:
+        """What decides the answers of this address."""
+        return {"api": VERSION, "url": self.shown, "model": self.model}
+
+    def digest(self, path: str, body: Config) -> str:
+        """Return the key under which the answer to ``body`` is kept."""
+        return digest_json([VERSION, f"{self.shown}/{path}", self.model, body])
+
+
+def endpoint(model: Model) -> Endpoint:
+    """Return the address of ``owner/name``: for an entry of status ``api`` that of ``owner``, one of ``PROVIDERS``.
+
+    Other models are requested from OPENAI_BASE_URL as ``owner/name``, which is what such servers call
+    them; without that address, from ``owner`` too. Raises :class:`ServiceError` naming the environment
+    variable that is missing or wrong.
+    """
+    owner, _, name = model.source.partition("/")
+    known = owner in PROVIDERS and (model.status == "api" or not environment(PROVIDERS["openai"].base))
+    provider = PROVIDERS[owner if known else "openai"]
+    url, key = environment(provider.base), environment(provider.key)
+    if not known and not url:
+        raise ServiceError(
+            f"{model.source}: no API is known by the name {owner!r} (known: {', '.join(PROVIDERS)}); "
+            f"set {provider.base} to the address of the server that has this model"
+        )
+    if not url and not key:
+        raise ServiceError(
+            f"{model.source}: {provider.key} is not set; set it to your key, or {provider.base} to a server without one"
+        )
+    if not re.fullmatch(r"[!-~]*", key):
+        raise ServiceError(f"{provider.key}: holds a space or another character that no key has; set it again")
+    base = urlsplit(url or provider.url)
+    if base.scheme not in ("http", "https") or not base.hostname:
+        raise ServiceError(f"{provider.base}: not an address of the form https://host/v1; set it again")
+    shown = f"{base.scheme}://{base.netloc.rpartition('@')[2]}{base.path.rstrip('/')}"
+    return Endpoint(base, shown, name if known else model.source, provider, key)
+
+
+def environment(variable: str) -> str:
+    """Return the value of an environment variable, empty where it is not set."""
+    return os.environ.get(variable, "").strip()
 
 
 class RefusedError(ServiceError):

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import ServiceError, fail
 from heed.io.document_store import DocumentStore
-from heed.models.api_cache import Answers
-from heed.models.api_client import Client
-from heed.models.api_cost import Bill, about
-from heed.models.api_providers import endpoint
+from heed.models.api_client import Client, endpoint
+from heed.models.api_cost import Answers, Bill, about
 from heed.models.model_files import settings_of
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text

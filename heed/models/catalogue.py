@@ -1,14 +1,13 @@
 """The models of a registry as a list: what each is and needs, what is missing on this machine, and what it reads."""
 
 import difflib
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError
-from heed.models.api_providers import PROVIDERS
+from heed.models.api_client import PROVIDERS, environment
 from heed.models.listwise_prompt import WORDS, messages, passage, pieces
 from heed.models.model_files import FETCHED
 from heed.models.registry import Model, Registry
@@ -38,17 +37,15 @@ def find_entry(registry: Registry, name: str) -> Model:
     entries = registry.entries
     if source in entries or Path(source).is_dir():
         return registry.find(name)
-    spelt = {alias.lower(): key for key, model in entries.items() for alias in _aliases(key, model)}
+    spelt = {
+        alias.lower(): key
+        for key, model in entries.items()
+        for alias in (key, key.rpartition("/")[2], *model.names.values())
+    }
     matches = difflib.get_close_matches(source.lower(), spelt, n=6, cutoff=0.5)
     near = list(dict.fromkeys(spelt[match] for match in matches))[:3]
     hint = f"did you mean {' or '.join(near)}?" if near else "without a name, all are listed"
     raise UsageError(f"{source}: no entry of the registry and no folder; {hint}")
-
-
-def _aliases(key: str, model: Model) -> Iterator[str]:
-    yield key
-    yield key.rpartition("/")[2]
-    yield from model.names.values()
 
 
 def list_models(registry: Registry) -> dict[str, Model]:
@@ -87,21 +84,16 @@ def missing(model: Model) -> list[str]:
     if model.status == "named" or model.family == "lexical":
         return []
     if model.status == "api":
-        return _missing_key(model.source)
+        provider = PROVIDERS.get(model.source.partition("/")[0])
+        if provider is None or environment(provider.key) or environment(provider.base):
+            return []
+        return [provider.key]
     lacking = [f"pip install {package}" for package in model.needs if not _installed(package)]
     if not _has_weights(model.source, model.revision):
         lacking.append("weights as safetensors" if model.pickled else "weights")
     if model.base and not _has_weights(model.base, model.base_revision):
         lacking.append(f"weights of {model.base}")
     return lacking
-
-
-def _missing_key(source: str) -> list[str]:
-    provider = PROVIDERS.get(source.partition("/")[0])
-    if provider is None:
-        return []
-    is_set = any(os.environ.get(variable, "").strip() for variable in (provider.key, provider.base))
-    return [] if is_set else [provider.key]
 
 
 def _installed(package: str) -> bool:

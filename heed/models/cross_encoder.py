@@ -1,21 +1,93 @@
 """Cross-encoders of sentence-transformers: any classification reranker by local path or hub id."""
 
 import math
+from array import array
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.errors import ModelError
 from heed.models.language_models import INT8, cannot_round, precision
-from heed.models.model_files import fingerprint, local_copy, runs_remote_code, unusable
-from heed.models.pair_tokens import PairTokens
+from heed.models.model_files import fingerprint, loading, local_copy, runs_remote_code
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text
 from heed.models.runtime import DEFAULT, Runtime, unload
+from heed.models.yes_no import in_order
 from heed.tables.text import fit
 from heed.types import Config, Document, Query
 
 BATCH = 32
+KEPT = 25_000_000  # tokens of documents that are kept, of 4 bytes each
+
+
+class Frame(NamedTuple):
+    """The tokens before and after a document's, with their types; ``kind`` is the document's own type."""
+
+    head: list[int]
+    tail: list[int]
+    head_kinds: list[int]
+    tail_kinds: list[int]
+    kind: int
+
+
+class PairTokens:
+    """Pairs of at most ``limit`` tokens, cut at the document; the tokenizer's own ids, assembled from parts."""
+
+    def __init__(self, tokenizer: Any, limit: int | None) -> None:
+        """``tokenizer`` is a fast one; ``limit`` None for none."""
+        self._tokenizer, self._limit = tokenizer, limit
+        self._documents: dict[tuple[str, int], array[int]] = {}  # by docid and the text's hash
+        self._count = 0
+
+    def pairs(self, query: str, docids: Sequence[str], texts: Sequence[str]) -> dict[str, list[list[int]]] | None:
+        """Return ids, types and masks of ``query`` with each of ``texts``, not padded.
+
+        None for a tokenizer whose pair is not its parts between special tokens.
+        """
+        frame = self._frame(query)
+        if frame is None:
+            return None
+        documents = self._tokens(docids, texts)
+        room = None if self._limit is None else self._limit - len(frame.head) - len(frame.tail)
+        cut = [self._cut(tokens, room) for tokens in documents]
+        ids = [[*frame.head, *tokens, *frame.tail] for tokens in cut]
+        if ids and ids[0] != self._whole(query, texts[0])["input_ids"]:
+            return None
+        kinds = [[*frame.head_kinds, *[frame.kind] * len(tokens), *frame.tail_kinds] for tokens in cut]
+        return {"input_ids": ids, "token_type_ids": kinds, "attention_mask": [[1] * len(pair) for pair in ids]}
+
+    def _cut(self, tokens: "array[int]", room: int | None) -> "array[int]":
+        if room is None or len(tokens) <= room:
+            return tokens
+        return tokens[len(tokens) - room :] if self._tokenizer.truncation_side == "left" else tokens[:room]
+
+    def _frame(self, query: str) -> Frame | None:
+        pair = self._tokenizer(query, "a", return_token_type_ids=True, verbose=False)
+        ids, kinds, parts = pair["input_ids"], pair["token_type_ids"], pair.sequence_ids()
+        if 1 not in parts:
+            return None
+        begin, end = parts.index(1), len(parts) - parts[::-1].index(1)
+        return Frame(ids[:begin], ids[end:], kinds[:begin], kinds[end:], kinds[begin])
+
+    def _whole(self, query: str, text: str) -> Any:
+        cut = {"truncation": "only_second", "max_length": self._limit} if self._limit else {}
+        return self._tokenizer(query, text, verbose=False, **cut)
+
+    def _tokens(self, docids: Sequence[str], texts: Sequence[str]) -> "list[array[int]]":
+        """Return the tokens of ``texts``; those of earlier calls are kept."""
+        keys = [(docid, hash(text)) for docid, text in zip(docids, texts, strict=True)]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._documents}
+        if new:
+            readable = None if self._tokenizer.truncation_side == "left" else self._limit
+            encoded = self._tokenizer(list(new.values()), add_special_tokens=False, verbose=False)["input_ids"]
+            for key, ids in zip(new, encoded, strict=True):
+                self._documents[key] = array("I", ids[:readable])
+            self._count += sum(len(self._documents[key]) for key in new)
+        documents = [self._documents[key] for key in keys]
+        while self._count > KEPT:
+            oldest = next(iter(self._documents))
+            self._count -= len(self._documents.pop(oldest))
+        return documents
 
 
 class CrossEncoderReranker:
@@ -38,10 +110,8 @@ class CrossEncoderReranker:
         model = self._model
         weights = {"use_safetensors": True, "dtype": precision(model, self._device or "auto")}
         options: dict[str, Any] = {"max_length": model.max_length, "trust_remote_code": runs_remote_code(model)}
-        try:
+        with loading(model.source):
             encoder = CrossEncoder(str(local_copy(model)), device=self._device, model_kwargs=weights, **options)
-        except (OSError, ValueError, RuntimeError, ImportError) as error:
-            raise unusable(model.source, error) from error
         _check_label(model, encoder.num_labels)
         rounded = model.dtype == INT8
         if not _unpad(encoder, rounded) and rounded:
@@ -118,10 +188,7 @@ class CrossEncoderReranker:
             return logits
 
         base = getattr(network, network.base_model_prefix, None)
-        by_index: dict[int, list[float]] = {}
-        for batch, logits in in_batches(list(map(len, pairs["input_ids"])), read, base, encoder.device):
-            by_index.update(zip(batch, logits, strict=True))
-        return [by_index[index] for index in range(len(by_index))]
+        return in_order(in_batches(list(map(len, pairs["input_ids"])), read, base, encoder.device))
 
     def _room(self, qid: str, query: str) -> int | None:
         """Return how many tokens of a document fit beside the query; None for a model without a limit."""
@@ -154,21 +221,12 @@ def _check_label(model: Model, labels: int) -> None:
 
 def _unpad(encoder: Any, int8: bool) -> bool:
     """Replace a classifier's network by one without padding, where its head reads the first token; whether it could."""
-    from transformers import (
-        BertForSequenceClassification,
-        CamembertForSequenceClassification,
-        RobertaForSequenceClassification,
-        XLMRobertaForSequenceClassification,
-    )
+    import transformers
 
     from heed.models.unpadded import unpadded
 
-    kinds = (
-        BertForSequenceClassification,
-        CamembertForSequenceClassification,
-        RobertaForSequenceClassification,
-        XLMRobertaForSequenceClassification,
-    )
+    bases = ("Bert", "Camembert", "Roberta", "XLMRoberta")
+    kinds = [getattr(transformers, f"{base}ForSequenceClassification") for base in bases]
     network: Any = getattr(encoder[0], "model", None)
     replacement = unpadded(network.base_model, True, int8) if type(network) in kinds else None
     if replacement:

@@ -1,17 +1,16 @@
-"""Bi-encoders of sentence-transformers: any model by local path or hub id."""
+"""Bi-encoders of sentence-transformers, by local path or hub id, and LoRA adapters of causal models as bi-encoders."""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import ModelError
-from heed.models.language_models import INT8, cannot_round, precision
-from heed.models.model_files import fingerprint, runs_remote_code, unusable
+from heed.models.language_models import ADAPTER, INT8, adapter_folder, base_of, cannot_round, merged, precision
+from heed.models.model_files import fingerprint, loading, local_copy, runs_remote_code
 from heed.models.registry import Model
 from heed.models.rendering import document_text, query_text
 from heed.models.runtime import DEFAULT, Runtime, unload
-from heed.models.sentence_inputs import Texts, lengths, unpad
-from heed.models.sentence_models import compares_by_cosine, load, set_up
+from heed.models.sentence_models import Texts, compares_by_cosine, lengths, load, modules, set_up, unpad
 from heed.progress import log
 from heed.tables.text import fit
 from heed.types import Config, Document, Query
@@ -52,13 +51,8 @@ class SentenceEncoder:
 
     @cached_property
     def _encoder(self) -> Any:
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
-        try:
+        with loading(self._model.source):
             encoder = self._loaded()
-        except (OSError, ValueError, RuntimeError, ImportError) as error:
-            raise unusable(self._model.source, error) from error
         set_up(self._model, encoder)
         rounded = self._model.dtype == INT8
         if not unpad(encoder, rounded) and rounded:
@@ -90,7 +84,7 @@ class SentenceEncoder:
             return document
 
         def count(rows: str) -> int:
-            return self._lengths([self._document(document._replace(text=rows)).whole])[0]
+            return lengths(self._encoder, [self._document(document._replace(text=rows)).whole])[0]
 
         return document._replace(text=fit(document.text, limit, count))
 
@@ -123,13 +117,13 @@ class SentenceEncoder:
         limit = self._limit("query")
         if limit is None:
             return
-        lengths = self._lengths([text.whole for text in inputs])
-        cut = [text for text, length in zip(inputs, lengths, strict=True) if length > limit]
+        counts = lengths(self._encoder, [text.whole for text in inputs])
+        cut = [text for text, count in zip(inputs, counts, strict=True) if count > limit]
         if cut:
             log.info(
                 f"{self.name}: {len(cut)} of {len(inputs)} queries are longer than {limit} tokens: their end is cut"
             )
-        longest = max(self._lengths([text.prefix for text in cut]), default=0)
+        longest = max(lengths(self._encoder, [text.prefix for text in cut]), default=0)
         if longest >= limit and not self._model.pool_prefix:
             raise ModelError(
                 f"{self.name}: an instruction of {longest} tokens leaves no room for its query in the model's {limit}; "
@@ -187,9 +181,6 @@ class SentenceEncoder:
         limit: float | None = getattr(first, f"{task}_length", None) or self._encoder.max_seq_length
         return int(limit) if limit and limit < 1e9 else None  # transformers writes 1e30 for no limit
 
-    def _lengths(self, texts: list[str]) -> list[int]:
-        return lengths(self._encoder, texts)
-
 
 def _unprefixed(model: Model) -> Model:
     """Return ``model`` with templates that begin at the query, or at the document's title or text."""
@@ -205,3 +196,44 @@ def _from(template: str | None, *names: str) -> str | None:
         return None
     starts = (template.find(f"{{{name}}}") for name in names)
     return template[min((start for start in starts if start >= 0), default=0) :]
+
+
+class PeftEncoder(SentenceEncoder):
+    """An adapter merged into its base as an :class:`heed.types.Encoder`.
+
+    Where the entry does not say otherwise: the hidden state of the end-of-text token, which is
+    appended to every text, at length 1, with padding on the right, as MTEB's loader of RepLLaMA and
+    Promptriever's own scripts have it.
+    """
+
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of adapter and base, or fetch them; they are loaded when first used.
+
+        Raises :class:`ModelError` for what is no adapter, one without safetensors weights, and a base
+        that cannot be fetched; for a gated one it says how access is granted.
+        """
+        model = _as_trained(model)
+        base = base_of(model)
+        if base is None:
+            raise ModelError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
+        adapter_folder(model)  # checked before the base is fetched
+        super().__init__(model, runtime)
+        self.config["base"] = fingerprint(base)
+        self._base = base
+
+    def _loaded(self) -> Any:
+        from sentence_transformers import SentenceTransformer
+
+        parts = modules(self._base, str(local_copy(self._base)), self._device)
+        parts[0].model = merged(self._model, lambda: parts[0].model)
+        return SentenceTransformer(modules=parts, device=None if self._device == "auto" else self._device)
+
+
+def _as_trained(model: Model) -> Model:
+    pooling = model.pooling or "lasttoken"
+    return model._replace(
+        pooling=pooling,
+        append_eos=model.append_eos or pooling == "lasttoken",
+        normalize=model.similarity != "dot" if model.normalize is None else model.normalize,
+        padding=model.padding or "right",
+    )

@@ -2,11 +2,12 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError, UsageError
-from heed.models.model_files import fingerprint, local_copy, runs_remote_code, unusable
+from heed.models.model_files import fingerprint, loading, local_copy, runs_remote_code
 from heed.models.registry import Model
 from heed.types import Config
 
@@ -56,11 +57,7 @@ def precision(model: Model, device: str) -> str:
 def network_config(model: Model, device: str) -> Config:
     """Return what identifies a language model on ``device``: its files, its base's, and its precision."""
     base = base_of(model)
-    return {
-        **fingerprint(model),
-        "precision": precision(model, device),
-        "base": fingerprint(base) if base else None,
-    }
+    return {**fingerprint(model), "precision": precision(model, device), "base": fingerprint(base) if base else None}
 
 
 def cannot_round(model: Model) -> ModelError:
@@ -95,10 +92,8 @@ def load_tokenizer(model: Model) -> Any:
     """Return the tokenizer of ``model``; an adapter without one uses its base's."""
     from transformers import AutoTokenizer
 
-    try:
+    with loading(model.source):
         return AutoTokenizer.from_pretrained(tokenizer_folder(model), trust_remote_code=runs_remote_code(model))
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
-        raise unusable(model.source, error) from error
 
 
 def tokenizer_folder(model: Model) -> Path:
@@ -112,12 +107,9 @@ def load_config(model: Model) -> Any:
     """Return the configuration of the network of ``model``, which is its base's; :class:`ModelError` without one."""
     from transformers import AutoConfig
 
-    try:
-        return AutoConfig.from_pretrained(
-            local_copy(base_of(model) or model), trust_remote_code=runs_remote_code(model)
-        )
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
-        raise unusable(model.source, error) from error
+    folder = local_copy(base_of(model) or model)
+    with loading(model.source):
+        return AutoConfig.from_pretrained(folder, trust_remote_code=runs_remote_code(model))
 
 
 def adapter_folder(model: Model) -> Path:
@@ -133,14 +125,9 @@ def load_network(model: Model, device: str, kind: Any) -> Any:
 
     Raises :class:`ModelError` if it has no safetensors weights, lacks some, or cannot be loaded.
     """
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
     base = base_of(model)
-    try:
-        network = _adapted(model, base, device, kind) if base else _whole(model, device, kind)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise unusable(model.source, error) from error
+    with loading(model.source):
+        network = merged(model, lambda: _whole(base, device, kind)) if base else _whole(model, device, kind)
     return network.to(place(device)).eval()
 
 
@@ -161,7 +148,11 @@ def _whole(model: Model, device: str, kind: Any) -> Any:
     return network
 
 
-def _adapted(model: Model, base: Model, device: str, kind: Any) -> Any:
+def merged(model: Model, load: Callable[[], Any]) -> Any:
+    """Return the network of ``load`` with the adapter ``model`` added to its weights.
+
+    Raises :class:`ModelError` for an adapter of another class of network, whose names peft would skip.
+    """
     folder = adapter_folder(model)
     try:
         from peft import PeftModel
@@ -169,16 +160,16 @@ def _adapted(model: Model, base: Model, device: str, kind: Any) -> Any:
         raise ModelError(
             f"{model.source}: is an adapter, which needs peft; install it with pip install peft"
         ) from error
+    network = load()
     with warnings.catch_warnings():
-        # of peft 0.21 with transformers 5.23; a user of this model can do nothing about it
-        warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
-        adapted = PeftModel.from_pretrained(_whole(base, device, kind), str(folder), torch_device="cpu")
+        warnings.simplefilter("ignore", FutureWarning)  # peft's own use of deprecated names of transformers
+        warnings.filterwarnings("error", message=".*missing adapter keys")
+        try:
+            adapted = PeftModel.from_pretrained(network, str(folder), torch_device="cpu")
+        except (UserWarning, AttributeError) as error:  # the latter for adapters of models with a head
+            kind = type(network).__name__
+            raise ModelError(f"{model.source}: its weights do not fit {kind}, so it adapts another model") from error
     return adapted.merge_and_unload()
-
-
-def no_peft(model: Model) -> ModelError:
-    """Return the error for an adapter where peft is not installed."""
-    return ModelError(f"{model.source}: is an adapter, which needs peft; install it with pip install peft")
 
 
 def limit_of(model: Model, tokenizer: Any, config: Any) -> int:

@@ -3,7 +3,6 @@
 import json
 import logging
 import string
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,8 @@ def load(model: Model, device: str) -> tuple[Any, dict[str, int]]:
     folder = local_copy(model)
     _check_files(folder)
     metadata = _metadata(folder) if _is_colbert(folder) else None
-    with _without_report():
+    # without transformers' report of weights, for which the projection is unexpected; missing ones are an error
+    with logging_only("transformers", logging.ERROR):
         encoder = MultiVectorEncoder(
             str(folder),
             device=None if device == "auto" else device,
@@ -47,11 +47,6 @@ def load(model: Model, device: str) -> tuple[Any, dict[str, int]]:
     if model.padding == "left":
         raise ModelError(f"{model.source}: padding left, but {COLBERT} has its marker as a text's second token")
     return encoder, _as_colbert(folder, metadata, encoder)
-
-
-def _without_report() -> AbstractContextManager[None]:
-    """Suppress transformers' report of weights, for which the projection is unexpected; missing ones are an error."""
-    return logging_only("transformers", logging.ERROR)
 
 
 def _check_files(folder: Path) -> None:

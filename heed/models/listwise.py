@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from heed.errors import ModelError
+from heed.models.api_cost import Bill
 from heed.models.listwise_prompt import WORDS, Message, longest, messages, pieces
 from heed.models.registry import Model
 from heed.models.rendering import query_text
@@ -20,6 +21,8 @@ CONTEXT = 4096  # tokens of question and answer where the entry does not say: ra
 THOUGHT = "</think>"  # what a reasoning model writes before this is not its answer
 # an identifier has two digits; int() refuses very long numbers
 IN_BRACKETS, NUMBER = re.compile(r"\[\s*(\d{1,9})\s*\]"), re.compile(r"(?<!\d)\d{1,9}(?!\d)")
+
+Answer = Callable[[list[Message], str], str | None]  # a conversation and a ranking of the expected length
 
 
 class Ranking(NamedTuple):
@@ -49,18 +52,11 @@ class Chat(Protocol):
     def answer(self, conversation: list[Message], ranking: str) -> str:
         """Return the model's answer; ``ranking`` is an answer of the expected length."""
 
-    def estimate(self) -> "Estimate | None":
-        """Return what to ask in place of :meth:`answer` to know the cost before; None where nothing is paid."""
+    def estimate(self) -> tuple[Bill, Answer] | None:
+        """Return what takes the place of :meth:`answer` to know the cost before, and the bill that it adds to.
 
-
-class Estimate(Protocol):
-    """Counts what answers will cost."""
-
-    def answer(self, conversation: list[Message], ranking: str) -> str | None:
-        """Return the answer if it is paid already, else None: its cost is added."""
-
-    def line(self, label: str) -> str:
-        """Return the costs as one line."""
+        It answers where an answer is paid already. None where nothing is paid.
+        """
 
 
 class ListwiseReranker:
@@ -95,9 +91,10 @@ class ListwiseReranker:
         """Log what scoring ``queries`` will cost, where answers are paid for."""
         estimate = self._chat.estimate()
         if estimate is not None and queries:
+            bill, answer = estimate
             for query in queries:
-                self._order(query, documents(query), estimate.answer)
-            log.info(estimate.line(f"{self.name}.{queries[0].condition}"))
+                self._order(query, documents(query), answer)
+            log.info(bill.line(f"{self.name}.{queries[0].condition}"))
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one divided by its final rank for each document.
@@ -120,9 +117,7 @@ class ListwiseReranker:
             log.info(f"{self.name}: {counted}, {silent} of them named no document")
         self._rankings.clear()
 
-    def _order(
-        self, query: Query, documents: Sequence[Document], answer: Callable[[list[Message], str], str | None]
-    ) -> tuple[list[int], list[Ranking]]:
+    def _order(self, query: Query, documents: Sequence[Document], answer: Answer) -> tuple[list[int], list[Ranking]]:
         """Return the documents' indices in their final order; a window without an answer stays as it is."""
         order = list(range(len(documents)))
         text = query_text(self._model, query.query, query.instruction)

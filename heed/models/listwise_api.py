@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from heed.models.api_cache import Answers
-from heed.models.api_client import Client, RefusedError
-from heed.models.api_cost import Bill, about
-from heed.models.api_providers import endpoint
-from heed.models.listwise import CONTEXT, ListwiseReranker
+from heed.models.api_client import Client, RefusedError, endpoint
+from heed.models.api_cost import Answers, Bill, about
+from heed.models.listwise import CONTEXT, Answer, ListwiseReranker
 from heed.models.listwise_prompt import Message
 from heed.models.model_files import settings_of
 from heed.models.registry import Model
@@ -61,9 +59,19 @@ class ApiChat:
         answer = self._answers.get([key]).get(key)
         return None if answer is None else answer.decode()
 
-    def estimate(self) -> "ChatEstimate":
-        """Return what counts the cost of answers."""
-        return ChatEstimate(self, self._client.endpoint.model, self._model.price)
+    def estimate(self) -> tuple[Bill, Answer]:
+        """Return a bill, and what gives the answers that are kept and adds the costs of the others to the bill."""
+        bill = Bill(self._client.endpoint.model, self._model.price)
+
+        def answer(conversation: list[Message], ranking: str) -> str | None:
+            kept = self.kept(conversation)
+            if kept is None:
+                bill.add([message["content"] for message in conversation], ranking)
+            else:
+                bill.free += 1
+            return kept
+
+        return bill, answer
 
     def _body(self, conversation: list[Message]) -> Config:
         return {"model": self._client.endpoint.model, "messages": conversation, "temperature": 0}
@@ -82,27 +90,6 @@ class ApiChat:
         log.info(f"{self._model.name}: takes no temperature, so another run without its cache can give other answers")
         self._takes_temperature = False
         return self._request(body)
-
-
-class ChatEstimate:
-    """A :class:`heed.models.listwise.Estimate` for an API."""
-
-    def __init__(self, chat: ApiChat, model: str, price: tuple[float, float] | None) -> None:
-        """Count for the API's ``model``."""
-        self._chat, self._bill = chat, Bill(model, price)
-
-    def answer(self, conversation: list[Message], ranking: str) -> str | None:
-        """Return the answer if it is kept, else None: its cost is added."""
-        kept = self._chat.kept(conversation)
-        if kept is None:
-            self._bill.add([message["content"] for message in conversation], ranking)
-        else:
-            self._bill.free += 1
-        return kept
-
-    def line(self, label: str) -> str:
-        """Return the costs as one line."""
-        return self._bill.line(label)
 
 
 def _content(answer: Any) -> str:

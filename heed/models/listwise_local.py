@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any
 
 from heed.errors import ModelError
-from heed.models.deadline import within
 from heed.models.language_models import base_of, load_config, load_network, load_tokenizer, network_config
 from heed.models.listwise import CONTEXT, ListwiseReranker
 from heed.models.listwise_prompt import Message
 from heed.models.model_files import local_copy, runs_remote_code
 from heed.models.registry import Model
 from heed.models.runtime import DEFAULT, Runtime, unload
-from heed.models.vllm import Generation, VllmModel, engine_config, uses_vllm
+from heed.models.vllm import VllmModel, engine_config, uses_vllm
+from heed.process import within
 from heed.types import Config
 
 PROMPT = "rank_zephyr"
@@ -32,10 +32,7 @@ class LocalChat:
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
         runs_remote_code(model)  # checked before anything is fetched
-        self.config: Config = {
-            **network_config(model, runtime.device),
-            **engine_config(model, runtime.inference),
-        }
+        self.config: Config = {**network_config(model, runtime.device), **engine_config(model, runtime.inference)}
         self._model, self._device = model, runtime.device
         self._in_vllm = uses_vllm(model, runtime.inference)
 
@@ -45,12 +42,10 @@ class LocalChat:
 
     def close(self) -> None:
         """Unload the model; a later answer loads it again."""
-        if "_engine" in vars(self):
-            self._engine.close()
         unload(self, "_engine", "_network", "_tokenizer", "_special")
 
     def estimate(self) -> None:
-        """Nothing is paid."""
+        """Return None: nothing is paid."""
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
         """Whether both fit into ``max_length``, 4096 by default, and into the model's positions."""
@@ -62,7 +57,7 @@ class LocalChat:
 
         length, question = len(self._ids(ranking)), self._ids(self.text(conversation))
         if self._in_vllm:
-            [answer] = self._engine.generate([question], Generation(length, length + SLACK, self._ends))
+            [answer] = self._engine.generate([question], length, length + SLACK, self._ends)
             return str(self._tokenizer.decode(answer, skip_special_tokens=True))
         prompt = torch.tensor([question], device=self._network.device)
         with torch.inference_mode():

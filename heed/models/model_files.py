@@ -1,16 +1,19 @@
 """The files of a model: here, in the hub's cache, or fetched; whether its code may run; what identifies them."""
 
 import json
+import logging
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError, fail
 from heed.io.files import digest, read_bytes
-from heed.models.hub_client import fetching
 from heed.models.registry import Model
-from heed.progress import log
+from heed.progress import log, logging_only, quiet
 from heed.types import Config
 
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]  # never pickled weights
@@ -129,9 +132,13 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
         with fetching(model.source, "model"):
             return Path(get())
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
+        problem = unusable(model.source, error)
         if model.gated and not model.base:  # an adapter's gate is its base's
-            raise _gated(model.source, error) from error
-        raise unusable(model.source, error) from error
+            problem = ModelError(
+                f"{problem}; access to it must be granted first: request it with your account at "
+                f"https://huggingface.co/{model.source}, then log in with 'hf auth login' or set HF_TOKEN"
+            )
+        raise problem from error
 
 
 def fingerprint(model: Model) -> Config:
@@ -155,6 +162,18 @@ def settings_of(model: Model) -> Config:
     return {field: value for field, value in model._asdict().items() if field not in FACTS}
 
 
+@contextmanager
+def loading(source: str) -> Iterator[None]:
+    """Load a model in the block without transformers' progress bars; its errors become :class:`ModelError`."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        raise unusable(source, error) from error
+
+
 def unusable(source: str, error: Exception) -> ModelError:
     """Return the error for a model that cannot be loaded: why, and what to do without a network."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -164,9 +183,41 @@ def unusable(source: str, error: Exception) -> ModelError:
     )
 
 
-def _gated(source: str, error: Exception) -> ModelError:
-    """Return the error for a model whose owner grants access to persons."""
-    return ModelError(
-        f"{unusable(source, error)}; access to it must be granted first: request it with your account at "
-        f"https://huggingface.co/{source}, then log in with 'hf auth login' or set HF_TOKEN"
-    )
+def cache_of(name: str, kind: str) -> Path:
+    """Return the folder of a ``model`` or ``dataset`` in the hub's cache, set by ``HF_HOME`` or ``HF_HUB_CACHE``."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE).expanduser() / f"{kind}s--{name.replace('/', '--')}"
+
+
+def quiet_hub() -> AbstractContextManager[None]:
+    """Suppress the client's own retry messages: its last error is enough."""
+    return logging_only("huggingface_hub", logging.CRITICAL)
+
+
+@contextmanager
+def fetching(name: str, kind: str) -> Iterator[None]:
+    """Show the progress of a download on terminals only, and remove incomplete files after the block."""
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    if quiet() or not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        with quiet_hub():
+            yield
+    finally:
+        _sweep(cache_of(name, kind))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed downloads left, which the client never does.
+
+    The client holds a lock for each file that it downloads, so what another process is downloading stays.
+    """
+    from filelock import FileLock, Timeout
+
+    for path in folder.glob("blobs/*.incomplete"):
+        lock = folder.parent / ".locks" / folder.name / f"{path.name.partition('.')[0]}.lock"
+        if lock.exists():
+            with suppress(Timeout), FileLock(lock, timeout=0):
+                path.unlink(missing_ok=True)

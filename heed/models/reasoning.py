@@ -8,12 +8,11 @@ from typing import Any
 from heed.errors import ModelError
 from heed.models.language_models import entry_ids, load_config, load_network, load_tokenizer, network_config
 from heed.models.model_files import runs_remote_code
-from heed.models.prompts import Prompts
 from heed.models.registry import Model
-from heed.models.rendering import query_text
+from heed.models.rendering import Prompts, query_text
 from heed.models.runtime import DEFAULT, Runtime, unload
-from heed.models.vllm import Generation, VllmModel, engine_config, uses_vllm
-from heed.models.yes_no import batches
+from heed.models.vllm import VllmModel, engine_config, uses_vllm
+from heed.models.yes_no import batches, in_order
 from heed.progress import log
 from heed.types import Config, Document, Query
 
@@ -53,8 +52,6 @@ class ReasoningReranker:
 
     def close(self) -> None:
         """Unload the model; a later score loads it again."""
-        if "_reasoner" in vars(self):
-            self._reasoner.generator.close()
         unload(self, "_reasoner")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -92,6 +89,9 @@ class _Reasoner:
         added = self._tokenizer(list(map(ended, thoughts)), add_special_tokens=False, verbose=False)["input_ids"]
         return self.generator.answers([[*prompt, *thought] for prompt, thought in zip(prompts, added, strict=True)])
 
+    def close(self) -> None:
+        unload(self, "generator")
+
 
 class _TransformersGenerator:
     """The model in transformers."""
@@ -110,12 +110,9 @@ class _TransformersGenerator:
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
         """Return what the model writes after each prompt."""
-        thoughts = [""] * len(prompts)
         self._network.set_output_embeddings(self._head)
-        for batch in batches([len(prompt) + THOUGHT for prompt in prompts], BATCH_TOKENS):
-            for position, thought in zip(batch, self._generate([prompts[index] for index in batch]), strict=True):
-                thoughts[position] = thought
-        return thoughts
+        parts = batches([len(prompt) + THOUGHT for prompt in prompts], BATCH_TOKENS)
+        return in_order((batch, self._generate([prompts[index] for index in batch])) for batch in parts)
 
     def _generate(self, prompts: list[list[int]]) -> list[str]:
         from transformers import GenerationConfig
@@ -136,16 +133,11 @@ class _TransformersGenerator:
         """Return ``logit(yes) − logit(no)`` after each prompt with its thought."""
         from heed.models.logits import causal_logits
 
-        scores = [0.0] * len(prompts)
-        self._network.set_output_embeddings(self._two)
-        for batch in batches(list(map(len, prompts))):
-            logits = causal_logits(self._network, [prompts[index] for index in batch], "left")
-            for position, (no, yes) in zip(batch, logits.tolist(), strict=True):
-                scores[position] = yes - no
-        return scores
+        def read(batch: list[int]) -> list[list[float]]:
+            return causal_logits(self._network, [prompts[index] for index in batch], "left").tolist()
 
-    def close(self) -> None:
-        """Nothing is held outside of this object."""
+        self._network.set_output_embeddings(self._two)
+        return [yes - no for no, yes in in_order((batch, read(batch)) for batch in batches(list(map(len, prompts))))]
 
 
 class _VllmGenerator:
@@ -161,8 +153,7 @@ class _VllmGenerator:
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
         """Return what the model writes after each prompt."""
-        form = Generation(0, THOUGHT, [self._tokenizer.eos_token_id], END)
-        generated = self._engine.generate(prompts, form)
+        generated = self._engine.generate(prompts, 0, THOUGHT, [self._tokenizer.eos_token_id], END)
         texts: list[str] = self._tokenizer.batch_decode(generated, skip_special_tokens=True)
         return texts
 

@@ -22,7 +22,9 @@ DEFAULT = Runtime()
 
 
 def unload(system: Any, *names: str) -> None:
-    """Drop the cached properties ``names`` of ``system``, which hold what it has loaded, and free their memory."""
+    """Close and drop the attributes ``names`` of ``system``, which hold what it has loaded, and free their memory."""
     for name in names:
-        vars(system).pop(name, None)
+        if hasattr(vars(system).get(name), "close"):
+            vars(system)[name].close()
+        vars(system).pop(name, None)  # no variable may refer to it now
     free_memory()

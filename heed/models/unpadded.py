@@ -105,7 +105,8 @@ class Layer:
         queries, states = self._query(inputs), self._states(rows)
         attended = torch.empty_like(queries)
         token = row = 0
-        for length, texts in _runs(lengths):
+        for length, run in groupby(lengths):
+            texts = len(list(run))  # neighbours of one length
             wanted = 1 if first else length
             targets, sources = slice(row, row + texts * wanted), slice(token, token + texts * length)
             keys, values = self._split(states[sources], texts, 2)
@@ -211,12 +212,6 @@ def _one_thread(before: int) -> Iterator[None]:
 def _begins(lengths: Sequence[int]) -> torch.Tensor:
     """Return the token at which each text begins."""
     return torch.tensor([0, *lengths[:-1]]).cumsum(0)
-
-
-def _runs(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield each length and how many neighbouring texts have it."""
-    for length, run in groupby(lengths):
-        yield length, sum(1 for _ in run)
 
 
 def _normal(rows: torch.Tensor, norm: torch.nn.LayerNorm) -> torch.Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.errors import ModelError, UsageError
 from heed.models.language_models import (
@@ -59,15 +59,6 @@ def engine_config(model: Model, inference: str) -> Config:
     return {"inference": ["vllm", VERSION]} if uses_vllm(model, inference) else {}
 
 
-class Generation(NamedTuple):
-    """How an answer is generated: its least and most tokens, the ids that end it, and a text that does."""
-
-    least: int
-    most: int
-    ends: list[int]
-    stop: str | None = None
-
-
 class VllmModel:
     """A causal model in an engine of this process, opened when first used; an engine takes most of a GPU's memory.
 
@@ -93,16 +84,21 @@ class VllmModel:
         answers = [answer.logprobs[0] for answer in self._answers(prompts, settings)]
         return [float(logits[yes].logprob) - float(logits[no].logprob) for logits in answers]
 
-    def generate(self, prompts: Sequence[list[int]], form: Generation) -> list[list[int]]:
-        """Return the ids that the model generates after each prompt, greedily; what ended them is included."""
+    def generate(
+        self, prompts: Sequence[list[int]], least: int, most: int, ends: list[int], stop: str | None = None
+    ) -> list[list[int]]:
+        """Return ``least`` to ``most`` ids that the model generates after each prompt, greedily.
+
+        The ids ``ends`` and the text ``stop`` end an answer, and are included in it.
+        """
         settings = _vllm("SamplingParams")(
             temperature=0.0,
-            min_tokens=form.least,
-            max_tokens=form.most,
-            stop_token_ids=form.ends,
-            ignore_eos=True,  # those of the model's files; form.ends says which
-            stop=form.stop,
-            detokenize=form.stop is not None,
+            min_tokens=least,
+            max_tokens=most,
+            stop_token_ids=ends,
+            ignore_eos=True,  # those of the model's files; ``ends`` says which
+            stop=stop,
+            detokenize=stop is not None,
             skip_special_tokens=False,
         )
         return [list(answer.token_ids) for answer in self._answers(prompts, settings)]

@@ -1,26 +1,21 @@
 """Rerankers that answer one word, yes or no: causal and encoder-decoder language models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
-from heed.models.language_models import (
-    entry_ids,
-    limit_of,
-    load_config,
-    load_network,
-    load_tokenizer,
-    network_config,
-)
+from heed.models.language_models import entry_ids, limit_of, load_config, load_network, load_tokenizer, network_config
 from heed.models.model_files import runs_remote_code
-from heed.models.prompts import Prompts
 from heed.models.registry import Model
-from heed.models.rendering import query_text
+from heed.models.rendering import Prompts, query_text
 from heed.models.runtime import DEFAULT, Runtime, unload
 from heed.models.vllm import VllmModel, engine_config, uses_vllm
 from heed.types import Config, Document, Query
 
 BATCH_TOKENS = 8192  # a batch's rows times its longest; keeps a 7-billion-parameter GPU busy within 4 GB
 VERSION = 1  # raise when scores change
+
+Value = TypeVar("Value")
 
 
 class YesNoReranker:
@@ -58,8 +53,6 @@ class YesNoReranker:
 
     def close(self) -> None:
         """Unload the model; a later score loads it again."""
-        if "_scorer" in vars(self):
-            self._scorer.close()
         unload(self, "_scorer")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -98,20 +91,14 @@ class _TransformersScorer:
         prompts = self._prompts.ids(place, query, documents)
         shared = _shared(prompts) if self._share else 0
         prefix = read_prefix(self._network, prompts[0][:shared]) if shared else None
-        scores = [0.0] * len(prompts)
-        for batch in batches(list(map(len, prompts))):
-            rows = [prompts[position][shared:] for position in batch]
-            logits = (
-                causal_logits(self._network, rows, self._side, prefix)
-                if self._causal
-                else seq2seq_logits(self._network, rows, self._side)
-            )
-            for position, (no, yes) in zip(batch, logits.tolist(), strict=True):
-                scores[position] = yes - no
-        return scores
 
-    def close(self) -> None:
-        """Nothing is held outside of this object."""
+        def read(batch: list[int]) -> list[list[float]]:
+            rows = [prompts[position][shared:] for position in batch]
+            if self._causal:
+                return causal_logits(self._network, rows, self._side, prefix).tolist()
+            return seq2seq_logits(self._network, rows, self._side).tolist()
+
+        return [yes - no for no, yes in in_order((batch, read(batch)) for batch in batches(list(map(len, prompts))))]
 
 
 class _VllmScorer:
@@ -145,6 +132,12 @@ def batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list
         batch.append(position)
     if batch:
         yield batch
+
+
+def in_order(parts: Iterable[tuple[list[int], Iterable[Value]]]) -> list[Value]:
+    """Return the values of batches, which are given with their positions, by position."""
+    values = {position: value for batch, part in parts for position, value in zip(batch, part, strict=True)}
+    return [values[position] for position in range(len(values))]
 
 
 def _shared(prompts: Sequence[list[int]]) -> int:

@@ -7,11 +7,18 @@ from typing import NamedTuple
 from heed.errors import DataError, UsageError, fail
 from heed.io.pairs import stem
 from heed.io.pools import Pool
-from heed.pooling.budgets import ALL, cut, spend_by_language
-from heed.pooling.fusion import Candidates, Fused, fuse
-from heed.pooling.judged import check_topics, fully_judged, merge_qrels, qrels_by_topic, relevant_documents
+from heed.pooling.fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
+from heed.pooling.inputs import (
+    RankedList,
+    base_topics,
+    check_topics,
+    fully_judged,
+    merge_qrels,
+    qrels_by_topic,
+    ranked_lists,
+    relevant_documents,
+)
 from heed.pooling.orders import TopicPool, order_documents
-from heed.pooling.runs import RankedList, base_topics, ranked_lists
 from heed.pooling.samples import Sample, Stratum, draw_sample, split_by_stratum
 from heed.progress import brief, log
 from heed.ranking import in_order

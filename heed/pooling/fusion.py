@@ -1,13 +1,18 @@
-"""Pools by reciprocal rank fusion: the union of the top documents of several runs, cut to the best."""
+"""Pools by reciprocal rank fusion: the union of the top documents of several runs, cut by sizes and budgets."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
+from heed.errors import UsageError
+from heed.progress import log
 from heed.ranking import top
 from heed.types import Run
 
 RRF_K = 60  # Cormack, Clarke and Büttcher, SIGIR 2009, section 2
+
+ALL = ""  # the key of a size or budget for all topics or languages
 
 
 class Fused(NamedTuple):
@@ -48,3 +53,67 @@ def best(documents: Mapping[str, Fused], size: int | None = None) -> list[str]:
     """Return the ``size`` documents (None: all) of the highest fused scores, best first."""
     scores = {docid: fused.score for docid, fused in documents.items()}
     return list(top(scores, len(scores) if size is None else size))
+
+
+def cut(candidates: Candidates, sizes: Mapping[str, int]) -> Candidates:
+    """Return each topic's ``sizes[topic]`` (else ``sizes[""]``, else all) documents of the highest fused scores."""
+    return {
+        topic: {docid: documents[docid] for docid in best(documents, sizes.get(topic, sizes.get(ALL)))}
+        for topic, documents in candidates.items()
+    }
+
+
+def spend(candidates: Candidates, budget: int) -> Candidates:
+    """Return ``budget`` documents over all topics: every topic pooled to the same depth, the deepest that fits.
+
+    That is depth-k pooling with ``k`` chosen by the budget. The rest of the budget goes to the documents
+    of depth ``k + 1`` with the highest fused scores, whatever their topic. A topic whose runs
+    agree gets fewer documents than one whose runs differ: what is equal is how deep each run is read.
+    """
+    # within a topic best first, docids descending on ties; sorting by depth and score keeps that order
+    entries = ((topic, docid, documents[docid]) for topic, documents in candidates.items() for docid in best(documents))
+    queue = sorted(entries, key=lambda entry: (entry[2].rank, -entry[2].score))
+    chosen: Candidates = {topic: {} for topic in candidates}
+    for topic, docid, fused in islice(queue, budget):
+        chosen[topic][docid] = fused
+    return chosen
+
+
+def spend_by_language(
+    candidates: Candidates, budgets: Mapping[str, int], language_of: Callable[[str, str], str]
+) -> Candidates:
+    """Return what :func:`spend` chooses in each language with a budget, then of all that by the budget for all.
+
+    ``language_of`` returns the language of a topic's document. Raises :class:`UsageError` for a
+    language without documents; a language without a budget is not cut.
+    """
+    languages = sorted(set(budgets) - {ALL})
+    parts: dict[str, Candidates] = {}
+    for topic, documents in candidates.items():
+        for docid, fused in documents.items():
+            language = language_of(topic, docid) if languages else ALL
+            parts.setdefault(language, {}).setdefault(topic, {})[docid] = fused
+    unknown = [language for language in languages if language not in parts]
+    if unknown:
+        raise UsageError(
+            f"--budget {unknown[0]}: no pooled document is in this language; expected one of {', '.join(sorted(parts))}"
+        )
+    for language in languages:
+        parts[language] = _spend_and_log(parts[language], budgets[language], f" in {language}")
+    whole = {
+        topic: {docid: fused for part in parts.values() for docid, fused in part.get(topic, {}).items()}
+        for topic in candidates
+    }
+    return _spend_and_log(whole, budgets[ALL], "") if ALL in budgets else whole
+
+
+def _spend_and_log(candidates: Candidates, budget: int, where: str) -> Candidates:
+    total = sum(map(len, candidates.values()))
+    if total < budget:
+        log.info(f"budget of {budget}{where}: only {total} documents to choose from; a greater --depth gives more")
+        return candidates
+    chosen = spend(candidates, budget)
+    empty = sum(not documents for documents in chosen.values())
+    if empty:
+        log.info(f"budget of {budget}{where}: too small for {empty} of {len(chosen)} topics, which get no document")
+    return chosen

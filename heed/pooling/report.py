@@ -7,11 +7,23 @@ from typing import Any, NamedTuple
 from heed.errors import DataError
 from heed.evaluation.summary import aligned
 from heed.pooling.build import BuiltPool, PoolInputs
-from heed.pooling.judged import check_topics, qrels_by_topic
-from heed.pooling.reusability import MEASURES, LeftOut, PooledJudgements, contributing_systems, leave_out
-from heed.pooling.runs import system_of
+from heed.pooling.inputs import check_topics, qrels_by_topic, system_of
 from heed.pooling.samples import StratumCounts, count_strata
-from heed.pooling.statistics import SECONDS, Retrieved, Sizes, hours, overlaps, retrieved_documents, shares, sizes
+from heed.pooling.statistics import (
+    MEASURES,
+    SECONDS,
+    LeftOut,
+    PooledJudgements,
+    Retrieved,
+    Sizes,
+    contributing_systems,
+    hours,
+    leave_out,
+    overlaps,
+    retrieved_documents,
+    shares,
+    sizes,
+)
 from heed.progress import brief, log
 from heed.types import Qrels, Run
 

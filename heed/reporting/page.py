@@ -1,12 +1,17 @@
-"""The report as one HTML page: no script, no request to anywhere, every figure with the place it was read from."""
+"""A report as tables (text, Markdown, LaTeX, CSV), or as one HTML page.
 
+The page has no script and requests nothing from anywhere; every figure names the place it was read from.
+"""
+
+import csv
+import io
 import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.evaluation.summary import ABSENT, format_value, layout
+from heed.evaluation.summary import ABSENT, LABELS, cells, format_value, layout, table
 from heed.io.files import write_bytes
 
 if TYPE_CHECKING:
@@ -16,6 +21,20 @@ if TYPE_CHECKING:
     from heed.reporting.plots import Plot
 
 WIDE = 400  # points; beyond it a plot scrolls on a narrow screen
+
+MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+    }
+    | {character: f"\\{character}" for character in "&%$#_{}"}
+)
 
 
 class Picture(NamedTuple):
@@ -71,3 +90,71 @@ def _unique_tag(tag: str, used: set[str], index: int) -> str:
     tag = re.sub(r' id="([^"]*)"', lambda match: f' id="g{index}-{match[1]}"' if match[1] in used else "", tag)
     tag = re.sub(r'(href="|url\()#', rf"\g<1>#g{index}-", tag)
     return tag.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")  # the nearest in width
+
+
+def tables(folders: "Sequence[Results]", form: str) -> str:
+    """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
+
+    CSV is a single table with the values in full. KeyError for another ``form``.
+    """
+    if form == "csv":
+        return _csv(folders)
+    write = {"text": _text, "markdown": _markdown, "latex": _latex}[form]
+    return "\n".join(write(results) for results in folders)
+
+
+def _heading(results: "Results") -> str:
+    # a folder named as collection and subset says nothing new
+    named_alike = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")
+    folder = "" if named_alike or results.folder == "." else f" ({results.folder})"
+    return f"{results.title}{folder}: values ×100"
+
+
+def _text(results: "Results") -> str:
+    return f"{table(results.rows, _heading(results))}\n"
+
+
+def _markdown(results: "Results") -> str:
+    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in cells(results.rows)]
+    rule = ["---" if column < LABELS else "---:" for column in range(len(header))]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
+    return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
+
+
+def _latex(results: "Results") -> str:
+    header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in cells(results.rows)]
+    body = [f"{' & '.join(line)} \\\\" for line in lines]
+    parts = [
+        r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",
+        r"\begin{table}",
+        r"\centering",
+        f"\\caption{{{latex(_heading(results))}}}",
+        f"\\begin{{tabular}}{{{'l' * LABELS}{'r' * (len(header) - LABELS)}}}",
+        r"\toprule",
+        f"{' & '.join(header)} \\\\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def latex(text: str, column: int = 0) -> str:
+    """Return ``text`` with LaTeX's special characters escaped, and a minus sign before a negative figure."""
+    if column >= LABELS and text.startswith("-") and text != ABSENT:
+        return f"$-${text[1:]}"
+    escaped = text.translate(LATEX).replace("×", r"$\times$")
+    return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
+
+
+def _csv(folders: "Sequence[Results]") -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["collection", "subset", "system", "condition", "measure", "value", "n", "source"])
+    for results in folders:
+        for index, row in enumerate(results.rows):
+            figures = [row["system"], row["condition"], row["measure"], repr(row["value"]), row["n"]]
+            writer.writerow([results.collection, results.subset, *figures, results.source(index)])
+    return stream.getvalue()

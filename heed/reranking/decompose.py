@@ -40,7 +40,7 @@ class Decompose:
         """Compare by ``encoder``, which is loaded at the first score."""
         self.name = f"decompose:{encoder.name}"
         self._encoder, self._weights = encoder, weights
-        self._vectors: dict[tuple[str, int], Vector] = {}  # of every document so far: all conditions and topics share them
+        self._vectors: dict[tuple[str, int], Vector] = {}  # of all documents so far, for all topics and conditions
         config = config_of(encoder)
         if config is not None:
             self.config: Config = {

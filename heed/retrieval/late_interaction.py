@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
 
-from heed.models.late_encoder import LateEncoder
-from heed.models.late_interaction import VERSION, maxsim
+from heed.models.late_interaction import VERSION, LateEncoder, maxsim
 from heed.progress import bar
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus

@@ -64,7 +64,7 @@ class Tables:
         elif title.strip() and not _holds(table, title):
             text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
         written = text if self._form == "raw" else serialise(table, self._form)
-        return line._replace(document=_document(docid, written, table))
+        return line._replace(document=Document(docid, "", written, **as_fields(table)))
 
 
 def _holds(table: Table, title: str) -> bool:
@@ -76,11 +76,6 @@ def _holds(table: Table, title: str) -> bool:
 def _words(text: str) -> str:
     words = " ".join(re.findall(r"\w+", text.lower()))
     return f" {words} "
-
-
-def _document(docid: str, text: str, table: Table) -> Document:
-    fields = as_fields(table)
-    return Document(docid, "", text, fields["caption"], fields["header"], fields["cells"])
 
 
 def _whole_file(path: Path) -> Line:

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from heed.tables.html import read_html
-from heed.tables.spans import check_size, squeeze
+from heed.tables.html import check_size, read_html, squeeze
 
 SAMPLE = 50  # rows from which the separator of a CSV text is guessed
 
@@ -37,7 +36,7 @@ def parse_table(text: str, title: str = "") -> Table:
     """Return the table in ``text``: HTML if it holds <table> or <tr>, else Markdown, else CSV of two rows or more.
 
     A caption in the text wins over ``title``; a text without a table becomes the caption. Raises
-    :class:`DataError` for a grid of more cells than :func:`heed.tables.spans.check_size` allows.
+    :class:`DataError` for a grid of more cells than :func:`heed.tables.html.check_size` allows.
     """
     if HTML_TABLE.search(text):
         table = parse_html(text)
@@ -51,7 +50,7 @@ def parse_table(text: str, title: str = "") -> Table:
 def parse_html(text: str) -> Table:
     """Return the first table of ``text`` that has rows; the rows of further tables, headers too, follow in its body.
 
-    The caption is that of <caption>, without one the text outside of tables. :mod:`heed.tables.spans` has the
+    The caption is that of <caption>, without one the text outside of tables. :mod:`heed.tables.html` has the
     rules for spans and headers. Raises :class:`DataError` for a grid too large.
     """
     page = read_html(text)

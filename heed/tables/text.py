@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from heed.errors import UsageError
+from heed.tables.html import squeeze
 from heed.tables.markup import RULE, Table
-from heed.tables.spans import squeeze
 
 FORMS = ("raw", "markdown", "html", "csv", "rows", "header")
 

@@ -1,31 +1,104 @@
 """Train a reranker with FollowIR's recipe: from lines of examples to a folder with an adapter."""
 
+import json
 import shutil
+from array import array
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from heed.errors import DataError, ModelError
+from heed.errors import DataError, ModelError, fail
 from heed.io.artifacts import Recipe, rebuild_reason
-from heed.io.files import digest, digest_json, finished_folder, locked, write_json
-from heed.models.language_models import ADAPTER, load_tokenizer, place, precision
-from heed.models.model_files import fingerprint, local_copy, runs_remote_code, unusable
+from heed.io.files import digest, digest_json, finished_folder, locked, read_lines, write_json
+from heed.models.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, place, precision
+from heed.models.model_files import fingerprint, local_copy
 from heed.models.registry import Model
+from heed.models.rendering import Prompts, query_text
 from heed.progress import log
-from heed.training.data import encode, read_examples
-from heed.training.trainer import WEIGHTS, Trainer, TrainingSettings
+from heed.training.trainer import WEIGHTS, EncodedExample, Trainer, TrainingSettings
+from heed.types import Document
 
 NOTE, CHECKPOINT = "training.json", "checkpoint.safetensors"
-TEMPLATE = (
-    "family",
-    "query",
-    "document",
-    "prompt",
-    "bare",
-    "task",
-    "tokens",
-)  # the fields that scoring must share with training
+# the fields that scoring must share with training
+TEMPLATE = ("family", "query", "document", "prompt", "bare", "task", "tokens")
 VERSION = 1  # raise when the adapter changes
+TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
+MAY_BE_EMPTY = "instruction"
+LABELS = {"true": True, "1": True, "false": False, "0": False}
+
+
+class Example(NamedTuple):
+    """One line of training data; ``place`` is its file and line."""
+
+    place: str
+    query: str
+    instruction: str
+    document: str
+    label: bool
+
+
+def read_examples(path: Path) -> list[Example]:
+    """Read the examples of a file of JSON lines, gunzipped by suffix; other fields are ignored.
+
+    ``label`` is true or false, as such, as 1 or 0, or as text. Raises :class:`DataError` that names
+    each line with something else, and for a file without any.
+    """
+    examples, problems = [], []
+    for line_no, line in read_lines(path):
+        if not line.strip():
+            continue
+        place = f"{path}, line {line_no}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.append(f"{place}: not JSON ({error}); expected one object a line")
+            continue
+        problem = _problem(record)
+        if problem:
+            problems.append(f"{place}: {problem}")
+        else:
+            query, instruction, document = (record[field] for field in TEXTS)
+            examples.append(Example(place, query, instruction, document, LABELS[str(record["label"]).lower()]))
+    fail(problems)
+    if not examples:
+        raise DataError(f"{path}: no examples; expected JSON lines with {', '.join(TEXTS)} and label")
+    return examples
+
+
+def _problem(record: Any) -> str:
+    """Return what is wrong with a line's record, empty if nothing is."""
+    if not isinstance(record, dict):
+        return f"found {type(record).__name__}, expected a JSON object"
+    missing = [field for field in (*TEXTS, "label") if field not in record]
+    if missing:
+        return f"no {', '.join(missing)}; expected {', '.join(TEXTS)} and label"
+    for field in TEXTS:
+        text = record[field]
+        if not isinstance(text, str) or not (text.strip() or field == MAY_BE_EMPTY):
+            return f"{field} is {text!r}, expected text"
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            return f"{field} holds half of a surrogate pair (a broken \\u escape); repair the text"
+    label = record["label"]
+    if not isinstance(label, str | int) or str(label).lower() not in LABELS:
+        return f"label is {label!r}, expected true or false, 1 or 0"
+    return ""
+
+
+def encode(examples: Sequence[Example], template: Model, tokenizer: Any, limit: int) -> list[EncodedExample]:
+    """Return the examples in ``template``'s prompt, at most ``limit`` tokens each, with its token for yes or no.
+
+    The ids are those that :class:`heed.models.yes_no.YesNoReranker` reads: of a prompt that is too long the
+    document is cut. Raises :class:`heed.errors.ModelError` with the line where the rest leaves no room for one.
+    """
+    answers = entry_ids(template, tokenizer)
+    prompts = Prompts(template, tokenizer, limit)
+    encoded = []
+    for example in examples:
+        query = query_text(template, example.query, example.instruction)
+        [ids] = prompts.ids(example.place, query, [Document(example.place, "", example.document)])
+        encoded.append(EncodedExample(array("I", ids), answers[example.label]))
+    return encoded
 
 
 def train(data: Path, base: Model, template: Model, settings: TrainingSettings, out: Path) -> None:
@@ -49,7 +122,8 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
         return
     log.info(f"{out}: {reason}; {len(examples)} examples, {sum(example.label for example in examples)} of them true")
     tokenizer = load_tokenizer(base)
-    limit = _limit(settings.max_length, tokenizer, config)
+    positions = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
+    limit = int(min(settings.max_length, tokenizer.model_max_length, positions or settings.max_length))
     encoded = encode(examples, template._replace(source=base.source), tokenizer, limit)
     entry = _entry(base, limit, recipe)
     work = out.with_name(f".{out.name}.training")
@@ -77,16 +151,11 @@ def _refuse_other_content(out: Path) -> None:
 
 def _causal_config(base: Model) -> Any:
     """Return the configuration of ``base``; :class:`ModelError` if it is not a complete causal language model."""
-    from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    folder = local_copy(base)
-    if (folder / ADAPTER).is_file():
+    if (local_copy(base) / ADAPTER).is_file():
         raise ModelError(f"{base.source}: is an adapter; give its base, or merge the two and give that")
-    try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=runs_remote_code(base))
-    except (OSError, ValueError) as error:
-        raise unusable(base.source, error) from error
+    config = load_config(base)
     own = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
     architectures = config.architectures or []
     names = ", ".join(architectures) or "no architecture named"
@@ -97,12 +166,6 @@ def _causal_config(base: Model) -> Any:
             "causal language model with its output layer, such as mistralai/Mistral-7B-Instruct-v0.2"
         )
     return config
-
-
-def _limit(max_length: int, tokenizer: Any, config: Any) -> int:
-    """Return how many tokens a prompt may have: ``max_length``, or fewer if the base allows fewer."""
-    positions = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
-    return int(min(max_length, tokenizer.model_max_length, positions or max_length))
 
 
 def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings) -> Recipe:

@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,6 @@ from heed.models.language_models import ADAPTER, load_network
 from heed.models.registry import Model
 from heed.models.yes_no import batches
 from heed.progress import bar, log, timed
-from heed.training.data import EncodedExample
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
 CLIP = 1.0  # a step's largest gradient norm: that of LLaMA-Factory, with which FollowIR was trained
@@ -33,6 +33,13 @@ class TrainingSettings(NamedTuple):
     seed: int = 0
     steps: int | None = None
     device: str = "auto"
+
+
+class EncodedExample(NamedTuple):
+    """An example as vocabulary ids: the prompt's, and the answer's."""
+
+    ids: "array[int]"
+    answer: int
 
 
 class Trainer:
@@ -167,9 +174,7 @@ class Trainer:
 def _adapted(base: Model, settings: TrainingSettings) -> Any:
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
     network = load_network(base, settings.device, AutoModelForCausalLM)
     missing = set(PROJECTIONS) - {name.rpartition(".")[2] for name, _ in network.named_modules()}
     if missing:

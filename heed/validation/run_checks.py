@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from heed.io.trec_files import parse_score
-from heed.validation.collection_ids import CollectionIds
+from heed.validation.expected import CollectionIds
 from heed.validation.run_lines import run_lines
 from heed.validation.run_report import ERROR, WARNING, CheckedRun, Report
-from heed.validation.run_tag import RunName, parse_name, tag_problems
-from heed.validation.track_rules import Rules
+from heed.validation.track_rules import Rules, RunName, parse_name, tag_problems
 
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")

@@ -11,9 +11,8 @@ from heed.errors import DataError, UsageError, fail
 from heed.io.files import digest, finished_folder, locked, open_packed, read_bytes, write_bytes, write_json
 from heed.progress import brief
 from heed.validation.run_report import WARNING, CheckedRun
-from heed.validation.run_tag import parse_name
 from heed.validation.submission_form import Entry, as_yaml, form_problems, read_form, template
-from heed.validation.track_rules import TRACKS
+from heed.validation.track_rules import TRACKS, parse_name
 
 MANIFEST, FORM, RUNS = "manifest.json", "metadata.yml", "runs"
 KIND = "heed submission"
@@ -39,7 +38,9 @@ def write_package(package: Package, runs: Sequence[CheckedRun], forms: Sequence[
     tags = [run.tag for run in runs]
     repeated = sorted({tag for tag in tags if tags.count(tag) > 1})
     fail(f"tag {tag}: two runs have it, and NIST takes a tag once; rename one" for tag in repeated)
-    fail(_team_problems(package, runs))
+    teams = sorted({parse_name(run.tag, package.team).team for run in runs if TRACKS[package.track].sources})
+    if len(teams) > 1:
+        raise DataError(f"found runs of the teams {', '.join(teams)}, expected one team; package them separately")
     _refuse_other_folder(package.folder)
     if not forms:
         _write_template(package, tags)
@@ -53,12 +54,6 @@ def write_package(package: Package, runs: Sequence[CheckedRun], forms: Sequence[
         head = {"track": package.track, "team": package.team or None, "form": form}
         write_json(part / MANIFEST, {"package": KIND, **head, "runs": listed})
     return [f"{package.folder / run['file']}: {run['lines']} lines, {run['bytes']} bytes" for run in listed]
-
-
-def _team_problems(package: Package, runs: Sequence[CheckedRun]) -> list[str]:
-    teams = sorted({parse_name(run.tag, package.team).team for run in runs if TRACKS[package.track].sources})
-    problem = f"found runs of the teams {', '.join(teams)}, expected one team; package them separately"
-    return [problem] if teams[1:] else []
 
 
 def _refuse_other_folder(folder: Path) -> None:

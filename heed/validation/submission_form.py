@@ -10,8 +10,7 @@ from typing import Any
 
 from heed.errors import DataError, fail
 from heed.io.files import read_bytes
-from heed.validation.run_tag import LETTERS, QUERIES, RunName, parse_name
-from heed.validation.track_rules import SOURCES, TRACKS, Source
+from heed.validation.track_rules import LETTERS, QUERIES, SOURCES, TRACKS, RunName, Source, parse_name
 
 Entry = dict[str, Any]
 
