@@ -1,14 +1,17 @@
 """A collection: documents, topics, and the judgements and measures of its runs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import Judging
 from heed.io.document_store import DocumentStore
 from heed.io.documents import Source
 from heed.io.files import CONTROL
 from heed.languages import Language
 from heed.progress import brief, log
-from heed.types import JOIN, Topic
+from heed.types import INSTRUCTED, JOIN, Topic
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,33 @@ class Collection:
         object.__setattr__(self, "index", self.index or self.subset)
 
 
-def unprintable_topics(collection: Collection) -> list[str]:
-    """Return the topics that a report would refuse at the end: better before any work is done."""
-    qids = [topic.qid for topic in collection.topics if CONTROL.search(topic.qid)]
-    return [f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic" for qid in qids]
+def check_collection(collection: Collection) -> None:
+    """Raise :class:`DataError` for topics, and :class:`UsageError` for names, that no results can be written of."""
+    folders = (collection.name, collection.subset, collection.index)
+    names = [f"collection name {name!r}: expected the name of a folder" for name in folders if not _is_folder(name)]
+    fail(names, UsageError)
+    fail(_topic_problems(collection))
+
+
+def _is_folder(name: str) -> bool:
+    return name not in ("", ".", "..") and Path(name).name == name
+
+
+def _topic_problems(collection: Collection) -> Iterator[str]:
+    qids: set[str] = set()
+    for topic in collection.topics:
+        qid = topic.qid
+        if not isinstance(qid, str) or qid.split() != [qid]:
+            yield f"topic {qid!r}: its id is no word; expected a text without white space"
+            continue
+        if CONTROL.search(qid):
+            yield f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic"
+        if qid in qids:
+            yield f"topic {qid}: comes twice; keep one"
+        qids.add(qid)
+        unknown = sorted(set(topic.instructions).difference(INSTRUCTED))
+        if unknown:
+            yield f"topic {qid}: instructions for {', '.join(unknown)}, expected some of {', '.join(INSTRUCTED)}"
 
 
 def missing_documents(collection: Collection, store: DocumentStore) -> int:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from heed.collection import Collection, missing_documents, unprintable_topics
+from heed.collection import Collection, check_collection, missing_documents
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
 from heed.io.artifacts import Recipe, ensure_file
@@ -17,6 +17,7 @@ from heed.io.trec_files import as_tag, read_run, write_run
 from heed.manifest import write_manifest
 from heed.memory import free_memory
 from heed.models.registry import Registry
+from heed.own_systems import FILE_NAME
 from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, log, recording, timed
 from heed.reranking.maxp import Cut
@@ -26,7 +27,7 @@ from heed.retrieval.corpus import Corpus
 from heed.runs import Run
 from heed.settings import Machine, Search, systems_of
 from heed.systems import Systems, manifest_entry, refuse_twins
-from heed.types import Encoder, Query, Reranker, Retriever, close, conditions_of, config_of, load
+from heed.types import CONDITIONS, Encoder, Query, Reranker, Retriever, close, conditions_of, config_of, load
 from heed.workers.pool import WorkerPool, open_pool
 
 VERSION = 4  # raise when runs are made in another way
@@ -39,7 +40,7 @@ class Experiment:
 
     What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
     ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Results that an earlier run completed with the
-    same inputs and settings are reused. As a context manager it holds its folders, so that no other process
+    same inputs and settings are reused. As a context manager it locks its folders, so that no other process
     writes there meanwhile, and stops its workers at the end.
     """
 
@@ -57,27 +58,34 @@ class Experiment:
         machine: Machine | None = None,
         registry: Registry | None = None,
     ) -> None:
-        """Open nothing yet.
+        """Check the settings; nothing is read or built before the first system runs.
 
-        ``conditions``: those to run (default: all that the topics carry); ``depth``: documents a topic in a run.
-        ``device`` and ``threads`` are short for a ``machine`` with these. Raises :class:`UsageError` for settings that
-        cannot be, :class:`DataError` for topics that cannot, and :class:`WorkerError` for a missing GPU.
+        ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry);
+        ``depth`` the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what
+        models, Java and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the
+        models. Raises :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that
+        no result can be written of.
         """
-        machine = machine or Machine(device, threads)
+        if machine and (device != "auto" or threads is not None):
+            raise UsageError("device and threads beside a machine: give them as the machine's")
+        if isinstance(conditions, str):
+            raise UsageError(f"conditions: found {conditions!r}, expected a list")
+        machine, search = machine or Machine(device, threads), search or Search()
         machine.check()
-        if depth < 1:
-            raise UsageError(f"depth: found {depth}, expected at least 1")
-        fail(unprintable_topics(collection))
+        search.check()
+        _check_depth(depth)
+        check_collection(collection)
         self.collection, self.depth = collection, depth
         self.conditions = conditions_of(collection.topics, conditions)
         self.folder = Path(out) / collection.name / collection.subset
         self.timings: list[Timing] = []
-        self._machine, self._search, self._registry = machine, search or Search(), registry or Registry()
+        self._machine, self._search, self._registry = machine, search, registry or Registry()
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._held = ExitStack(), False
+        self._pool: Recipe = {}  # where the last pool came from, for the manifest
 
     def __enter__(self) -> Self:
-        """Hold the folders of results and indexes until the end of the block."""
+        """Lock the folders of results and indexes until the end of the block."""
         self._open.enter_context(self._working())
         return self
 
@@ -93,7 +101,7 @@ class Experiment:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Hold the folders inside the block, and record its timings."""
+        """Lock the folders inside the block, and record its timings."""
         if self._held:
             with recording(self.timings):
                 yield
@@ -138,9 +146,8 @@ class Experiment:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
             retriever = self._systems.retriever(system)
-            runs = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
-            close(retriever)
-            free_memory()
+            with _closed(retriever):
+                runs = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
             return SystemRuns(retriever.name, manifest_entry(retriever), runs)
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
@@ -149,17 +156,20 @@ class Experiment:
         A query has one pool under all its instructions, so that a reranker orders the same documents with
         and without them. ``depth`` defaults to the experiment's.
         """
-        depth = depth or self.depth
+        depth = self.depth if depth is None else depth
+        _check_depth(depth)
+        self._pool = {"from": "runs", "depth": depth}
         topics = self.collection.topics
         base = {topic.qid: topic.base or topic.qid for topic in topics}
-        scores = [run for system in runs for run in system.values()]
-        pooled = fused_pool(({base[qid]: found} for run in scores for qid, found in run.items()), depth, depth)
+        lists = (item for system in runs for run in system.values() for item in run.items())
+        pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
         return {topic.qid: pooled.get(base[topic.qid], []) for topic in topics}
 
     def published_pool(self) -> dict[str, list[str]]:
         """Return the candidates that came with the topics; :class:`DataError` if there are none."""
         candidates = self.collection.candidates
         fail([] if candidates else ["--pool published: these topics come without candidate lists"])
+        self._pool = {"from": "published candidates"}
         pooled = {}
         for topic in self.collection.topics:
             docids = candidates.get(topic.qid, [])
@@ -178,29 +188,46 @@ class Experiment:
     def rerank(
         self,
         system: str | Reranker,
-        candidates: Sequence[SystemRuns] | Pool,
+        candidates: SystemRuns | Sequence[SystemRuns] | Pool,
         depth: int | None = None,
         maxp: Cut | None = None,
     ) -> SystemRuns:
         """Return the runs of a reranker under each condition over ``candidates``: runs to be pooled, or a pool.
 
-        ``depth``: documents of a topic's pool of runs; ``maxp``: score documents by their best passage.
+        ``depth``: documents per topic in the pool built from runs; ``maxp``: score documents by their best passage.
+        Raises :class:`DataError` for a pool with documents that the collection does not have.
         """
         with self._working():
-            pooled = candidates if isinstance(candidates, Mapping) else self.pool(candidates, depth)
-            self.write_pool(pooled)
             reranker = self._systems.reranker(system)
+            pooled = self._pooled(candidates, depth)
+            docids = {docid for listed in pooled.values() for docid in listed}
+            missing = self.documents.missing(sorted(docids))
+            fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
+            self.write_pool(pooled)
             if maxp:
-                docids = {docid for listed in pooled.values() for docid in listed}
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
-            runs = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
-            close(reranker)
-            free_memory()
+            with _closed(reranker):
+                runs = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
             return SystemRuns(reranker.name, manifest_entry(reranker), runs)
 
+    def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
+        if isinstance(candidates, SystemRuns):
+            return self.pool([candidates], depth)
+        if isinstance(candidates, Sequence):
+            return self.pool(candidates, depth)
+        if depth is not None:
+            raise UsageError("depth beside a pool: a pool is rescored whole; cut it, or give runs")
+        return candidates
+
     def add(self, name: str, runs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> SystemRuns:
-        """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others."""
+        """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others.
+
+        Raises :class:`UsageError` for a name that no file can have, and for unknown conditions.
+        """
+        if not FILE_NAME.fullmatch(name):
+            raise UsageError(f"system {name!r}: expected letters, digits and . + @ : _ -, for its run files")
+        fail((f"system {name}: unknown condition {one!r}" for one in runs if one not in CONDITIONS), UsageError)
         with self._working():
             for condition, run in runs.items():
                 write_run(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
@@ -208,11 +235,12 @@ class Experiment:
                 name, None, {condition: Run(run, f"{name}.{condition}") for condition, run in runs.items()}
             )
 
-    def evaluate(self, systems: Sequence[SystemRuns]) -> Results:
+    def evaluate(self, systems: SystemRuns | Sequence[SystemRuns]) -> Results:
         """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on."""
         from heed.reporting.folders import read_tree
         from heed.reporting.page import write_page
 
+        systems = [systems] if isinstance(systems, SystemRuns) else systems
         refuse_twins([system.name for system in systems])
         collection, folder = self.collection, self.folder
         runs = {(system.name, condition): run for system in systems for condition, run in system.items()}
@@ -286,13 +314,31 @@ class Experiment:
         collection = self.collection
         data: Recipe = {
             "name": f"{collection.name}/{collection.subset}",
+            "documents": self.documents.digest,
+            "query and instruction": collection.join,
             "topics": digest_json(collection.topics),
             "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
         }
         methods = {system.name: system.config for system in systems if system.config is not None}
         added = [system.name for system in systems if system.config is None]
-        settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "added": added}
+        settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
+        settings["made elsewhere"] = added
         write_manifest(self.folder / "manifest.yml", data, methods, settings)
+
+
+def _check_depth(depth: int) -> None:
+    if depth < 1:
+        raise UsageError(f"depth: found {depth}, expected at least 1")
+
+
+@contextmanager
+def _closed(system: Retriever | Reranker) -> Iterator[None]:
+    """Close ``system`` after the block, also after an error, and give its memory back."""
+    try:
+        yield
+    finally:
+        close(system)
+        free_memory()
 
 
 def _log_empty(name: str, run: Mapping[str, Mapping[str, float]], queries: Sequence[Query]) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SystemRuns(Mapping[str, Run]):
     """The runs of one system by condition; ``config`` is what a manifest says of it, None for runs made elsewhere."""
 
@@ -28,18 +28,26 @@ class SystemRuns(Mapping[str, Run]):
         """Yield the conditions."""
         return iter(self.runs)
 
+    def __repr__(self) -> str:
+        """Return name and conditions: the runs themselves would fill a notebook."""
+        return f"SystemRuns({self.name!r}: {', '.join(self.runs)})"
+
     def __len__(self) -> int:
         """Return the number of conditions."""
         return len(self.runs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1)."""
 
     collection: str
     subset: str
     details: Sequence[Detail]
+
+    def __repr__(self) -> str:
+        """Return the measures as text."""
+        return self.table()
 
     @property
     def rows(self) -> list[Row]:

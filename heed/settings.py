@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from heed.errors import UsageError
 from heed.models.language_models import check_gpu
 from heed.models.registry import Registry
 from heed.models.runtime import Runtime
@@ -15,7 +16,9 @@ from heed.retrieval.dense import KINDS
 from heed.retrieval.lucene.jvm import HEAP, check_heap
 from heed.systems import Systems
 from heed.workers import ENGINES, Workers
-from heed.workers.pool import WorkerPool
+from heed.workers.pool import WorkerPool, check_workers
+
+DEVICES = ("auto", "cpu", "cuda")
 
 
 class Search(NamedTuple):
@@ -27,6 +30,13 @@ class Search(NamedTuple):
     bm25: Bm25Settings = Bm25Settings()
     shards: int = 1
     faiss: str = KINDS[0]
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for an unknown kind of index, and for less than one shard."""
+        if self.faiss not in KINDS:
+            raise UsageError(f"faiss: found {self.faiss!r}, expected one of {', '.join(KINDS)}")
+        if self.shards < 1:
+            raise UsageError(f"shards: found {self.shards}, expected at least 1")
 
 
 class Machine(NamedTuple):
@@ -43,7 +53,12 @@ class Machine(NamedTuple):
 
     def check(self) -> None:
         """Raise :class:`UsageError` for a heap that Java cannot have, a missing GPU, and vLLM where it is missing."""
+        if self.device not in DEVICES:
+            raise UsageError(f"device: found {self.device!r}, expected one of {', '.join(DEVICES)}")
+        if self.threads is not None and self.threads < 1:
+            raise UsageError(f"threads: found {self.threads}, expected at least 1")
         check_heap(self.heap)
+        check_workers(self.workers)
         check_inference(self.inference)
         if self.workers.engine == ENGINES[0]:
             check_gpu(self.device)

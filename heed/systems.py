@@ -23,7 +23,7 @@ from heed.models.reasoning import ReasoningReranker
 from heed.models.registry import Model, Registry
 from heed.models.runtime import Runtime
 from heed.models.yes_no import YesNoReranker
-from heed.own_systems import OBJECT, OwnRetriever, check_name, is_encoder, load_object, own_reranker
+from heed.own_systems import OBJECT, OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
 from heed.progress import timed
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
@@ -84,12 +84,12 @@ class Systems:
         """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
 
         Raises :class:`UsageError` for an unknown name and for an object that lacks something, and
-        :class:`heed.errors.ModelError` for a model that cannot be had.
+        :class:`heed.errors.ModelError` for a model that cannot be loaded.
         """
         if isinstance(system, Bm25 | Dense | LateRetriever | OwnRetriever):
             return system
         if not isinstance(system, str):
-            return self._own_retriever(system, type(system).__name__)
+            return self._own_retriever(system, _class_name(system))
         if system in RETRIEVERS:
             self.pool.log_local(system, NO_MODEL)
             return self._dense(None) if system == "lsa" else Bm25(system, self.corpus, self.bm25, self.lucene)
@@ -104,7 +104,7 @@ class Systems:
     def reranker(self, system: "str | Reranker") -> Reranker:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
-            return own_reranker(system, type(system).__name__)
+            return system if _is_built_in(system) else OwnReranker(system, _class_name(system))
         if system == "polarity":
             self.pool.log_local(system, NO_MODEL)
             return self._polarity()
@@ -115,7 +115,7 @@ class Systems:
             self.pool.log_local(system, LOCAL[LATE])
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)))
         if OBJECT.fullmatch(system):
-            return own_reranker(load_object(system), system)
+            return OwnReranker(load_object(system), system)
         model = self.registry.resolve(system, RERANKERS)
         if model.family not in RERANKER_FAMILIES:
             raise UsageError(
@@ -132,10 +132,7 @@ class Systems:
     def encoder(self, name: str) -> Encoder:
         """Return the bi-encoder of a name, which runs in this process; :class:`UsageError` if it is none."""
         if OBJECT.fullmatch(name):
-            encoder = load_object(name)
-            if not is_encoder(encoder):
-                raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
-            return encoder
+            return OwnEncoder(load_object(name), name)
         return self._encoder(name, self.registry.resolve(name, RETRIEVERS), parallel=False)
 
     def maxp(self, reranker: Reranker, docids: Iterable[str], cut: Cut) -> Reranker:
@@ -171,8 +168,17 @@ class Systems:
         return bool(self.pool.workers)
 
     def _own_retriever(self, system: Any, name: str) -> Retriever:
-        check_name(system, name)
-        return self._dense(system) if is_encoder(system) else OwnRetriever(system, name, self.corpus.documents)
+        if is_encoder(system):
+            return self._dense(system if _is_built_in(system) else OwnEncoder(system, name))
+        return OwnRetriever(system, name, self.corpus.documents)
+
+
+def _is_built_in(system: object) -> bool:
+    return type(system).__module__.startswith("heed.")
+
+
+def _class_name(system: object) -> str:
+    return f"{type(system).__module__}:{type(system).__qualname__}"
 
 
 def refuse_twins(names: Collection[str]) -> None:
@@ -185,7 +191,7 @@ def refuse_twins(names: Collection[str]) -> None:
 def manifest_entry(system: Any) -> Recipe:
     """Return what a manifest says of a system."""
     config: Recipe | None = getattr(system, "config", None)
-    return config if config is not None else {"class": f"{type(system).__module__}:{type(system).__qualname__}"}
+    return config if config is not None else {"class": _class_name(getattr(system, "_system", system))}
 
 
 def _absolute(model: Model) -> Model:

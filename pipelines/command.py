@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from heed.errors import HeedError, UsageError, fail
 from heed.memory import peak_mib
@@ -30,7 +31,7 @@ def run_command(
     options = parser.parse_args(argv)
     timings: list[Timing] = []
     try:
-        with stoppable(last=argv is None), logging_to_stderr(options.quiet), recording(timings):
+        with stoppable(last=argv is None), logging_to_stderr(options.quiet), recording(timings), _own_modules():
             body(options)
             log_resources(timings)
             sys.stdout.flush()
@@ -45,6 +46,18 @@ def run_command(
             traceback.print_exc()
         return _print(error)
     return 0
+
+
+@contextmanager
+def _own_modules() -> Iterator[None]:
+    """Let the modules of the working directory be imported inside the block, as ``python -m`` does."""
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
 
 
 class _Stderr(logging.Handler):

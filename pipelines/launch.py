@@ -38,7 +38,8 @@ def machine_of(options: argparse.Namespace) -> Machine:
 def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
     """Run all systems over one collection, print its table, and return the summary's rows."""
     topics = f"{len(collection.topics)} topics"
-    maxp = parse_cut(options.maxp) if options.maxp else None
+    maxp, machine = parse_cut(options.maxp) if options.maxp else None, machine_of(options)
+    machine.check()
     published = _published(options, collection)
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
     experiment = Experiment(
@@ -48,7 +49,7 @@ def launch(options: argparse.Namespace, collection: Collection) -> list[Row]:
         conditions=options.condition or [],
         depth=options.depth,
         search=Search(Bm25Settings(options.k1, options.b, *options.field_weights), options.shards, options.faiss),
-        machine=machine_of(options),
+        machine=machine,
         registry=registry_of(options),
     )
     with experiment:

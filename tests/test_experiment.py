@@ -4,10 +4,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import yaml
 from conftest import ROOT, Heed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,7 @@ from hypothesis import strategies as st
 import heed as library
 from heed import (
     Bm25Settings,
+    Cut,
     DataError,
     Document,
     Experiment,
@@ -245,12 +249,25 @@ def test_wrong_scores_of_a_reranker_are_an_error(small: Experiment, reranker: An
     [
         ("nowhere:Class", "nowhere:Class: module nowhere cannot be imported"),
         ("json:Nothing", "json has no Nothing; expected package.module:Class"),
-        ("json:JSONDecoder", "its name is None; expected letters, digits"),
+        ("json:JSONDecoder", "its name is None; give it an attribute name"),
+        ("named:Needy", "named:Needy: cannot be called without arguments, TypeError"),
+        ("broken:Thing", "module broken fails when it is imported, ZeroDivisionError"),
+        ("named:Reserved", "its name is 'bm25'"),
+        ("named:Odd", "its config is no JSON data"),
         ("named:Thing", "has no score"),
     ],
 )
-def test_a_class_that_is_no_reranker_is_an_error(small: Experiment, name: str, problem: str) -> None:
-    Path("named.py").write_text("class Thing:\n    name = 'thing'\n")
+def test_a_class_that_is_no_reranker_is_an_error(
+    small: Experiment, name: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("named.py").write_text(
+        "class Thing:\n    name = 'thing'\n"
+        "class Needy:\n    def __init__(self, path): pass\n"
+        "class Reserved:\n    name = 'bm25'\n"
+        "class Odd:\n    name, config = 'odd', {1, 2}\n"
+    )
+    Path("broken.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(".")
     with pytest.raises(UsageError, match=problem):
         small.reranker(name)
 
@@ -322,3 +339,146 @@ def test_documents_are_read_only_by_rerankers_that_look_at_them(
     assert read == []
     small.rerank(Counting(), [bm25])
     assert len(read) == 12 * 3  # once a topic and condition
+
+
+class Vectors:
+    """An encoder with given vectors."""
+
+    name = "vectors"
+
+    def __init__(self, make: Any, config: Any = None) -> None:
+        self._make, self.calls = make, 0
+        if config is not None:
+            self.config = config
+
+    def encode_documents(self, documents: Sequence[Document]) -> Any:
+        self.calls += 1
+        return self._make(len(documents))
+
+    def encode_queries(self, queries: Sequence[Query]) -> Any:
+        return np.ones((len(queries), 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (
+            lambda count: np.ones((count - 1, 3)),
+            r"have shape \(143, 3\), expected \(144, dimensions\)",
+        ),
+        (lambda count: np.ones(count), r"have shape \(144,\), expected"),
+        (lambda count: np.full((count, 3), np.nan), "a vector of documents is not finite"),
+        (lambda count: [["a"]] * count, "vectors of documents are no matrix"),
+        (lambda count: np.ones((count, 4)), "vectors of queries have 3 numbers, others have 4"),
+    ],
+)
+def test_vectors_that_cannot_be_are_an_error(small: Experiment, make: Any, problem: str) -> None:
+    with pytest.raises(ModelError, match=f"vectors: .*{problem}"):
+        small.retrieve(Vectors(make))
+
+
+def test_vectors_are_kept_as_long_as_the_whole_config_is_the_same(small: Experiment) -> None:
+    def ones(count: int) -> Any:
+        return [[1.0, 0.5, 0.25]] * count  # a list will do
+
+    first, same, other = (Vectors(ones, {"prompt": prompt}) for prompt in ("short", "short", "longer"))
+    for encoder in (first, same, other):
+        small.retrieve(encoder)
+    assert (first.calls, same.calls, other.calls) == (1, 0, 1)
+
+
+class Open:
+    """Counts what is called."""
+
+    name = "open"
+
+    def __init__(self, fails: bool = False) -> None:
+        self.calls: list[str] = []
+        self._fails = fails
+
+    def load(self) -> None:
+        self.calls.append("load")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        if self._fails:
+            raise KeyboardInterrupt
+        return np.arange(len(documents), dtype=np.float32)  # type: ignore[return-value]
+
+
+def test_a_system_is_loaded_once_and_closed_also_after_an_error(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    fine, failing = Open(), Open(fails=True)
+    run = small.rerank(fine, bm25)["query"]
+    assert fine.calls == ["load", "close"]
+    assert {type(score) for scores in run.values() for score in scores.values()} == {float}
+    with pytest.raises(KeyboardInterrupt):
+        small.rerank(failing, bm25)
+    assert failing.calls == ["load", "close"]
+
+
+def test_a_wrong_number_of_scores_is_an_error_in_a_recipe_too(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    with pytest.raises(ModelError, match=r"topic 01: 1 scores for \d+ documents; return one score for each"):
+        small.rerank(Short(), bm25, maxp=Cut(20, 10))
+    with pytest.raises(UsageError, match="expected an overlap from 0 and below the words"):
+        small.rerank(Overlap(), bm25, maxp=Cut(1, 3))
+
+
+def test_a_pool_is_of_documents_of_the_collection(small: Experiment) -> None:
+    with pytest.raises(DataError, match="pool: 1 documents are not in the collection: zzz"):
+        small.rerank("polarity", {"01": ["zzz"]})
+    with pytest.raises(UsageError, match="depth beside a pool"):
+        small.rerank("polarity", {"01": []}, depth=5)
+    with pytest.raises(UsageError, match="depth: found 0"):
+        small.rerank("polarity", small.retrieve("bm25"), depth=0)
+
+
+def test_what_no_file_can_be_called_is_refused(small: Experiment) -> None:
+    with pytest.raises(UsageError, match="expected letters, digits"):
+        small.add("../mine", {"query": {"01": {"n001": 1.0}}})
+    with pytest.raises(UsageError, match="unknown condition 'modified'"):
+        small.add("mine", {"modified": {"01": {"n001": 1.0}}})
+    with pytest.raises(UsageError, match="expected the name of a folder"):
+        Experiment(replace(small.collection, name="../x"))
+
+
+@pytest.mark.parametrize(
+    ("topics", "problem"),
+    [
+        ([library.Topic("1", "eng", "a", {}), library.Topic("1", "eng", "b", {})], "topic 1: comes twice"),
+        ([library.Topic("1", "eng", "a", {"modified": "b"})], "topic 1: instructions for modified, expected some of"),
+        ([library.Topic("1 2", "eng", "a", {})], "topic '1 2': its id is no word"),
+        ([library.Topic(1, "eng", "a", {})], "topic 1: its id is no word"),  # type: ignore[arg-type]
+    ],
+)
+def test_topics_given_in_python_are_checked(small: Experiment, topics: list[library.Topic], problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
+        Experiment(replace(small.collection, topics=topics))
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"search": Search(faiss="flat")}, "faiss: found 'flat'"),
+        ({"search": Search(shards=0)}, "shards: found 0"),
+        ({"device": "gpu"}, "device: found 'gpu'"),
+        ({"threads": 0}, "threads: found 0"),
+        ({"threads": 2, "machine": Machine()}, "device and threads beside a machine"),
+        ({"conditions": "query"}, "conditions: found 'query', expected a list"),
+        ({"machine": Machine(workers=library.Workers(number=0))}, "workers: found 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(small: Experiment, settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        Experiment(small.collection, **settings)
+
+
+def test_the_manifest_tells_documents_and_pool(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    small.evaluate([bm25, small.rerank("polarity", bm25, depth=7)])
+    manifest = yaml.safe_load((small.folder / "manifest.yml").read_text(encoding="utf-8"))
+    assert manifest["data"]["test collection"]["documents"] == small.documents.digest
+    assert manifest["settings"]["pool"] == {"from": "runs", "depth": 7}

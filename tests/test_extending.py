@@ -42,7 +42,7 @@ def test_the_classes_of_the_guide_give_the_same_runs_by_name(
     executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
 ) -> None:
     classes = "\n".join(re.findall(r"^class \w+:\n(?:    .*\n|\n)+", "\n".join(BLOCKS), re.MULTILINE))
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "guide_classes.py").write_text(
         f"from collections.abc import Sequence\nimport heed\nimport numpy as np\n{classes}"
     )
     systems = ("--retriever", "bm25", "--reranker", "guide_classes:Overlap", "--rerank-depth", 50)

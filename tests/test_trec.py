@@ -462,7 +462,9 @@ def test_an_ir_datasets_id_brings_documents_topics_and_judgements(tmp_path: Path
     assert found["bm25", "original", "AP"] == {"301": 1.0, "302": 1.0}
 
 
-def test_the_language_is_that_of_the_data_set_and_its_topics_can_be_replaced(tmp_path: Path, heed_process: Heed) -> None:
+def test_the_language_is_that_of_the_data_set_and_its_topics_can_be_replaced(
+    tmp_path: Path, heed_process: Heed
+) -> None:
     # as English, characters would be words, and u2 with both of them apart would be found
     home = tmp_path / "irds" / "neuclir"
     records = [
@@ -486,7 +488,9 @@ def test_the_language_is_that_of_the_data_set_and_its_topics_can_be_replaced(tmp
     assert per_topic(folder)["bm25", "query", "AP"] == {"1": 1.0}
 
 
-def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(tmp_path: Path, heed_process: Heed) -> None:
+def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
+    tmp_path: Path, heed_process: Heed
+) -> None:
     disks_judged(tmp_path / "irds")
     result = heed_process(COMMAND, "--dataset", ROBUST, *BM25, IR_DATASETS_HOME=str(tmp_path / "irds"))
     assert (result.returncode, result.stdout) == (1, "")

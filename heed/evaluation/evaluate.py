@@ -141,6 +141,8 @@ def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]
 
     The documents of the group ``compliant`` stay relevant, those of ``violating`` no longer are.
     """
+    if not judging.pairs:
+        return []
     pair = judging.pairs[0]
     bases = _bases(topics, pair.new)
     qrels, new_qrels = _judgements(judging, pair, bases)

@@ -54,7 +54,8 @@ def _held(part: Path) -> IO[bytes]:
         except BlockingIOError:
             stream.close()
             raise DataError(
-                f"{part.parent}: another Heed process is writing here; wait for it, or choose another folder"
+                f"{part.parent}: another Heed process is writing here, or another experiment of this process; "
+                "wait for it, or choose another folder"
             ) from None
         except BaseException:
             stream.close()
@@ -195,6 +196,7 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DataError(
-                f"{folder}: another Heed process is writing here; wait for it, or choose another folder"
+                f"{folder}: another Heed process is writing here, or another experiment of this process; "
+                "wait for it, or choose another folder"
             ) from None
         yield

@@ -92,6 +92,8 @@ class MaxP:
     def __init__(self, reranker: Reranker, cut: Cut) -> None:
         """Let ``reranker`` score the passages of documents, as ``cut`` makes them."""
         self.name, self._reranker, self._cut = f"{reranker.name}+maxp", reranker, cut
+        if not 0 <= cut.overlap < cut.words:
+            raise UsageError(f"passages: found {cut}, expected an overlap from 0 and below the words")
         config = config_of(reranker)
         if config is not None:
             self.config: Config = {"maxp": [VERSION, *cut], "of": config}

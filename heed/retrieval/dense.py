@@ -152,6 +152,8 @@ class Dense:
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query."""
+        if not queries:
+            return {}
         vectors = self._encoder.encode_queries(queries)
         return self._index.search([query.qid for query in queries], vectors, depth)
 

@@ -175,6 +175,16 @@ def _always(task: Task) -> TaskFor:
     return lambda _: task
 
 
+def check_workers(settings: Workers) -> None:
+    """Raise :class:`UsageError` for an unknown engine, less than one worker, and an address without Ray."""
+    if settings.engine not in ENGINES:
+        raise UsageError(f"engine {settings.engine!r}: expected one of {', '.join(ENGINES)}")
+    if settings.number is not None and settings.number < 1:
+        raise UsageError(f"workers: found {settings.number}, expected at least 1")
+    if settings.address and settings.engine != "ray":
+        raise UsageError("--ray-address: used with --engine ray alone")
+
+
 @contextmanager
 def open_pool(settings: Workers, device: str) -> Iterator[WorkerPool]:
     """Yield the workers for models on ``device``, stopped at the end of the block.
@@ -182,10 +192,7 @@ def open_pool(settings: Workers, device: str) -> Iterator[WorkerPool]:
     Raises :class:`UsageError` where an address is given without Ray, and :class:`WorkerError` where Ray is
     requested and not installed.
     """
-    if settings.engine not in ENGINES:
-        raise UsageError(f"engine {settings.engine!r}: expected one of {', '.join(ENGINES)}")
-    if settings.address and settings.engine != "ray":
-        raise UsageError("--ray-address: used with --engine ray alone")
+    check_workers(settings)
     place: Place
     if settings.engine == "ray":
         place = Cluster(settings.number, settings.address, device)
