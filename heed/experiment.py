@@ -1,6 +1,6 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Self
 from heed.collection import Collection, check_collection, missing_documents
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
-from heed.io.artifacts import Recipe, ensure_file
+from heed.io.artifacts import Recipe
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.files import digest_json, locked, write_json
 from heed.io.pools import write_pool
@@ -21,16 +21,15 @@ from heed.own_systems import FILE_NAME
 from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, log, recording, timed
 from heed.reranking.maxp import Cut
-from heed.reranking.rescore import PoolDocuments, rescore
+from heed.reranking.rescore import PoolDocuments
 from heed.results import Results, SystemRuns
 from heed.retrieval.corpus import Corpus
+from heed.run_files import rescore_to_file, search_to_file
 from heed.runs import Run
 from heed.settings import Machine, Search, systems_of
 from heed.systems import Systems, manifest_entry, refuse_twins
-from heed.types import CONDITIONS, Encoder, Query, Reranker, Retriever, close, conditions_of, config_of, load
+from heed.types import CONDITIONS, Encoder, Query, Reranker, Retriever, close, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
-
-VERSION = 4  # raise when runs are made in another way
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
 
@@ -260,48 +259,13 @@ class Experiment:
         return results
 
     def _retrieved(self, retriever: Retriever, condition: str) -> Run:
-        queries, depth = self._queries(condition), self.depth
-
-        def search() -> Mapping[str, Mapping[str, float]]:
-            with timed("run", f"{retriever.name}.{condition}") as work:
-                work.did(len(queries), "topics")
-                return retriever.search(queries, depth)
-
-        return self._run(retriever, condition, queries, {"depth": depth}, search)
+        path = self._path(retriever.name, condition)
+        queries = self._queries(condition)
+        return _read(path, search_to_file(path, retriever, queries, self.depth, self.documents.digest))
 
     def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> Run:
-        queries = self._queries(condition)
-        journal = self.folder / ".made" / f"{reranker.name}.{condition}.partial"
-        digest = self.documents.digest
-        recipe: Recipe = {"pool": digest_json(documents.pool)}
-        run = self._run(
-            reranker, condition, queries, recipe, lambda: rescore(reranker, queries, documents, journal, digest)
-        )
-        journal.unlink(missing_ok=True)
-        return run
-
-    def _run(
-        self,
-        system: Retriever | Reranker,
-        condition: str,
-        queries: Sequence[Query],
-        recipe: Recipe,
-        make: Callable[[], Mapping[str, Mapping[str, float]]],
-    ) -> Run:
-        """Return a run, made and written unless its file is there for the same inputs and settings."""
-        name, path, config = f"{system.name}.{condition}", self._path(system.name, condition), config_of(system)
-        made_of = {"run": VERSION, "condition": condition, "topics": digest_json(queries), "system": config, **recipe}
-
-        def build() -> None:
-            with timed("prepare", system.name):
-                load(system)
-            run = make()
-            _log_empty(name, run, queries)
-            write_run(path, {qid: scores for qid, scores in run.items() if scores}, as_tag(name))
-
-        if ensure_file(path, {**made_of, "documents": self.documents.digest}, build, reuse=config is not None):
-            log.info(f"{path}: used again")
-        return Run(read_run(path) if path.stat().st_size else {}, name)
+        path = self._path(reranker.name, condition)
+        return _read(path, rescore_to_file(path, reranker, self._queries(condition), documents))
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join
@@ -341,7 +305,8 @@ def _closed(system: Retriever | Reranker) -> Iterator[None]:
         free_memory()
 
 
-def _log_empty(name: str, run: Mapping[str, Mapping[str, float]], queries: Sequence[Query]) -> None:
-    empty = [query.qid for query in queries if not run.get(query.qid)]
-    if empty:
-        log.info(f"{name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}")
+def _read(path: Path, reused: bool) -> Run:
+    """Return a run that was written here; one without any document is an empty file."""
+    if reused:
+        log.info(f"{path}: used again")
+    return Run(read_run(path) if path.stat().st_size else {}, path.name.removesuffix(".run"))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heed.io.document_store import DocumentStore
     from heed.io.pools import Pool
     from heed.retrieval.corpus import Corpus
-    from heed.types import Config, Query, Reranker, Topic
+    from heed.types import Reranker, Topic
     from heed.workers.pool import WorkerPool
 
 
@@ -69,9 +69,11 @@ def _run(options: argparse.Namespace) -> None:
     from heed.datasets.trec import given_files
     from heed.io.document_store import open_store
     from heed.io.files import locked
+    from heed.io.trec_files import as_tag
     from heed.languages import language
     from heed.progress import timed
     from heed.retrieval.corpus import Corpus
+    from heed.run_files import rescore_to_file
     from heed.workers.pool import open_pool
     from pipelines.launch import machine_of
 
@@ -90,7 +92,9 @@ def _run(options: argparse.Namespace) -> None:
         pooled = _pool(options, topics, store)
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
         reranker = _reranker(options, Corpus(indexes, store, language(code)), workers, pooled)
-        _write(options, reranker, queries, PoolDocuments(pooled, store), store.digest)
+        tag = options.tag or as_tag(f"{reranker.name}.{condition}")
+        reused = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
+        log.info(f"{options.out}: {'used again' if reused else 'written'}; {len(queries)} topics under {condition}")
 
 
 def _condition(topics: "Sequence[Topic]") -> str:
@@ -136,43 +140,6 @@ def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "Docume
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
     fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
     return pooled
-
-
-def _write(
-    options: argparse.Namespace,
-    reranker: "Reranker",
-    queries: "Sequence[Query]",
-    documents: "PoolDocuments",
-    digest: str,
-) -> None:
-    """Make the run, reuse it, or continue where it was killed."""
-    from heed.io.artifacts import ensure_file
-    from heed.io.files import digest_json
-    from heed.io.trec_files import as_tag, write_run
-    from heed.progress import timed
-    from heed.reranking.rescore import rescore
-    from heed.types import config_of, load
-
-    condition, config = queries[0].condition, config_of(reranker)
-    tag = options.tag or as_tag(f"{reranker.name}.{condition}")
-    recipe: Config = {
-        "system": config,
-        "documents": digest,
-        "condition": condition,
-        "topics": digest_json(queries),
-        "pool": digest_json(documents.pool),
-        "tag": tag,
-    }
-    journal = options.out.parent / ".made" / f"{options.out.name}.partial"
-
-    def build() -> None:
-        with timed("prepare", reranker.name):
-            load(reranker)
-        write_run(options.out, rescore(reranker, queries, documents, journal, digest), tag)
-
-    reused = ensure_file(options.out, recipe, build, reuse=config is not None)
-    journal.unlink(missing_ok=True)
-    log.info(f"{options.out}: {'used again' if reused else 'written'}; {len(queries)} topics under {condition}")
 
 
 if __name__ == "__main__":

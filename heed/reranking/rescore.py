@@ -38,6 +38,11 @@ class PoolDocuments:
         self.pool, self._store = pool, store
         self._documents = StoredDocuments(store, [])
 
+    @property
+    def digest(self) -> str:
+        """The digest of the collection's documents."""
+        return self._store.digest
+
     def docids(self, query: Query) -> Sequence[str]:
         """Return the docids of the query's pool."""
         return self.pool.get(query.qid, [])
