@@ -93,6 +93,7 @@ def call(
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
+        mock.patch.object(sys, "path", [str(folder), *sys.path]),  # where python -m finds modules first
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
     ):
@@ -100,6 +101,9 @@ def call(
             status = importlib.import_module(command).main(line)
         except SystemExit as end:  # argparse's
             status = end.code
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or ROOT).parent == folder:
+            del sys.modules[name]  # another folder may have one of this name
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
 
 

@@ -37,6 +37,7 @@ from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model, Registry
 from heed.models.yes_no import YesNoReranker
+from heed.process import faults_left_to_java
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval import vectors
@@ -302,11 +303,13 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     node = {"object_store_memory": STORE, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **node})
-    made.add_node(num_cpus=1, **node)
-    made.wait_for_nodes()
+    with faults_left_to_java():  # the Java machine of this process is used by other tests too
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **node})
+        made.add_node(num_cpus=1, **node)
+        made.wait_for_nodes()
     yield made
-    made.shutdown()
+    with faults_left_to_java():
+        made.shutdown()
 
 
 @needs_ray

@@ -47,7 +47,9 @@ class Cluster:
         before = signal.getsignal(signal.SIGTERM)
         try:
             with faults_left_to_java():
-                self._ray.init(self._address, log_to_driver=False, logging_level="ERROR", **own)
+                self._ray.init(
+                    self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **own
+                )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise WorkerError(
