@@ -44,7 +44,7 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 	$(BIN)/python -m pipelines.infosearch --collection sample
 
 test: .venv/.tools ## set up .venv and pass the tests
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilities
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -124,41 +125,40 @@ def test_a_reranker_without_a_config_is_run_anew(small: Experiment) -> None:
         assert len(reranker.calls) == 36
 
 
-def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:
-    program = """
-import sys, threading
+SETTINGS = (("zho", 0.9, 1000, 1), ("fas", 1.4, 50, 2))
+PROGRAM = """
+import sys
+import threading
 from pathlib import Path
-import heed
-from heed import Bm25Settings, Experiment, Machine, Search, load
+sys.path.insert(0, sys.argv[3])
+from test_experiment import SETTINGS, run_bm25
+run_bm25(Path(sys.argv[1]), *SETTINGS[int(sys.argv[2])])
+"""
 
-def run(out, lang, k1, depth, threads):
-    search = Search(bm25=Bm25Settings(k1=k1))
+
+def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None:
+    folder, search = root / lang, Search(bm25=Bm25Settings(k1=k1))
+    news = load("neuclir-sample", lang=lang)
     with Experiment(
-        load("neuclir-sample", lang=lang), indexes=out / "indexes", out=out / "runs", depth=depth, search=search,
-        threads=threads,
+        news, indexes=folder / "indexes", out=folder / "runs", depth=depth, search=search, threads=threads
     ) as experiment:
-        first = [experiment.retrieve("bm25"), experiment.retrieve("lsa")]
+        first = [experiment.retrieve("bm25"), experiment.retrieve("bm25+rm3")]
         experiment.evaluate([*first, experiment.rerank("polarity", first)])
 
-SETTINGS = [("zho", 0.9, 1000, 1), ("fas", 1.4, 50, 2)]
-root = Path(sys.argv[1])
-if sys.argv[2] == "threads":
-    threads = [threading.Thread(target=run, args=(root / setting[0], *setting)) for setting in SETTINGS]
-    for thread in threads: thread.start()
-    for thread in threads: thread.join()
-else:
-    setting = SETTINGS[int(sys.argv[2])]
-    run(root / setting[0], *setting)
-"""
-    for folder, which in (("threads", "threads"), ("processes", "0"), ("processes", "1")):
-        command = [sys.executable, "-c", program, str(tmp_path / folder), which]
+
+def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:
+    for number, _ in enumerate(SETTINGS):
+        command = [sys.executable, "-c", PROGRAM, tmp_path / "processes", str(number), Path(__file__).parent]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == 0, done.stderr
+    threads = [threading.Thread(target=run_bm25, args=(tmp_path / "threads", *setting)) for setting in SETTINGS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     for lang in ("zho", "fas"):
-        ours, theirs = (
-            contents(tmp_path / kind / lang / "runs/neuclir-sample" / lang) for kind in ("threads", "processes")
-        )
-        assert ours == theirs and len(ours) == 12
+        results = [contents(tmp_path / kind / lang / "runs/neuclir-sample" / lang) for kind in ("threads", "processes")]
+        assert results[0] == results[1] and len(results[0]) == 12
 
 
 def test_two_experiments_with_other_settings_live_in_one_process(tmp_path: Path) -> None:
