@@ -77,6 +77,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentStore:
 def two() -> Iterator[WorkerPool]:
     """Two processes, which the tests share as a command's steps do."""
     with open_pool(Workers(number=2), "cpu") as pool:
+        assert len(pool.workers) == 2  # what is logged of them is logged before any test, whichever comes first
         yield pool
 
 
