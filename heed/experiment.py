@@ -15,7 +15,6 @@ from heed.io.files import digest_json, locked, write_json
 from heed.io.pools import write_pool
 from heed.io.trec_files import as_tag, read_run, write_run
 from heed.manifest import write_manifest
-from heed.memory import free_memory
 from heed.models.registry import Registry
 from heed.own_systems import FILE_NAME
 from heed.pooling.fusion import pool as fused_pool
@@ -297,12 +296,11 @@ def _check_depth(depth: int) -> None:
 
 @contextmanager
 def _closed(system: Retriever | Reranker) -> Iterator[None]:
-    """Close ``system`` after the block, also after an error, and give its memory back."""
+    """Close ``system`` after the block, also after an error."""
     try:
         yield
     finally:
         close(system)
-        free_memory()
 
 
 def _read(path: Path, reused: bool) -> Run:

@@ -1,17 +1,8 @@
-"""The memory of this process: its peak, and what is given back after a system's last run."""
+"""The memory of this process."""
 
-import gc
 import resource
 import sys
 from pathlib import Path
-
-
-def free_memory() -> None:
-    """Give memory that nothing refers to back to the operating system, and to the GPU."""
-    gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
 
 
 def peak_mib() -> float:

@@ -1,6 +1,7 @@
 """Shared pieces: the command run as a user runs it, real tiny models, real data where they are."""
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -25,32 +26,22 @@ SHARED = ROOT.parent / "shared" / "data"
 settings.register_profile("heed", deadline=None)  # a property is right or wrong however busy the machine is
 settings.load_profile("heed")
 
-# compiled Java code meets its own SIGSEGV at every pause for garbage
-CHURN = """
-import threading, time
-from heed.retrieval.lucene.jvm import java
-lists, all, chance = java("java.util.ArrayList"), java("java.util.Collections"), java("java.util.Random")
-def sort():
-    for seed in range(60):
-        made = lists(all.nCopies(200_000, "x"))
-        all.sort(made)
-        all.shuffle(made, chance(seed))
-def churn():
-    threads = [threading.Thread(target=sort) for _ in range(2)]
-    for one in threads: one.start()
-    for _ in range(30):
-        java("java.lang.System").gc()
-        time.sleep(0.05)
-    for one in threads: one.join()
-"""
-
 Heed = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # first, so that no worker of pytest steals half of a module whose tests share processes and a cluster
+    items.sort(key=lambda item: item.path.name != "test_workers.py")
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()) and not SHARED.is_dir():
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> None:
+    """Exempt what is loaded from garbage collection, which takes 0.4 s for it each time, and collect less often."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
@@ -116,14 +107,22 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
-    What the process itself is tested for, and what libraries read when they are loaded (HF_HOME, HF_ENDPOINT,
-    JAVA_HOME), needs ``heed_process``.
+    The page of its results has no plots, which take longer than the rest of a small command; ``report`` draws them,
+    and so do ``call`` and ``heed_process``. What the process itself is tested for, and what libraries read when they
+    are loaded (HF_HOME, HF_ENDPOINT, JAVA_HOME), needs ``heed_process``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        return call(command, tmp_path, environment | variables, *arguments)
+        with plots_of(command):
+            return call(command, tmp_path, environment | variables, *arguments)
 
     return run
+
+
+def plots_of(command: str) -> contextlib.AbstractContextManager[object]:
+    if command == "pipelines.report":
+        return contextlib.nullcontext()
+    return mock.patch("heed.reporting.plots.plots", lambda _: [])
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from conftest import CHURN, ROOT, Heed, write_jsonl
+from conftest import ROOT, Heed, write_jsonl
 
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
@@ -186,10 +186,12 @@ def test_java_starts_without_a_usable_jdk_an_openai_key_or_a_network(
 
 def test_java_survives_pythons_fault_handler_being_disabled(heed_process: Heed, tmp_path: Path) -> None:
     """As pytest does at its end."""
-    (tmp_path / "churn.py").write_text(
-        f"import faulthandler\nfaulthandler.enable()\n{CHURN}faulthandler.disable()\nchurn()\n"
+    (tmp_path / "start.py").write_text(
+        f"import faulthandler, sys\nsys.path.append({str(Path(__file__).parent)!r})\nfaulthandler.enable()\n"
+        "from java_churn import churn\nfrom heed.retrieval.lucene.jvm import java\n"
+        "java('java.lang.Object')()\nfaulthandler.disable()\nchurn()\n"
     )
-    assert heed_process("churn").returncode == 0
+    assert heed_process("start").returncode == 0
 
 
 def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

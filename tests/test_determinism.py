@@ -64,21 +64,23 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 def test_threads_and_the_order_of_input_files_move_no_byte(tmp_path: Path) -> None:
-    """BM25, LSA, a bi-encoder, polarity and a cross-encoder: one thread, two threads, then everything shuffled."""
+    """BM25, LSA, a bi-encoder, polarity and a cross-encoder: by one thread, then by two with everything shuffled.
+
+    That threads alone change no byte of the other files either is seen in test_neuclir.
+    """
     tiny_models(tmp_path / "models")
     systems = (
         *("--retriever", "bm25", "--retriever", "lsa", "--retriever", "../models/bi", "--device", "cpu"),
         *("--reranker", "polarity", "--reranker", "../models/cross", "--rerank-depth", "20"),
     )
     found = {}
-    for name, threads, seed, python in (("one", 1, 0, ""), ("two", 2, 0, sys.executable), ("shuffled", 2, 7, "")):
+    for name, threads, seed, python in (("one", 1, 0, ""), ("shuffled", 2, 7, sys.executable)):
         folder = lay(tmp_path / name, seed)
         run(folder, "pipelines.trec", *DATA, *systems, "--threads", str(threads), python=python)
         # the folder is where the documents are named from
         found[name] = {path: text.replace(str(folder).encode(), b"") for path, text in written(folder).items()}
     one, shuffled = found["one"], found["shuffled"]
     assert {Path(path).name for path in one} >= {"bm25.query.run", "bi.query.run", "cross.changed.run", "summary.json"}
-    assert found["two"] == one
     assert shuffled.keys() == one.keys()
     for path, content in one.items():
         if path.endswith((".run", "pool.jsonl", "summary.json", "per_topic.json")):

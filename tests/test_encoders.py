@@ -305,6 +305,7 @@ def test_code_is_fetched_only_where_it_may_run(tmp_path: Path, monkeypatch: pyte
         return str(tmp_path)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    monkeypatch.setattr(huggingface_hub, "model_info", lambda _, revision: None)
     assert model_files.local_copy(Model("some/one", revision="0" * 40)) == tmp_path
     assert asked == [None]  # what is here is enough
     model_files.local_copy(Model("some/one", revision="0" * 40, remote_code=True, trusted=True))

@@ -6,14 +6,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from conftest import CHURN, Heed, write_jsonl
+from conftest import Heed, write_jsonl
+from java_churn import churn
 from tiny_language_models import LLAMA, causal
 from worker_checks import (
     CPU,
@@ -44,6 +45,7 @@ from heed.retrieval import vectors
 from heed.retrieval.bm25 import Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
+from heed.retrieval.lucene.jvm import java
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
 from heed.systems import Systems
@@ -101,14 +103,13 @@ def test_two_processes_encode_as_one(
 
 
 def test_exact_search_of_a_models_vectors_is_the_workers_and_that_of_lsa_is_not(
-    store: DocumentStore, tmp_path: Path, tiny_encoder: Path
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: WorkerPool
 ) -> None:
-    with open_pool(Workers(number=1), "cpu") as pool:
-        made = systems(tmp_path, store, pool)
-        model: Any = made.retriever(str(tiny_encoder))
-        lsa: Any = made.retriever("lsa")
-        assert model._index._index._pool is pool
-        assert lsa._index._index._pool is None
+    made = systems(tmp_path, store, two)
+    model: Any = made.retriever(str(tiny_encoder))
+    lsa: Any = made.retriever("lsa")
+    assert model._index._index._pool is two
+    assert lsa._index._index._pool is None
 
 
 def test_a_worker_holds_one_model_at_a_time(tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
@@ -139,6 +140,16 @@ def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_pat
     check_reranking(MaxP(plain, Cut(10, 2)), MaxP(parallel, Cut(10, 2)), store, tmp_path, None)
 
 
+def test_a_worker_in_another_folder_finds_a_model_of_a_relative_path(
+    tiny_cross_encoder: Path, store: DocumentStore, tmp_path: Path, two: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_cross_encoder.parent)  # the workers run elsewhere
+    reranker: Any = systems(tmp_path, store, two).reranker(f"./{tiny_cross_encoder.name}")
+    documents = store.get(["d001", "d002"])
+    scores = reranker.score(queries("original")[0], documents)
+    assert scores == CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU).score(queries("original")[0], documents)
+
+
 def test_messages_and_errors_of_a_worker_reach_the_user(
     tiny_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,16 +166,6 @@ def test_messages_and_errors_of_a_worker_reach_the_user(
     parallel._system = parallel._system._replace(key="another")
     with pytest.raises(WorkerError, match="a worker has other files of this model, or another precision"):
         parallel.encode_queries(asked[:1])
-
-
-def test_a_worker_in_another_folder_finds_a_model_of_a_relative_path(
-    tiny_cross_encoder: Path, store: DocumentStore, tmp_path: Path, two: WorkerPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tiny_cross_encoder.parent)  # the workers run elsewhere
-    reranker: Any = systems(tmp_path, store, two).reranker(f"./{tiny_cross_encoder.name}")
-    documents = store.get(["d001", "d002"])
-    scores = reranker.score(queries("original")[0], documents)
-    assert scores == CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU).score(queries("original")[0], documents)
 
 
 def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,14 +186,14 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
 
 
 def test_systems_that_run_in_this_process_are_logged_where_workers_were_requested(
-    store: DocumentStore, tmp_path: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
+    store: DocumentStore, tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
 ) -> None:
-    made = systems(tmp_path, store, two)
-    made.retriever("lsa"), made.reranker("polarity"), made.reranker("polarity")
-    parallel = made.reranker(str(tiny_cross_encoder))
-    lines = capsys.readouterr().err.splitlines()
+    with open_pool(Workers(number=1), "cpu") as pool:
+        made = systems(tmp_path, store, pool)
+        made.retriever("lsa"), made.reranker("polarity"), made.reranker("polarity")
+        assert isinstance(made.reranker(str(tiny_cross_encoder)), ParallelReranker)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "runs in" in line]
     assert lines == [f"{name}: runs in this process, not by workers: it is no model" for name in ("lsa", "polarity")]
-    assert isinstance(parallel, ParallelReranker)
     with open_pool(Workers(), "cpu") as nobody:
         systems(tmp_path, store, nobody).retriever("lsa")
         assert not nobody.workers and capsys.readouterr().err == ""
@@ -259,7 +260,6 @@ def working(pids: set[int]) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=needs_ray)])
 def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     heed: Heed,
     tmp_path: Path,
@@ -267,18 +267,13 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     files: tuple[object, ...],
     store: DocumentStore,
     tiny_cross_encoder: Path,
-    engine: str,
 ) -> None:
     told = (*files, "--reranker", tiny_cross_encoder, "--out", "new.run")
-    command = [sys.executable, "-m", "pipelines.rerank", *map(str, told), "--engine", engine, "--workers", "1"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
     journal = tmp_path / ".made/new.run.partial"
-    while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3):
-        time.sleep(0.01)
-    started = descendants(process.pid)
-    process.send_signal(signal.SIGKILL)
-    _, said = process.communicate()
-    assert started and not (tmp_path / "new.run").exists(), said
+    with killed(tmp_path, environment, *told, "--workers", 1) as process:
+        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3):
+            time.sleep(0.02)
+    assert not (tmp_path / "new.run").exists()
     again = heed("pipelines.rerank", *told)
     assert again.returncode == 0 and "of 8 topics are done already" in again.stderr, again.stderr
     plain = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
@@ -287,6 +282,34 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     whole = rescore(plain, queries("original"), documents, tmp_path / "whole.partial", store.digest)
     write_run(tmp_path / "whole.run", whole, as_tag(f"{plain.name}.original"))
     assert (tmp_path / "new.run").read_bytes() == (tmp_path / "whole.run").read_bytes()
+
+
+@needs_ray
+def test_a_killed_command_leaves_no_process_of_ray(
+    tmp_path: Path, environment: dict[str, str], files: tuple[object, ...], tiny_cross_encoder: Path
+) -> None:
+    told = (*files, "--reranker", tiny_cross_encoder, "--out", "new.run", "--engine", "ray", "--workers", 1)
+    with killed(tmp_path, environment, *told) as process:
+        while process.poll() is None and not any(map(is_worker, descendants(process.pid))):
+            time.sleep(0.1)
+
+
+def is_worker(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::WorkerState")
+    return False
+
+
+@contextmanager
+def killed(folder: Path, environment: dict[str, str], *arguments: object) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start ``rerank``, kill it after the block, and see that the processes that it started end."""
+    command = [sys.executable, "-m", "pipelines.rerank", *map(str, arguments)]
+    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE)
+    yield process
+    started = descendants(process.pid)
+    process.send_signal(signal.SIGKILL)
+    _, said = process.communicate()
+    assert started, said
     end = time.monotonic() + 30
     while working(started) and time.monotonic() < end:
         time.sleep(0.1)
@@ -305,7 +328,10 @@ def cluster() -> Iterator[Any]:
 
     node = {"object_store_memory": STORE, "include_dashboard": False}
     with faults_left_to_java():  # the Java machine of this process is used by other tests too
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **node})
+        # workers of Ray's own niceness, 15, starve beside the other tests
+        made = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 2, "_system_config": {"worker_niceness": 0}, **node}
+        )
         made.add_node(num_cpus=1, **node)
         made.wait_for_nodes()
     yield made
@@ -314,13 +340,12 @@ def cluster() -> Iterator[Any]:
 
 
 @needs_ray
-def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
-    """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
-    (tmp_path / "churn.py").write_text(
-        f"{CHURN}from heed.workers.ray_cluster import Cluster\njava('java.lang.Object')()\n"
-        "cluster = Cluster(1, None, 'cpu')\ncluster.workers()\nchurn()\ncluster.close()\nchurn()\n"
-    )
-    assert heed_process("churn").returncode == 0
+def test_java_survives_ray(cluster: Any) -> None:
+    """Ray sets handlers of SIGSEGV when a program connects, and takes all away when it leaves; Java would crash."""
+    java("java.lang.Object")()
+    with open_pool(Workers("ray", 1, cluster.address), "cpu"):
+        churn()
+    churn()
 
 
 @needs_ray

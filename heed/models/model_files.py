@@ -113,7 +113,7 @@ def _weights_problem(path: Path) -> str:
 
 
 def _from_hub(model: Model, patterns: list[str]) -> Path:
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import model_info, snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     get = partial(snapshot_download, model.source, revision=model.revision, allow_patterns=patterns)
@@ -130,6 +130,8 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
         log.info(f"{model.source}: fetching it from the hub")
     try:
         with fetching(model.source, "model"):
+            if model.revision:  # a listing of its files is retried for 25 s where the hub is out of reach, this is not
+                model_info(model.source, revision=model.revision)
             return Path(get())
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
         problem = unusable(model.source, error)

@@ -150,5 +150,20 @@ def render(plot: Plot, form: str) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser has the font
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE | {"svg.hashsalt": plot.name})
-        plot.draw().savefig(stream, format=form, metadata=dict.fromkeys(omitted))
+        figure = plot.draw()
+        _lay_out(figure, form)
+        figure.savefig(stream, format=form, metadata=dict.fromkeys(omitted))
     return stream.getvalue()
+
+
+def _lay_out(figure: "Figure", form: str) -> None:
+    """Arrange the panel once, with the fonts of ``form``; ``savefig`` would arrange and draw everything twice."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    (FigureCanvasSVG if form == "svg" else FigureCanvasAgg)(figure)
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
+        matplotlib.rcParams["figure.constrained_layout.use"] = False
+        figure.set_layout_engine(None)

@@ -16,9 +16,10 @@ from heed.workers.versions import check_versions, versions
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
-# nothing leaves the machine; and Ray is to leave GPUs alone where none is asked for
 OWN = "local"  # Ray's word for a cluster of the command's own
+# nothing leaves the machine; and Ray is to leave GPUs alone where none is requested
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ray's own, 15, waits for everything else
 
 
 class Cluster:
@@ -92,7 +93,7 @@ def _imported(own: bool) -> Any:
     os.environ.update(QUIET)
     if own:
         # its ports are open to the network, and who may speak to them can run code here: nobody but this command
-        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        os.environ.update(NICENESS, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:
         return import_module("ray")
     except ImportError as error:

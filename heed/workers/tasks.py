@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from heed.errors import HeedError, WorkerError
 from heed.io.files import digest_json
-from heed.memory import free_memory, peak_mib
+from heed.memory import peak_mib
 from heed.progress import log
 from heed.types import Config
 from heed.workers.versions import versions
@@ -161,7 +161,6 @@ class WorkerState:
         if self._system is not None:
             self._system.close()
         self._key, self._system = "", None
-        free_memory()
 
     def shard(self, collection: str, number: int, sent: Any) -> Any:
         """Return the vectors of a shard, which are ``sent`` the first time; those of one collection are kept."""
