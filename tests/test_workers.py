@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import torch
 from conftest import Heed, write_jsonl
-from java_churn import churn
 from tiny_language_models import LLAMA, causal
 from worker_checks import (
     CPU,
@@ -45,7 +44,6 @@ from heed.retrieval import vectors
 from heed.retrieval.bm25 import Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.lucene.jvm import java
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
 from heed.systems import Systems
@@ -340,12 +338,15 @@ def cluster() -> Iterator[Any]:
 
 
 @needs_ray
-def test_java_survives_ray(cluster: Any) -> None:
-    """Ray sets handlers of SIGSEGV when a program connects, and takes all away when it leaves; Java would crash."""
-    java("java.lang.Object")()
-    with open_pool(Workers("ray", 1, cluster.address), "cpu"):
-        churn()
-    churn()
+def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
+    """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
+    (tmp_path / "start.py").write_text(
+        f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nfrom java_churn import churn\n"
+        "from heed.retrieval.lucene.jvm import java\nfrom heed.workers.ray_cluster import Cluster\n"
+        "java('java.lang.Object')()\ncluster = Cluster(1, None, 'cpu')\ncluster.workers()\n"
+        "churn()\ncluster.close()\nchurn()\n"
+    )
+    assert heed_process("start").returncode == 0
 
 
 @needs_ray
