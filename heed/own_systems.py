@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from heed.errors import ModelError, UsageError, fail
 from heed.io.document_store import DocumentStore
+from heed.memory import free_memory
 from heed.ranking import top
 from heed.types import Config, Document, Encoder, Query, Run, close, load
 
@@ -48,9 +49,10 @@ class OwnSystem:
             self._loaded = True
 
     def close(self) -> None:
-        """Call ``close()`` of the system, if it has one."""
+        """Call ``close()`` of the system, if it has one, and give the memory of what it dropped back."""
         close(self._system)
         self._loaded = False
+        free_memory()
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"{self.name}: {problem}")

@@ -113,13 +113,14 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        with plots_of(command):
+        with without_plots(command):
             return call(command, tmp_path, environment | variables, *arguments)
 
     return run
 
 
-def plots_of(command: str) -> contextlib.AbstractContextManager[object]:
+def without_plots(command: str) -> contextlib.AbstractContextManager[object]:
+    """Let every command but ``report`` write its page without plots."""
     if command == "pipelines.report":
         return contextlib.nullcontext()
     return mock.patch("heed.reporting.plots.plots", lambda _: [])

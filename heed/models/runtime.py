@@ -1,9 +1,9 @@
 """How the models of an experiment are run, and how their memory is given back."""
 
-import gc
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from heed.memory import free_memory
 
 
 class Runtime(NamedTuple):
@@ -29,7 +29,4 @@ def unload(system: Any, *names: str) -> None:
         if hasattr(vars(system).get(name), "close"):
             vars(system)[name].close()
         vars(system).pop(name, None)  # no variable may refer to it now
-    gc.collect()  # networks refer to themselves
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
+    free_memory()

@@ -90,7 +90,7 @@ def topics(detail: "Detail", highest: float) -> "Figure":
     axes.axhline(average, color="black", linewidth=1.4, linestyle="--")
     corners = [((at - 0.4, 0), (at - 0.4, y), (at + 0.4, y), (at + 0.4, 0)) for at, y in enumerate(values.values())]
     colours = [BLUE if value > 0 else RED for value in values.values()]
-    axes.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0))  # four times as fast as axes.bar
+    axes.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0))  # axes.bar makes an artist of each
     every = ceil(len(values) / 60)
     names = [_short(qid, 14) for qid in values][::every]
     rotation = 90 if max(map(len, names)) * len(names) > 40 else 0
