@@ -13,12 +13,12 @@ RUN pip install --no-deps --no-build-isolation --require-hashes --requirement lo
 ARG PIP_EXTRA_INDEX_URL
 RUN if [ "$MODELS$GPU" != 00 ]; then \
         if [ "$GPU" = 0 ]; then pip install --no-deps --require-hashes --requirement locks/cpu.txt || true; fi \
-        && pip install --no-deps --no-build-isolation --require-hashes --requirement locks/models.txt; \
+        && pip install --no-deps --no-build-isolation --require-hashes --requirement locks/models.txt \
+        && if grep -q '^Requires-Dist: nvidia' /usr/local/lib/python3*/site-packages/torch-*.dist-info/METADATA; then \
+            pip install --no-deps --require-hashes --requirement locks/cuda.txt; \
+        fi; \
     fi \
-    && if [ "$GPU" = 1 ]; then \
-        pip install --no-deps --require-hashes --requirement locks/cuda.txt \
-        && pip uninstall -y faiss-cpu && pip install 'faiss-gpu-cu12>=1.12'; \
-    fi
+    && if [ "$GPU" = 1 ]; then pip uninstall -y faiss-cpu && pip install 'faiss-gpu-cu12>=1.12'; fi
 COPY pyproject.toml README.md LICENSE ./
 COPY heed heed
 COPY pipelines pipelines
