@@ -11,11 +11,11 @@ from heed.collection import Collection, check_collection, missing_documents
 from heed.datasets.prebuilt import find_index
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
-from heed.io.artifacts import Recipe
+from heed.io.artifacts import Recipe, ensure_file
 from heed.io.document_store import DocumentStore
 from heed.io.files import digest_json, locked, write_json
 from heed.io.origin import noted_documents
-from heed.io.pools import write_pool
+from heed.io.pools import read_pool, write_pool
 from heed.io.trec_files import as_tag, write_run
 from heed.manifest import manifest, write_manifest
 from heed.models.registry import Registry
@@ -164,16 +164,33 @@ class Experiment:
         """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
 
         A query has one pool under all its instructions, so that a reranker orders the same documents with
-        and without them. ``depth`` defaults to the experiment's.
+        and without them. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused where it was
+        made of the same runs.
         """
         depth = self.depth if depth is None else depth
         _check_depth(depth)
         self._pool = {"from": "runs", "depth": depth}
-        topics = self.collection.topics
-        base = {topic.qid: topic.base or topic.qid for topic in topics}
+        base = {topic.qid: topic.base or topic.qid for topic in self.collection.topics}
+        digests = digests_of({system.name: system.runs for system in runs})
+        if digests is None or not base:
+            return self._fused(runs, base, depth)
+        recipe = {"program": program(), "runs": list(digests.items()), "depth": depth, "queries": digest_json(base)}
+        path = self.folder / "pool.jsonl"
+
+        def build() -> Recipe:
+            write_pool(path, self._fused(runs, base, depth))
+            return {}
+
+        with self._working():
+            ensure_file(path, recipe, build)
+            pooled = read_pool(path)
+        return {qid: pooled[qid] for qid in base}
+
+    def _fused(self, runs: Sequence[SystemRuns], base: Mapping[str, str], depth: int) -> dict[str, list[str]]:
+        """Return the pool of ``runs``; ``base`` is the topic that asks the same query alone, by qid."""
         lists = (item for system in runs for run in contents(system.runs).values() for item in run.items())
         pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
-        return {topic.qid: pooled.get(base[topic.qid], []) for topic in topics}
+        return {qid: pooled.get(base[qid], []) for qid in base}
 
     def published_pool(self) -> dict[str, list[str]]:
         """Return the candidates that came with the topics; :class:`DataError` if there are none."""
