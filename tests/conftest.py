@@ -42,6 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def java_of_small_work() -> Iterator[None]:
+    """Start Java in this process without the compiler and the collector for long work; its results are the same."""
+    from heed.retrieval.lucene import jvm
+
+    given = jvm.options
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jvm, "options", lambda heap: [*given(heap), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def frozen() -> None:
     """Exempt what is loaded from garbage collection, which takes 0.4 s for it each time, and collect less often."""
