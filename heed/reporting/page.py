@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heed.reporting.folders import Results
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
-STYLES = (("heed.annotation", "page/palette.css"), ("heed.reporting", "page/report.css"))
+STYLES = (("heed.annotation", "page/colours.css"), ("heed.reporting", "page/report.css"))
 SCRIPTS = ("report.js", "pair.js", "places.js")
 
 
@@ -62,7 +62,7 @@ def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
 
 def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    sections = [_section(each, read_settings(runs / each.folder)) for each in results]
+    sections = [_section(each, read_settings(each.path)) for each in results]
     title = runs.resolve().name
     return _composed(title, [_overview(title, sections)])
 
