@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from annotating_browser import CHROMIUM
@@ -94,3 +94,96 @@ def test_without_script_tables_and_charts_are_there(chromium: "Browser", report:
         assert tab.locator("#overview .sortable").count() == 3
         assert tab.locator("figure svg a").first.is_visible()
         assert not tab.is_visible("#filters") and not tab.is_visible(".two >> nth=0")
+
+
+def cells(tab: "Page", table: str) -> list[list[str]]:
+    return [
+        [cell.strip() for cell in row.locator("td").all_inner_texts()]
+        for row in tab.locator(f'[aria-label="{table}"] tbody tr').all()
+    ]
+
+
+@pytest.mark.golden(program="scipy 1.17.1", compared="p-values of paired sign flips", systems=())
+def test_two_systems_stand_side_by_side_with_the_test_of_their_difference(opened: "Page", report: Path) -> None:
+    from scipy.stats import permutation_test
+
+    opened.click(f"{FAS} .two")
+    opened.select_option("#system-0", "bm25")
+    opened.select_option("#system-1", "polarity")
+    assert opened.url.endswith("#/fas/systems/bm25/polarity") and not opened.is_visible("#overview")
+    shown = {(measure, condition): rest for measure, condition, *rest in cells(opened, "Measures")}
+    details = json.loads((report.parent / "fas/per_topic.json").read_text())["rows"]
+    values = {
+        (system, one["measure"], one["condition"]): one["per_topic"]
+        for one in details
+        for system in ("bm25", "polarity")
+        if one["system"] == system
+    }
+    assert len(shown) == len(values) / 2 > 5
+    for (measure, condition), (first, second, difference, p, won, topics) in shown.items():
+        before, after = (values[system, measure, condition] for system in ("bm25", "polarity"))
+        moved = [after[qid] - before[qid] for qid in before]
+        assert float(second) - float(first) == pytest.approx(float(difference), abs=0.11)
+        assert float(difference) == pytest.approx(100 * sum(moved) / len(moved), abs=0.051)
+        assert (
+            won == f"{sum(value < 0 for value in moved)} : {sum(value > 0 for value in moved)}" or "neither" in measure
+        )
+        assert int(topics) == len(moved) <= 13  # so that the page has tried all flips
+        if any(moved):
+            exact = permutation_test(
+                (moved,), sum, permutation_type="samples", n_resamples=float("inf"), vectorized=False
+            ).pvalue
+            assert p == f"{exact:.3f}" or (p == "<0.001" and exact < 0.001)
+        else:
+            assert p == "1.000"
+
+
+def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_difference(
+    opened: "Page", report: Path
+) -> None:
+    opened.goto(f"{report.as_uri()}#/fas/systems/bm25/polarity")
+    assert opened.locator("#measure").evaluate("each => each.selectedOptions[0].text") == "p-MRR, original>changed"
+    listed = cells(opened, "Topics")
+    differences = [abs(float(line[3])) for line in listed]
+    assert differences == sorted(differences, reverse=True) and differences[0] > differences[-1]
+    assert (
+        opened.get_attribute('[aria-label="Topics"] a >> nth=0', "href")
+        == f"#/fas/topic/{listed[0][0]}?system=polarity"
+    )
+    [[folder, *_]] = cells(opened, "In other folders: languages, dimensions, collections")
+    assert folder == "neuclir-sample rus"
+    settings = {name: values for name, *values in cells(opened, "Settings")}
+    assert settings["system"] == ["bm25", ""]
+    opened.select_option("#measure", label="nDCG@20, original")
+    assert cells(opened, "Topics") != listed
+    opened.keyboard.press("Escape")
+    assert opened.url.endswith("#/fas") and opened.is_visible("#overview")
+
+
+def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") -> None:
+    chart = opened.locator('[data-plot="fas.topics.p-MRR.bm25.original-changed"] svg')
+    marks = chart.locator("a")
+    names = [mark.get_attribute("href").split("/topic/")[1].split("?")[0] for mark in marks.all()]
+    assert len(names) > 2 and names == sorted(names)
+    assert [mark.get_attribute("tabindex") for mark in marks.all()] == ["0"] + ["-1"] * (len(names) - 1)
+    marks.first.focus()
+    opened.keyboard.press("ArrowRight")
+    assert opened.inner_text("#tip").startswith(f"topic {names[1]}: ")
+    opened.keyboard.press("Enter")
+    assert opened.url.endswith(f"#/fas/topic/{names[1]}?system=bm25")
+
+
+@pytest.mark.parametrize("place", ["", "#/fas/systems/bm25/polarity"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    opened: "Page", report: Path, place: str, scheme: "Literal['light', 'dark']"
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    opened.emulate_media(color_scheme=scheme)
+    opened.goto(f"{report.as_uri()}{place}")
+    # a page whose policy forbids foreign scripts lets a tool's in only through the debugger
+    found = Axe().run(opened).response["violations"]
+    assert [
+        (each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in ("serious", "critical")
+    ] == []
