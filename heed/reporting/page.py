@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.evaluation.summary import ABSENT, IN_NEITHER, Row, format_value, layout, lower_is_better
+from heed.exploring.embedding import embedded
 from heed.exploring.parts import Part
 from heed.io.files import write_bytes
 from heed.published.beside import grids
@@ -64,7 +65,7 @@ def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
     sections = [_section(each, read_settings(each.path)) for each in results]
     title = runs.resolve().name
-    return _composed(title, [_overview(title, sections)])
+    return _composed(title, [_overview(title, sections), embedded(results)])
 
 
 def _section(results: "Results", settings: Settings) -> Section:
