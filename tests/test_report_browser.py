@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 from annotating_browser import CHROMIUM
+from conftest import ROOT
 from test_report import NASTY, hostile_results, write_results
 
 from heed.reporting.folders import read_tree
@@ -24,6 +25,9 @@ def report(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPath
     """The page of three folders: the sample's Persian results, others with the same systems, and hostile ones."""
     runs = tmp_path_factory.mktemp("report") / "runs"
     shutil.copytree(sample_runs("fas"), runs / "fas")
+    note = json.loads((runs / "fas/topics.json").read_text())
+    store = (sample_runs("fas") / note["store"]).resolve()
+    (runs / "fas/topics.json").write_text(json.dumps(note | {"store": str(store)}))
     rows = json.loads((runs / "fas/summary.json").read_text())["rows"]
     write_results(runs / "rus", rows, "neuclir-sample", "rus")
     hostile_results(runs / "bad <b>&%")
@@ -80,7 +84,7 @@ def test_a_table_is_sorted_by_any_column_and_filtered_by_words(opened: "Page") -
 
 def test_the_page_runs_no_text_of_the_results(opened: "Page", report: Path) -> None:
     opened.goto(f"{report.as_uri()}#/{'bad <b>&%'.replace('%', '%25')}")
-    assert opened.locator("script").count() == 2
+    assert opened.locator("script").count() == 3
     assert NASTY in opened.inner_text('section[data-folder="bad <b>&%"] table')
     assert opened.locator("#overview b, #overview img").count() == 0
     opened.goto(f"{report.as_uri()}#/%E0%A4%A/topic")  # no place at all: the overview
@@ -169,6 +173,25 @@ def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") 
     assert opened.inner_text("#tip").startswith(f"topic {names[1]}: ")
     opened.keyboard.press("Enter")
     opened.wait_for_url(f"**#/fas/topic/{names[1]}?system=bm25")
+    opened.wait_for_selector("#explorer main")
+    assert not opened.is_visible("#overview")
+    opened.go_back()
+    opened.wait_for_selector("#overview")
+    assert opened.evaluate("document.activeElement.getAttribute('href')") == marks.nth(1).get_attribute("href")
+
+
+def test_a_dot_leads_to_its_document(opened: "Page") -> None:
+    documents = {
+        each["id"]: each["text"]
+        for each in map(json.loads, (ROOT / "documents/neuclir-sample/fas.jsonl").read_text().splitlines())
+    }
+    dot = opened.locator('[data-plot="fas.shift.polarity"] svg a').first
+    dot.click(force=True)  # another dot may lie on it
+    opened.wait_for_url("**#/fas/document/*?topic=*&system=polarity")
+    docid = opened.url.split("/document/")[1].split("?")[0]
+    opened.wait_for_selector("#explorer article h1, #explorer article p")
+    shown = opened.inner_text("#explorer .document")
+    assert documents[docid][:60] in shown
 
 
 @pytest.mark.parametrize(("place", "scheme"), [("", "light"), ("", "dark"), ("#/fas/systems/bm25/polarity", "dark")])
