@@ -292,10 +292,12 @@ class Experiment:
 
     def _measured(self, systems: Sequence[SystemRuns]) -> Results:
         """Return the measures, written with the report."""
+        from heed.exploring.noted import note_topics
         from heed.reporting.folders import read_tree
         from heed.reporting.page import write_page
 
         collection, folder = self.collection, self.folder
+        note_topics(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
         with timed("measures"):
             size = self.documents.count + self._missing

@@ -19,7 +19,7 @@ from heed.progress import log, warn
 from heed.types import subtopics_of
 
 NOTE = Path(".made") / "results.json"
-FILES = ("summary.json", "per_topic.json", "report.html", "manifest.yml")
+FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 OF_RESULTS = ("summary.json", "per_topic.json")  # in folders below too, which the report shows
 
 

@@ -6,6 +6,7 @@ Documents are numbered in docid order, so that counting and splitting them into 
 Each is compressed on its own (:mod:`heed.io.packing`), so that reading one unpacks no other.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -13,10 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from heed.errors import SHOWN, DataError, fail
-from heed.io.artifacts import Recipe, ensure_folder
+from heed.errors import SHOWN, DataError, HeedError, fail
+from heed.io.artifacts import NOTE, Recipe, ensure_folder
 from heed.io.documents import Source
-from heed.io.files import digest_json
+from heed.io.files import digest_json, read_bytes
 from heed.io.packing import Sample, joined, packer, separated, unpacker
 from heed.progress import bar
 from heed.types import Document
@@ -62,14 +63,19 @@ class DocumentStore:
 
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
+        documents = self.find(docids)
+        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
+        return [documents[docid] for docid in docids]
+
+    def find(self, docids: Sequence[str]) -> dict[str, Document]:
+        """Return those of ``docids`` that the collection holds, by docid."""
         documents: dict[str, Document] = {}
         for start in range(0, len(docids), 500):
             part = docids[start : start + 500]
             marks = ",".join("?" * len(part))
             for document in self._documents(f"docid IN ({marks})", part):
                 documents[document.docid] = document
-        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
-        return [documents[docid] for docid in docids]
+        return documents
 
     def missing(self, docids: Sequence[str]) -> list[str]:
         """Return those of ``docids`` that the collection does not hold."""
@@ -140,6 +146,17 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
 
     ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
+
+
+def existing_store(folder: Path, documents: str) -> DocumentStore | None:
+    """Return the store in ``folder`` if it is there and of the documents with this digest, else None."""
+    try:
+        recipe = json.loads(read_bytes(folder / NOTE))["recipe"]
+        if recipe["store"] != VERSION or digest_json(recipe["documents"]) != documents:
+            return None
+        return DocumentStore(folder, documents)
+    except (ValueError, KeyError, TypeError, HeedError, sqlite3.Error):
+        return None
 
 
 def _build(target: Path, source: Source) -> None:
