@@ -283,8 +283,8 @@ class Experiment:
                 results = Results(collection.name, collection.subset, earlier.details, tuple(self.warnings))
             else:
                 forget_results(folder)
+                write_manifest(folder / "manifest.yml", made_by)  # the report reads it
                 results = self._measured(systems)
-                write_manifest(folder / "manifest.yml", made_by)
                 if recipe:
                     note_results(folder, recipe, self.warnings)
         write_json(folder / "timings.json", self.timings)
