@@ -67,7 +67,7 @@ def _rows(name: str, source: Source, folder: Path, repeat: int) -> tuple[list[Ro
         repeat,
     )
     ours, theirs = sorted(folder.glob("heed*"))[0], sorted(folder.glob("plain*"))[0]
-    store, chance = DocumentStore(ours, ""), random.Random(0)  # noqa: S311 (an order, no secret)
+    store, chance = DocumentStore(ours, ""), random.Random(0)
     rows = [Row(f"{name}: built", "plain SQLite", *build, None, "")]
     with closing(sqlite3.connect(theirs)) as plain:
         assert sorted(documents) == list(store) == _plain(plain, [one.docid for one in sorted(documents)])
