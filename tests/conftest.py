@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # read when torch is loaded; two workers of pytest, with a thread for each core each, would wait for one another
@@ -40,6 +41,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()) and not SHARED.is_dir():
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def java_of_small_work() -> Iterator[None]:
+    """Start Java in this process without the compiler and the collector for long work; its results are the same."""
+    from heed.retrieval.lucene import jvm
+
+    given = jvm.options
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jvm, "options", lambda heap: [*given(heap), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,15 +90,18 @@ def stranger(home: Path) -> dict[str, str]:
 
 
 def call(
-    command: str, folder: Path, variables: dict[str, str], *arguments: object
+    command: str, folder: Path, variables: dict[str, str], *arguments: object, plots: bool = False
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``python -m command`` in ``folder`` by a call, so that Java, torch and scikit-learn are loaded once a worker.
 
-    The result is that of a process: its status, stdout and stderr.
+    The result is that of a process: its status, stdout and stderr. Only ``report``, and every command with ``plots``,
+    draws plots on the page of its results: they take longer than the rest of a small command.
     """
     line = list(map(str, arguments))
     stdout, stderr = io.StringIO(), io.StringIO()
+    drawn = plots or command == "pipelines.report"
     with (
+        contextlib.nullcontext() if drawn else mock.patch("heed.reporting.plots.plots", lambda _: []),
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
         mock.patch.object(sys, "path", [str(folder), *sys.path]),  # where python -m finds modules first
@@ -121,23 +136,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
-    The page of its results has no plots, which take longer than the rest of a small command; ``report`` draws them,
-    and so do ``call`` and ``heed_process``. What the process itself is tested for, and what libraries read when they
-    are loaded (HF_HOME, HF_ENDPOINT, JAVA_HOME), needs ``heed_process``.
+    The page of its results has no plots, as ``call`` says. What the process itself is tested for, and what libraries
+    read when they are loaded (HF_HOME, HF_ENDPOINT, JAVA_HOME), needs ``heed_process``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        with without_plots(command):
-            return call(command, tmp_path, environment | variables, *arguments)
+        return call(command, tmp_path, environment | variables, *arguments)
 
     return run
-
-
-def without_plots(command: str) -> contextlib.AbstractContextManager[object]:
-    """Let every command but ``report`` write its page without plots."""
-    if command == "pipelines.report":
-        return contextlib.nullcontext()
-    return mock.patch("heed.reporting.plots.plots", lambda _: [])
 
 
 @pytest.fixture
@@ -160,13 +166,24 @@ def heed_process(tmp_path: Path, environment: dict[str, str]) -> Heed:
 
 @pytest.fixture(scope="session")
 def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the folder with the results of the NeuCLIR sample in one language; to be read only."""
+    """Return the folder with the results of the NeuCLIR sample in one language; to be read only.
+
+    Each is made once for all workers of pytest, beside whose folders it is, as deep as what the tests make themselves.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.with_name("sample") if "PYTEST_XDIST_WORKER" in os.environ else base
+    shared.mkdir(exist_ok=True)
 
     @cache
     def results(lang: str) -> Path:
-        folder = tmp_path_factory.mktemp(f"sample-{lang}")
-        result = call("pipelines.neuclir", folder, stranger(folder / "home"), "--lang", lang)
-        assert result.returncode == 0, result.stderr
+        folder, whole = shared / f"sample-{lang}", shared / f"sample-{lang}.whole"
+        with FileLock(shared / f"sample-{lang}.lock"):
+            if not whole.exists():
+                folder.mkdir(exist_ok=True)
+                options = ("--lang", lang)
+                result = call("pipelines.neuclir", folder, stranger(folder / "home"), *options, plots=lang == "zho")
+                assert result.returncode == 0, result.stderr
+                whole.touch()
         return folder / "runs" / "neuclir-sample" / lang
 
     return results
