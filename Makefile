@@ -4,6 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
+unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 WITH_LOCKS := $(filter 3.11 3.12,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
 .PHONY: help models demo demo-all test check locks sbom harden faults fuzz load docs bench clean

@@ -209,7 +209,7 @@ def test_the_main_job_runs_with_local_models_and_no_network(
     asked = []
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(socket.socket, "connect", lambda _, address: asked.append(address))
-    systems = ("--retriever", long_models / "bi", "--reranker", long_models / "cross", "--rerank-depth", 20)
+    systems = ("--retriever", long_models / "bi", "--reranker", long_models / "cross", "--rerank-depth", 8)
     options = ("--lang", "zho", *systems, "--faiss", "hnsw", "--device", "cpu", "--json", "s.json")
     result = heed(COMMAND, *options, HF_HUB_OFFLINE="0")
     assert result.returncode == 0 and not asked, result.stderr
