@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed, write_jsonl
 
+from heed.datasets.fetchable import holdings
+from heed.datasets.loading import load
+from heed.datasets.neuclir import NewsSettings, find_news
 from heed.errors import JavaError, UsageError
 from heed.io.document_store import open_store
 from heed.io.documents import Files
@@ -126,6 +129,22 @@ def test_an_unknown_code_names_near_ones(found: str, near: str) -> None:
     if found != "uk":
         with pytest.raises(UsageError, match=f"^language: found '{found}', expected one of eng, .*, vie"):
             language(found)
+
+
+def test_collections_by_language_take_both_codes(heed: Heed, tmp_path: Path) -> None:
+    assert find_news(NewsSettings("zh", collection="sample")).subset == "zho"
+    assert load("neuclir-sample", lang="en").language is LANGUAGES["eng"]
+    assert [holding.lang for holding in holdings("neuclir1", ["fa", "fas", "ru"])] == ["fas", "rus"]
+    (tmp_path / "qrels").write_text("1 zho a 1\n1 fas b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    for lang in ("zh", "zho"):
+        options = ["run", "run", "--qrels", "qrels", "--new-qrels", "qrels", "--measure", "P@2", "--lang", lang]
+        result = heed("pipelines.compare", *options, "--json", lang)
+        assert result.returncode == 0, result.stderr
+        measures = json.loads((tmp_path / lang).read_text())["measures"]
+        assert measures["P@2 new"]["mean"] == 0.5  # of both languages it would be 1
+    result = heed("pipelines.compare", "run", "run", "--qrels", "qrels", "--new-qrels", "qrels", "--lang", "chinese")
+    assert result.returncode == 1 and "language: found 'chinese'" in result.stderr
 
 
 def test_a_short_code_is_the_same_as_a_long_one(heed: Heed, tmp_path: Path) -> None:
