@@ -4,11 +4,11 @@ import base64
 import gzip
 import json
 import shutil
-from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import without_plots
+from conftest import ROOT, without_plots
 from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
@@ -19,9 +19,8 @@ from heed.exploring.lists import read_list, read_lists
 from heed.exploring.making import document_view, folder_view, topic_view
 from heed.exploring.packing import packed
 from heed.exploring.pages import script
-from heed.exploring.views import TopicView
 from heed.io.trec_files import write_run
-from heed.reporting.folders import Results, read_tree
+from heed.reporting.folders import read_tree
 from heed.reporting.page import page, write_page
 from heed.reranking.clauses import Stretch, split, stretches
 
@@ -34,7 +33,7 @@ FERRIES = "Find ships. Leave out ferries."
         (FERRIES, "eng", ["Find ships."], ["ferries."]),
         # the ligature is two letters once it is normalised, the full-width letters are one each
         ("ﬁnd ｓｈｉｐｓ. Leave out ferries.", "eng", ["ﬁnd ｓｈｉｐｓ."], ["ferries."]),
-        ("Ships that are older than 50 years, but not ferries.", "eng", ["Ships that are older than 50 years,"], ["ferries."]),
+        ("Ships older than 50 years, but not ferries.", "eng", ["Ships older than 50 years,"], ["ferries."]),
         ("", "eng", [], []),
     ],
 )
@@ -48,15 +47,13 @@ def test_stretches_are_places_in_the_text_as_it_is_written(
 
 @pytest.mark.parametrize("lang", ["eng", "zho", "fas", "rus"])
 def test_stretches_are_what_polarity_scores(lang: str) -> None:
-    from conftest import ROOT
-
     for line in (ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text("utf-8").splitlines():
         for text in json.loads(line)["instructions"].values():
             found: list[Stretch] = stretches(text, lang)
             asked = "".join(text[one.start : one.end] for one in found if one.sign > 0)
             parts = split(text, lang)
             assert len("".join(asked.split())) == len("".join(parts.asked.split()))
-            assert all(one.end <= other.start for one, other in zip(found, found[1:], strict=False))
+            assert all(one.end <= other.start for one, other in pairwise(found))
 
 
 def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
@@ -85,9 +82,21 @@ def ships(root: Path) -> Path:
     return evaluated(collection, root)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of the ships; to be read only."""
+    return ships(tmp_path_factory.mktemp("ships"))
+
+
 @pytest.fixture
-def explored(tmp_path: Path) -> Explored:
-    return Explored(*read_tree(ships(tmp_path)))
+def explored(folder: Path) -> Explored:
+    return Explored(*read_tree(folder))
+
+
+@pytest.fixture
+def moved(folder: Path, tmp_path: Path) -> Path:
+    """The same results in another place, without the documents."""
+    return Path(shutil.copytree(folder, tmp_path / "elsewhere" / "moved"))
 
 
 def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(explored: Explored) -> None:
@@ -95,7 +104,9 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
     # stays: d1 (grade 2) before d2 under both; obeys: d2 alone is relevant under changed
     assert view["docids"] == ["d1", "d2"] and view["titles"] == ["Title 1", "Title 2"]
     assert view["grades"] == {"original": [2, 1], "changed": [0, 1]}
-    places = {(name, condition): one["documents"] for name, of in view["rankings"].items() for condition, one in of.items()}
+    places = {
+        (name, condition): one["documents"] for name, of in view["rankings"].items() for condition, one in of.items()
+    }
     assert places == {
         ("stays", "original"): [0, 1],
         ("stays", "changed"): [0, 1],
@@ -117,9 +128,8 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
 
 def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
     reasons = {qid: [(one["condition"], one["reason"]) for one in topic_view(explored, qid)["absent"]] for qid in "23"}
-    assert reasons["2"] == [
-        ("original>changed", "Every document that is relevant under original still is under changed: p-MRR has nothing that should fall.")
-    ]
+    still = "Every document that is relevant under original still is under changed: p-MRR has nothing that should fall."
+    assert reasons["2"] == [("original>changed", still)]
     assert reasons["3"] == [
         ("changed", "Not judged under changed: it is in no mean of that condition."),
         ("original>changed", "Not judged under changed: the two are not compared."),
@@ -129,7 +139,10 @@ def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
 def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Path) -> None:
     explored = Explored(*read_tree(tables(tmp_path)))
     [instructed, alone] = [topic_view(explored, qid) for qid in ("5_0", "5")]
-    of = {condition: [instructed["docids"][place] for place in one["documents"]] for condition, one in instructed["rankings"]["stays"].items()}
+    of = {
+        condition: [instructed["docids"][place] for place in one["documents"]]
+        for condition, one in instructed["rankings"]["stays"].items()
+    }
     assert of["query"] == of["original"] != []
     assert [alone["docids"][place] for place in alone["rankings"]["stays"]["query"]["documents"]] == of["query"]
     assert instructed["values"]["stays"]["query"] == alone["values"]["stays"]["query"]
@@ -154,26 +167,24 @@ def test_a_packed_folder_is_the_views_and_the_same_every_time(explored: Explored
     narratives, absent, numbers, grades, rows = topics[0]  # type: ignore[index]
     assert [index["docids"][number] for number in numbers] == view["docids"] and grades == view["grades"]
     assert narratives == json.loads(json.dumps(view["narratives"])) and absent == view["absent"]
-    assert rows[1][1] == [2, [1, 0], [], view["rankings"]["obeys"]["changed"]["scores"]]
+    # grade 1 + 1/3 and 0 + 1/2, with five digits
+    assert rows[1][1] == [2, [1, 0], [], [1.3333, 0.5]]
     [documents] = map(unpack, data["documents"])
     assert documents[index["docids"].index("d1")] == ["Text 1", 0]  # type: ignore[index]
 
 
-def test_documents_that_no_longer_fit_are_left_out_with_a_sentence(tmp_path: Path) -> None:
-    folder = ships(tmp_path)
-    everything = len(embedded(read_tree(folder)).html)
-    part = embedded(read_tree(folder), limit=1_000)
-    assert len(part.html) < everything
-    text = str(part.html)
-    assert "This file carries at most 0.001 MB of topics and documents, so that" in text
-    assert "heed explore RUNS_DIR shows everything" in text
-    assert "were left out" not in str(embedded(read_tree(folder)).html)
+def test_what_no_longer_fits_is_left_out_with_a_sentence(tmp_path: Path) -> None:
+    results = read_tree(tables(tmp_path))
+    explored = Explored(*results)
+    whole = packed(explored, 10**6)
+    limit = whole.size * 2 // 3
+    part = packed(explored, limit)
+    assert whole.documents_left_out == part.topics_left_out == 0 < part.documents_left_out and part.size <= limit
+    sentence = f"{part.documents_left_out} documents were left out. heed explore RUNS_DIR shows everything."
+    assert sentence in str(embedded(results, limit).html) and "left out" not in str(embedded(results).html)
 
 
-def test_a_report_is_written_when_documents_or_topics_are_gone(tmp_path: Path) -> None:
-    folder = ships(tmp_path)
-    moved = tmp_path / "elsewhere" / "moved"
-    shutil.copytree(folder, moved)
+def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> None:
     explored = Explored(*read_tree(moved))
     [note] = explored.notes
     assert note.startswith("The documents are no longer in") and "run the command that made it once more" in note
@@ -182,8 +193,9 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(tmp_path: Path) -
         document_view(explored, "d1")
     (moved / "topics.json").unlink()
     bare = Explored(*read_tree(moved))
-    assert bare.notes == ["Topics and judgements are not noted in this folder: run the command that made it once more (runs are used again)."]
-    view: TopicView = topic_view(bare, "1")
+    again = "run the command that made it once more (runs are used again)"
+    assert bare.notes == [f"Topics and judgements are not noted in this folder: {again}."]
+    view = topic_view(bare, "1")
     assert view["docids"] == ["d1", "d2"] and view["query"] == ""
     with without_plots(""):
         write_page(read_tree(moved), moved, moved / "report.html")
@@ -193,19 +205,20 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(tmp_path: Path) -
         Explored(*read_tree(moved))
 
 
-def test_other_documents_in_the_same_place_are_not_shown(explored: Explored) -> None:
+def test_other_documents_in_the_same_place_are_not_shown(tmp_path: Path) -> None:
+    explored = Explored(*read_tree(ships(tmp_path)))
     noted = explored.path / "topics.json"
+    assert explored.notes == []
     noted.write_text(noted.read_text().replace('"documents": "', '"documents": "0'))
     assert "The documents are no longer in" in Explored(explored.results).notes[0]
 
 
-def test_results_without_runs_have_no_topics_in_their_report(tmp_path: Path) -> None:
-    folder = ships(tmp_path)
-    for run in folder.glob("*.run"):
+def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> None:
+    for run in moved.glob("*.run"):
         run.unlink()
-    assert embedded(read_tree(folder)) == ("", "", "")
+    assert embedded(read_tree(moved)) == ("", "", "")
     with without_plots(""):
-        assert "explorer-data" not in page(read_tree(folder), folder)
+        assert "explorer-data" not in page(read_tree(moved), moved)
 
 
 def test_all_modules_of_the_page_are_in_the_script_once() -> None:
