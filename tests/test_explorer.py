@@ -15,7 +15,7 @@ from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
 from heed.exploring.embedding import embedded
 from heed.exploring.folder import Explored
-from heed.exploring.lists import read_list, read_lists
+from heed.exploring.lists import Names, read_list, read_lists
 from heed.exploring.making import document_view, folder_view, topic_view
 from heed.exploring.packing import packed
 from heed.exploring.pages import script
@@ -59,13 +59,13 @@ def test_stretches_are_what_polarity_scores(lang: str) -> None:
 def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
     path = tmp_path / "a.original.run"
     write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
-    lists = read_lists(path, 2, {"1": {"d", "zzz"}})
+    lists = read_lists(path, 2, {"1": {b"d", b"zzz"}}, Names())
     assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
     assert lists["10"] == (1, ["b"], [1], [1.0])
     assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None
     path.write_text("1 Q0 a 1 3.0\n")
     with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
-        read_lists(path, 2, {})
+        read_lists(path, 2, {}, Names())
 
 
 def ships(root: Path) -> Path:
