@@ -253,8 +253,7 @@ class Experiment:
         ``earlier/`` in it.
         """
         from heed.exploring.noted import note_topics
-        from heed.reporting.folders import read_tree
-        from heed.reporting.page import write_page
+        from heed.reporting.renewal import renew_page
 
         systems = [systems] if isinstance(systems, SystemRuns) else systems
         refuse_twins([system.name for system in systems])
@@ -274,7 +273,7 @@ class Experiment:
             self._write_manifest(systems)
             if results.rows:
                 with timed("report"):
-                    write_page(read_tree(folder), folder, folder / "report.html")
+                    renew_page(folder)
         write_json(folder / "timings.json", self.timings)
         return results
 
