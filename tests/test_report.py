@@ -21,7 +21,6 @@ from heed.reporting.drawing import render
 from heed.reporting.folders import read_tree
 from heed.reporting.page import page
 from heed.reporting.plots import plots
-from heed.reporting.renewal import renew_page
 from heed.reporting.tables import tables
 
 COMMAND = "pipelines.report"
@@ -249,24 +248,13 @@ def test_the_page_is_in_the_runs_folder_by_default(heed: Heed, tmp_path: Path) -
     assert 'data-source="./summary.json#rows[0]"' in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_page_beside_its_runs_is_written_again_only_after_a_change(tmp_path: Path) -> None:
-    rows = [row("a", "original", "AP", 0.5)]
-    path = write_results(tmp_path / "a", rows) / "report.html"
-    renew_page(tmp_path / "a")
-    first = path.stat().st_ino  # a file that is written anew is another one
-    renew_page(tmp_path / "a")
-    assert path.stat().st_ino == first
-    write_results(tmp_path / "a", [*rows, row("b", "original", "AP", 0.25)])
-    renew_page(tmp_path / "a")
-    assert path.stat().st_ino != first and ">25.0<" in path.read_text(encoding="utf-8")
-    path.write_text("mine")
-    renew_page(tmp_path / "a")
-    assert ">25.0<" in path.read_text(encoding="utf-8")
-
-
 def test_the_best_of_each_column_is_bold_the_lowest_where_less_is_better(tmp_path: Path) -> None:
     figures = {"AP": (0.5, 0.25), "NFR": (0.75, 0.125), "Judged@20": (0.9, 0.8)}
-    rows = [row(system, "a>b", name, value) for name, pair in figures.items() for system, value in zip("xy", pair, strict=True)]
+    rows = [
+        row(system, "a>b", name, value)
+        for name, pair in figures.items()
+        for system, value in zip("xy", pair, strict=True)
+    ]
     rows += [row("x", "alone", "AP", 0.3), row("z", "a>b", "AP", 0.9, n=1)]
     text = page(read_tree(write_results(tmp_path, rows)), tmp_path)  # type: ignore[arg-type]
     assert re.findall(r"<strong>([\d.]+)</strong>", text) == ["50.0", "12.5"]
