@@ -15,8 +15,8 @@ import pytest
 from annotating import Running, grade, running, sample_pool
 from conftest import write_jsonl
 
-from heed.annotation.guard import LARGEST
 from heed.annotation.server import PAGE
+from heed.serving.guard import LARGEST
 
 
 @pytest.fixture(scope="module")
