@@ -1,0 +1,155 @@
+"""The systems of a results folder, loaded once: they rank what is asked as a command would."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from heed.errors import DataError, fail
+from heed.exploring.folder import Explored
+from heed.io.document_store import StoredDocuments
+from heed.io.files import locked
+from heed.languages import language
+from heed.models.registry import Registry
+from heed.playground.settings import read_made
+from heed.pooling.fusion import pool as fused_pool
+from heed.ranking import ranked
+from heed.reranking.rescore import checked, score_all
+from heed.retrieval.bm25 import Bm25
+from heed.retrieval.bm25_index import Searcher
+from heed.retrieval.corpus import Corpus
+from heed.settings import Machine, Search, systems_of
+from heed.systems import refuse_twins
+from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
+from heed.workers.pool import open_pool
+
+KEPT = 256  # lists of earlier questions
+
+
+class Choice(NamedTuple):
+    """Which systems answer, and what runs them; ``rerank_depth`` None for that of the runs."""
+
+    retrievers: Sequence[str] = ("bm25",)
+    rerankers: Sequence[str] = ("polarity",)
+    rerank_depth: int | None = None
+    machine: Machine = Machine()
+    registry: Registry | None = None
+
+
+class Question(NamedTuple):
+    """A topic under one condition, with its query and that condition's instruction as they may have been changed."""
+
+    qid: str
+    condition: str
+    query: str
+    instruction: str
+
+
+class LiveSystems:
+    """Retrievers and rerankers over the documents of a results folder; one question is answered at a time."""
+
+    def __init__(self, explored: Explored, store: Path, choice: Choice) -> None:
+        """Build and load nothing yet; ``store`` is the folder of the document store, in that of the indexes.
+
+        Raises :class:`UsageError` for a system that is unknown, named twice, or cannot run here.
+        """
+        self.explored, self.made = explored, read_made(explored.path)
+        assert explored.store is not None
+        self.documents = explored.store
+        self._depths = self.made.depth, choice.rerank_depth or self.made.pool_depth
+        self._open, self._lock, self._loaded = ExitStack(), threading.Lock(), set[str]()
+        self._corpus = Corpus(store.parent, self.documents, language(explored.language))
+        workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
+        search, registry = Search(self.made.bm25), choice.registry or Registry()
+        systems = systems_of(self._corpus, search, choice.machine, registry, workers, store.parents[2] / "api")
+        retrievers = [systems.retriever(name) for name in choice.retrievers]
+        rerankers = [systems.reranker(name) for name in choice.rerankers]
+        self.names = [system.name for system in (*retrievers, *rerankers)]
+        refuse_twins(self.names)
+        self._retrievers = {retriever.name: retriever for retriever in retrievers}
+        self._rerankers = {reranker.name: reranker for reranker in rerankers}
+        own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
+        self._bm25 = next(own, None) or systems.retriever("bm25")
+        self._found = lru_cache(KEPT)(self._search)
+        self._ranked = lru_cache(KEPT)(self._rank)
+
+    def close(self) -> None:
+        """Forget indexes and models."""
+        for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
+            close(system)
+        self._open.close()
+
+    def load(self, names: Sequence[str] = ()) -> None:
+        """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""
+        with self._lock:
+            self._load(self._bm25)
+            for name in names:
+                self._load(self._system(name))
+
+    def _system(self, name: str) -> Retriever | Reranker:
+        found = self._retrievers.get(name) or self._rerankers.get(name)
+        fail([] if found else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"])
+        return cast(Retriever | Reranker, found)
+
+    def _load(self, system: Retriever | Reranker) -> None:
+        if system.name not in self._loaded:
+            with locked(self._corpus.folder):
+                load(system)
+            self._loaded.add(system.name)
+
+    @property
+    def searcher(self) -> Searcher:
+        """The index of BM25 over the documents."""
+        return cast(Bm25, self._bm25).searcher
+
+    def search(self, text: str, depth: int) -> list[str]:
+        """Return the docids that BM25 finds for ``text``, best first."""
+        self.load()
+        return ranked(self.searcher.search({"": text}, depth)[""])
+
+    def scores(self, name: str, question: Question) -> Mapping[str, float]:
+        """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
+        self.load([*self._retrievers, name])
+        with self._lock:
+            return self._ranked(name, question)
+
+    def topic(self, question: Question) -> Topic:
+        """Return the topic with the question's query and instruction; :class:`DataError` for an unknown topic."""
+        topic = self.explored.topics.get(question.qid)
+        if topic is None:
+            raise DataError(f"{self.explored.path}: no topic {question.qid!r}")
+        if not topic.has(question.condition) and not (question.condition == "query" and topic.base):
+            raise DataError(f"topic {question.qid}: it is not asked under {question.condition!r}")
+        instructions = topic.instructions
+        if question.condition != "query":
+            instructions = instructions | {question.condition: question.instruction}
+        return topic._replace(query=question.query, instructions=instructions)
+
+    def _rank(self, name: str, question: Question) -> Mapping[str, float]:
+        topic = self.topic(question)
+        query = topic._replace(base="").under(question.condition, self.made.join)
+        if name in self._retrievers:
+            return self._found(name, query)
+        docids = self._pool(topic)
+        reranker = self._rerankers[name]
+        [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
+        return dict(zip(docids, checked(name, query.qid, docids, given), strict=True))
+
+    def _pool(self, topic: Topic) -> list[str]:
+        """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
+        base = topic.base or topic.qid
+        asked = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
+        queries = [
+            each.under(condition, self.made.join)
+            for condition in self.explored.conditions
+            for each in asked
+            if (each.base or each.qid) == base and each.has(condition)
+        ]
+        depth, size = self._depths
+        lists: Iterator[Run] = ({base: self._found(name, query)} for name in self._retrievers for query in queries)
+        return fused_pool(lists, size, size).get(base, [])
+
+    def _search(self, name: str, query: Query) -> dict[str, float]:
+        return {**self._retrievers[name].search([query], self._depths[0]).get(query.qid, {})}
