@@ -252,6 +252,7 @@ class Experiment:
         Runs of other documents, topics or settings that an earlier experiment left in the folder are moved to
         ``earlier/`` in it.
         """
+        from heed.exploring.noted import note_topics
         from heed.reporting.folders import read_tree
         from heed.reporting.page import write_page
 
@@ -263,6 +264,7 @@ class Experiment:
             size = self.documents.count + self._missing
             topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
             move_aside(folder, self._made, self.documents.digest, topics)
+            note_topics(folder, collection, self._index / "documents", self.documents.digest)
             with timed("measures"):
                 details = evaluate(runs, collection.judging, collection.topics, size)
                 moved = shifts(runs, collection.judging, collection.topics)

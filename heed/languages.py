@@ -69,6 +69,7 @@ OWN_SCRIPTS = {  # of languages that are not written in English's
     "ukr": SCRIPTS["rus"],
 }
 SYLLABIC = {"zho", "jpn", "kor"}
+RIGHT_TO_LEFT = {"ara", "fas"}
 
 
 def known_language(code: str) -> Language | None:

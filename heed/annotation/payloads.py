@@ -13,7 +13,7 @@ from heed.annotation.documents import PooledDocument, as_table
 from heed.annotation.store import ADJUDICATED, NARRATIVE, Change, Judgement, Store, wording_of
 from heed.annotation.task import Task
 from heed.errors import DataError, UsageError, fail
-from heed.languages import language
+from heed.languages import RIGHT_TO_LEFT, language
 
 LONGEST_NAME, LONGEST_NOTE, LONGEST_NARRATIVE = 40, 4_000, 20_000  # characters
 JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
@@ -22,7 +22,6 @@ MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are
 Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
 NarrativeText = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
 
-RIGHT_TO_LEFT = {"ara", "fas"}
 MOST_SHOWN = 500  # disagreements on the page; the export has them all
 
 Data = dict[str, Any]

@@ -93,18 +93,10 @@ class TopicView(TypedDict):
     absent: list[Absence]
 
 
-class TableData(TypedDict):
-    """A table; all rows have the same number of cells."""
-
-    caption: str
-    header: list[list[str]]
-    body: list[list[str]]
-
-
 class DocumentView(TypedDict):
-    """A document; ``table`` is null unless it is displayed as one."""
+    """A document; ``tabular`` says that its text is to be displayed as the table it holds, in Markdown or HTML."""
 
     docid: str
     title: str
     text: str
-    table: TableData | None
+    tabular: bool

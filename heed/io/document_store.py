@@ -5,6 +5,7 @@ microseconds. Lucene keeps no text: with stored text every hit would carry its w
 Documents are numbered in docid order, so that counting and splitting them into ranges reads none.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import overload
 
-from heed.errors import SHOWN, DataError, fail
-from heed.io.artifacts import Recipe, ensure_folder
+from heed.errors import SHOWN, DataError, HeedError, fail
+from heed.io.artifacts import NOTE, Recipe, ensure_folder
 from heed.io.documents import Source
-from heed.io.files import digest_json
+from heed.io.files import digest_json, read_bytes
 from heed.progress import bar
 from heed.types import Document
 
@@ -54,6 +55,12 @@ class DocumentStore:
 
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
+        documents = self.find(docids)
+        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
+        return [documents[docid] for docid in docids]
+
+    def find(self, docids: Sequence[str]) -> dict[str, Document]:
+        """Return those of ``docids`` that the collection holds, by docid."""
         documents: dict[str, Document] = {}
         for start in range(0, len(docids), 500):
             part = docids[start : start + 500]
@@ -61,8 +68,7 @@ class DocumentStore:
             query = f"SELECT {COLUMNS} FROM documents WHERE docid IN ({marks})"  # noqa: S608 (question marks)
             rows = self._db.execute(query, part)
             documents.update((row[0], Document(*row)) for row in rows)
-        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
-        return [documents[docid] for docid in docids]
+        return documents
 
     def missing(self, docids: Sequence[str]) -> list[str]:
         """Return those of ``docids`` that the collection does not hold."""
@@ -115,6 +121,17 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
 
     ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
+
+
+def existing_store(folder: Path, documents: str) -> DocumentStore | None:
+    """Return the store in ``folder`` if it is there and of the documents with this digest, else None."""
+    try:
+        recipe = json.loads(read_bytes(folder / NOTE))["recipe"]
+        if recipe["store"] != VERSION or digest_json(recipe["documents"]) != documents:
+            return None
+        return DocumentStore(folder, documents)
+    except (ValueError, KeyError, TypeError, HeedError, sqlite3.Error):
+        return None
 
 
 def _build(target: Path, source: Source) -> None:

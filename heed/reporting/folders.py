@@ -18,7 +18,10 @@ Records = Annotated[list[Any], Meta(description="a list")]
 
 
 class Results(NamedTuple):
-    """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself."""
+    """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
+
+    ``path`` is where it was read.
+    """
 
     folder: str
     collection: str
@@ -27,6 +30,7 @@ class Results(NamedTuple):
     details: list[Detail]
     shifts: list[Shift]
     warnings: list[str]
+    path: Path
 
     @property
     def title(self) -> str:
@@ -85,7 +89,8 @@ def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
     shifts = _records(topics_path, "shifts", topics, Shift, problems)
     problems += _contradictions(topics_path, rows, details)
     warnings = _warnings(path, summary, problems)
-    return Results(name, summary.get("collection", ""), summary.get("subset", ""), rows, details, shifts, warnings)
+    collection, subset = summary.get("collection", ""), summary.get("subset", "")
+    return Results(name, collection, subset, rows, details, shifts, warnings, folder)
 
 
 def _read_object(path: Path, record: type, problems: list[str]) -> dict[str, Any]:

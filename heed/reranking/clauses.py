@@ -10,8 +10,8 @@ follows: "not X but Y". Reasons and concessions ("because", "even if") get no si
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from heed.languages import script_language
@@ -30,6 +30,14 @@ class Split(NamedTuple):
 
     asked: str
     excluded: str
+
+
+class Stretch(NamedTuple):
+    """Characters ``start`` to ``end - 1`` of an instruction; ``sign`` is 1 where they are asked for, -1 excluded."""
+
+    start: int
+    end: int
+    sign: int
 
 
 class Mark(NamedTuple):
@@ -54,12 +62,20 @@ def split(instruction: str, lang: str = "eng") -> Split:
     Sentences in another script are read in Chinese, Persian, Russian or English. Of a language without cues all is
     asked for.
     """
-    asked: list[str] = []
-    excluded: list[str] = []
-    for sentence in sentences(instruction):
-        for piece, sign in _stretches(sentence, _signs(_read(sentence, lang))):
-            (asked if sign > 0 else excluded).append(piece)
-    return Split(" ".join(asked), " ".join(excluded))
+    text = _normalised(instruction)
+    parts = {1: list[str](), -1: list[str]()}
+    for start, end, sign in _stretches(text, lang):
+        parts[sign].append(text[start:end])
+    return Split(" ".join(parts[1]), " ".join(parts[-1]))
+
+
+def stretches(instruction: str, lang: str = "eng") -> list[Stretch]:
+    """Return the parts of ``instruction`` that :func:`split` reads, in order, by their places in it as it is written.
+
+    What lies between them, the cues and what has no sign, is in none.
+    """
+    text, places = _placed(instruction)
+    return [Stretch(places[start], places[end], sign) for start, end, sign in _stretches(text, lang)]
 
 
 def of_schema(instruction: str, lang: str = "eng") -> str:
@@ -73,12 +89,43 @@ def of_schema(instruction: str, lang: str = "eng") -> str:
 
 def sentences(instruction: str) -> list[str]:
     """Return the sentences of ``instruction``, its characters normalised."""
-    return SENTENCE.split(unicodedata.normalize("NFKC", instruction).replace("’", "'"))
+    text = _normalised(instruction)
+    return [text[start:end] for start, end in _sentences(text)]
+
+
+def _normalised(instruction: str) -> str:
+    return unicodedata.normalize("NFKC", instruction).replace("’", "'")
+
+
+def _placed(instruction: str) -> tuple[str, Sequence[int]]:
+    """Return ``instruction`` normalised, and for each character of it, and its end, the place it comes from."""
+    if unicodedata.is_normalized("NFKC", instruction):
+        return _normalised(instruction), range(len(instruction) + 1)
+    starts: list[int] = []  # of a letter with the marks after it, which become one character
+    for place, character in enumerate(instruction):
+        if place == 0 or not unicodedata.combining(unicodedata.normalize("NFKC", character)[0]):
+            starts.append(place)
+    text, places = "", []
+    for start, end in pairwise([*starts, len(instruction)]):
+        normalised = _normalised(instruction[start:end])
+        text += normalised
+        places += [start] * len(normalised)
+    return text, [*places, len(instruction)]
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence."""
+    start = 0
+    for gap in SENTENCE.finditer(text):
+        yield start, gap.start()
+        start = gap.end()
+    yield start, len(text)
 
 
 def _read(sentence: str, lang: str) -> Sentence:
     # one character stays one character, so that places in both texts agree ("İ".lower() has two)
-    lower = "".join(low if len(low := char.lower()) == 1 else char for char in sentence)
+    by_character = (low if len(low := char.lower()) == 1 else char for char in sentence)
+    lower = sentence.lower() if sentence.isascii() else "".join(by_character)
     cue = cues(script_language(sentence, lang))
     return Sentence(lower, cue, _marks(lower, cue))
 
@@ -223,10 +270,15 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
             _turn(signs, mark.end, end)
 
 
-def _stretches(sentence: str, signs: list[int]) -> Iterator[tuple[str, int]]:
-    """Yield the pieces of a sentence that have a sign, with it."""
-    for sign, places in groupby(range(len(signs)), key=signs.__getitem__):
-        whole = list(places)
-        piece = sentence[whole[0] : whole[-1] + 1].strip()
-        if sign and piece:
-            yield piece, sign
+def _stretches(text: str, lang: str) -> Iterator[Stretch]:
+    """Yield the pieces of a normalised instruction that have a sign, without the spaces around them."""
+    for first, last in _sentences(text):
+        sentence = text[first:last]
+        signs = _signs(_read(sentence, lang))
+        for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
+            places = list(group)
+            start, end = places[0], places[-1] + 1
+            piece = sentence[start:end]
+            if sign and piece.strip():
+                start += len(piece) - len(piece.lstrip())
+                yield Stretch(first + start, first + start + len(piece.strip()), sign)

@@ -1,0 +1,104 @@
+"""A results folder with all that its pages need: topics, judgements, runs, and the documents where they are here."""
+
+from collections.abc import Mapping, Set
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from heed.evaluation.evaluate import Judging, Pair
+from heed.exploring.lists import read_lists
+from heed.exploring.noted import Noted, read_noted
+from heed.io.document_store import DocumentStore, existing_store
+from heed.types import CONDITIONS, Topic
+
+if TYPE_CHECKING:
+    from heed.reporting.folders import Results
+
+AGAIN = "run the command that made it once more (runs are used again)"
+
+
+class Key(NamedTuple):
+    """What names one figure of a topic: ``condition`` may be a pair, ``original>changed``."""
+
+    system: str
+    condition: str
+    measure: str
+
+
+class Explored:
+    """A results folder opened for its pages.
+
+    ``topics`` by qid, ``systems`` and ``conditions`` those that have runs, ``notes`` what is not here.
+    """
+
+    def __init__(self, results: "Results") -> None:
+        """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form."""
+        self.results, self.path, self.notes = results, results.path, list[str]()
+        listed = dict.fromkeys(row["system"] for row in results.rows)
+        self.runs = {
+            (system, condition): path
+            for system in listed
+            for condition in CONDITIONS
+            if (path := self.path / f"{system}.{condition}.run").is_file() and path.stat().st_size
+        }
+        self.systems = [system for system in listed if any(system == of_run for of_run, _ in self.runs)]
+        self.conditions = [name for name in CONDITIONS if any(name == of_run for _, of_run in self.runs)]
+        noted = read_noted(self.path) if self.runs else None
+        if self.runs and noted is None:
+            self.notes.append(f"Topics and judgements are not noted in this folder: {AGAIN}.")
+        self.language = noted.language if noted else "eng"
+        self.judging = _judging(noted)
+        self.topics = {topic.qid: topic.topic() for topic in noted.topics} if noted else self._topics_of_runs()
+        self.pairs = self._pairs(noted)
+        self.store = self._store(noted)
+
+    def _topics_of_runs(self) -> dict[str, Topic]:
+        qids = dict.fromkeys(qid for path in self.runs.values() for qid in read_lists(path, 0, {}))
+        instructions = dict.fromkeys((name for name in self.conditions if name != "query"), "")
+        return {qid: Topic(qid, "eng", "", instructions) for qid in qids}
+
+    def _pairs(self, noted: Noted | None) -> list[tuple[str, str]]:
+        """Return the pairs of conditions that both have runs: those that are compared, else the first and second."""
+        compared = [(base, new) for base, new in noted.pairs] if noted else []
+        pairs = [pair for pair in compared if set(pair) <= set(self.conditions)]
+        return pairs or ([(self.conditions[0], self.conditions[1])] if len(self.conditions) > 1 else [])
+
+    def _store(self, noted: Noted | None) -> DocumentStore | None:
+        if noted is None:
+            return None
+        folder = self.path / noted.store
+        store = existing_store(folder, noted.documents)
+        if store is None:
+            self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")
+        return store
+
+    @cached_property
+    def values(self) -> Mapping[Key, Mapping[str, float]]:
+        """The values of measures by qid; those of kinds of instruction alone, which come twice, are left out."""
+        kinds = {topic.type for topic in self.topics.values()}
+        return {
+            Key(detail["system"], detail["condition"], detail["measure"]): detail["per_topic"]
+            for detail in self.results.details
+            if detail["condition"] not in kinds
+        }
+
+    def qid_under(self, topic: Topic, condition: str) -> str:
+        """Return the qid that the topic's query has in runs and judgements of ``condition``."""
+        return topic.base if condition == "query" and topic.base else topic.qid
+
+    def grades(self, topic: Topic, condition: str) -> Mapping[str, int] | None:
+        """Return the topic's grades under ``condition``; None if it is not judged there."""
+        return self.judging.of(condition).get(self.qid_under(topic, condition))
+
+    def judged(self, topic: Topic) -> Set[str]:
+        """Return the documents that are judged for the topic under some condition of the runs."""
+        return frozenset().union(*(self.grades(topic, condition) or () for condition in self.conditions))
+
+    def value(self, key: Key, topic: Topic) -> float | None:
+        """Return a figure of the topic; None if it has none."""
+        return self.values[key].get(self.qid_under(topic, key.condition))
+
+
+def _judging(noted: Noted | None) -> Judging:
+    if noted is None:
+        return Judging({}, pairs=())
+    return Judging(noted.qrels, pairs=tuple(Pair(base, new, ()) for base, new in noted.pairs))

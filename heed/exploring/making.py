@@ -1,0 +1,153 @@
+"""The views of a results folder, made from what is on disk."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from heed.errors import DataError
+from heed.exploring.absences import absences
+from heed.exploring.folder import Explored
+from heed.exploring.lists import Listed, read_list
+from heed.exploring.views import (
+    DocumentView,
+    FolderView,
+    LanguageData,
+    Narrative,
+    Ranking,
+    Span,
+    TopicEntry,
+    TopicView,
+)
+from heed.languages import RIGHT_TO_LEFT, known_language
+from heed.reranking.clauses import stretches
+from heed.types import Document, Topic
+
+DEPTH = 20  # documents of a list that are shown; judged ones are further down too
+BMP = "\uffff"  # the last character that is one unit in JavaScript
+
+Lists = Mapping[tuple[str, str], Listed]  # (system, condition) -> ranking
+
+
+def folder_view(explored: Explored) -> FolderView:
+    """Return what can be looked at in a results folder."""
+    return FolderView(
+        folder=explored.results.folder,
+        title=explored.results.title,
+        systems=explored.systems,
+        conditions=explored.conditions,
+        pairs=explored.pairs,
+        language=language_data(explored.language),
+        topics=[_entry(topic) for topic in explored.topics.values()],
+        notes=explored.notes,
+    )
+
+
+def language_data(code: str) -> LanguageData:
+    """Return a language's tag in HTML, and its direction."""
+    known = known_language(code)
+    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
+
+
+def _entry(topic: Topic) -> TopicEntry:
+    language = language_data(topic.lang)
+    return TopicEntry(qid=topic.qid, base=topic.base, type=topic.type, query=topic.query, language=language)
+
+
+def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
+    """Return a topic with the first ``depth`` and all judged documents of every list.
+
+    Raises :class:`DataError` for an unknown topic.
+    """
+    topic = _topic(explored, qid)
+    judged = explored.judged(topic)
+    lists = {
+        key: listed
+        for key, path in explored.runs.items()
+        if (listed := read_list(path, explored.qid_under(topic, key[1]), depth, judged))
+    }
+    docids = shown_docids(explored, topic, lists)
+    documents = explored.store.find(docids) if explored.store else {}
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    for key in explored.values:
+        if (value := explored.value(key, topic)) is not None:
+            values.setdefault(key.system, {}).setdefault(key.condition, {})[key.measure] = value
+    place = {docid: index for index, docid in enumerate(docids)}
+    rankings: dict[str, dict[str, Ranking]] = {}
+    for (system, condition), listed in lists.items():
+        rankings.setdefault(system, {})[condition] = _ranking(listed, place)
+    return TopicView(
+        **_entry(topic),
+        narratives=narratives(explored, topic),
+        docids=docids,
+        titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
+        grades=grades(explored, topic, docids),
+        rankings=rankings,
+        values=values,
+        absent=absences(explored, topic),
+    )
+
+
+def _topic(explored: Explored, qid: str) -> Topic:
+    if qid not in explored.topics:
+        raise DataError(f"{explored.path}: no topic {qid!r}; expected one of its {len(explored.topics)} topics")
+    return explored.topics[qid]
+
+
+def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
+    """Return the documents of a topic's lists, and those that are judged, each once."""
+    listed = dict.fromkeys(docid for each in lists.values() for docid in each.docids)
+    return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
+
+
+def _ranking(listed: Listed, place: Mapping[str, int]) -> Ranking:
+    documents = [place[docid] for docid in listed.docids]
+    return Ranking(length=listed.length, documents=documents, ranks=listed.ranks, scores=[*listed.scores])
+
+
+def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str, list[int | None]]:
+    """Return the grades of ``docids`` by condition, where the topic is judged."""
+    by_condition = {condition: explored.grades(topic, condition) for condition in explored.conditions}
+    return {
+        condition: [given.get(docid) for docid in docids]
+        for condition, given in by_condition.items()
+        if given is not None
+    }
+
+
+def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
+    """Return the topic's instructions by condition of the runs, with what is read in them as asked and as excluded."""
+    return {
+        condition: _narrative(topic.instructions[condition], topic.lang)
+        for condition in explored.conditions
+        if topic.instructions.get(condition)
+    }
+
+
+def _narrative(text: str, lang: str) -> Narrative:
+    asked: list[Span] = []
+    excluded: list[Span] = []
+    # two units in JavaScript
+    wide = [place for place, character in enumerate(text) if character > BMP] if max(text) > BMP else []
+    for start, end, sign in stretches(text, lang):
+        span = start + bisect_left(wide, start), end + bisect_left(wide, end)
+        (asked if sign > 0 else excluded).append(span)
+    return Narrative(text=text, asked=asked, excluded=excluded)
+
+
+def document_view(explored: Explored, docid: str) -> DocumentView:
+    """Return a document; raises :class:`DataError` if it is not here."""
+    found = explored.store.find([docid]) if explored.store else {}
+    if docid not in found:
+        notes = " ".join(explored.notes) or "expected one of the collection"
+        raise DataError(f"{explored.path}: no document {docid!r}; {notes}")
+    return view_of(found[docid])
+
+
+def title_of(document: Document) -> str:
+    """Return a document's title, or a table's caption."""
+    return document.title or document.caption
+
+
+def view_of(document: Document) -> DocumentView:
+    """Return a document as it is shown."""
+    title = title_of(document)
+    return DocumentView(docid=document.docid, title=title, text=document.text, tabular=document.is_table)
