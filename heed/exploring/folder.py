@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Set
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.evaluation.evaluate import Judging, Pair
@@ -13,6 +14,7 @@ from heed.types import CONDITIONS, Topic
 if TYPE_CHECKING:
     from heed.reporting.folders import Results
 
+STORE_PARTS = 3  # in a folder of indexes: collection, index, documents
 AGAIN = "run the command that made it once more (runs are used again)"
 
 
@@ -27,11 +29,15 @@ class Key(NamedTuple):
 class Explored:
     """A results folder opened for its pages.
 
-    ``topics`` by qid, ``systems`` and ``conditions`` those that have runs, ``notes`` what is not here.
+    ``topics`` by qid, ``systems`` and ``conditions`` those that have runs, ``notes`` what is not here. ``store`` holds
+    the documents, and is in the folder ``stored``.
     """
 
-    def __init__(self, results: "Results") -> None:
-        """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form."""
+    def __init__(self, results: "Results", indexes: Path | None = None) -> None:
+        """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form.
+
+        ``indexes`` is where the folder of indexes is now, if it was moved.
+        """
         self.results, self.path, self.notes = results, results.path, list[str]()
         listed = dict.fromkeys(row["system"] for row in results.rows)
         self.runs = {
@@ -49,6 +55,7 @@ class Explored:
         self.judging = _judging(noted)
         self.topics = {topic.qid: topic.topic() for topic in noted.topics} if noted else self._topics_of_runs()
         self.pairs = self._pairs(noted)
+        self.stored = _stored(self.path, noted, indexes) if noted else None
         self.store = self._store(noted)
 
     def _topics_of_runs(self) -> dict[str, Topic]:
@@ -63,12 +70,11 @@ class Explored:
         return pairs or ([(self.conditions[0], self.conditions[1])] if len(self.conditions) > 1 else [])
 
     def _store(self, noted: Noted | None) -> DocumentStore | None:
-        if noted is None:
+        if noted is None or self.stored is None:
             return None
-        folder = self.path / noted.store
-        store = existing_store(folder, noted.documents)
+        store = existing_store(self.stored, noted.documents)
         if store is None:
-            self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")
+            self.notes.append(f"The documents are no longer in {self.stored}, so their texts are not shown: {AGAIN}.")
         return store
 
     @cached_property
@@ -96,6 +102,13 @@ class Explored:
     def value(self, key: Key, topic: Topic) -> float | None:
         """Return a figure of the topic; None if it has none."""
         return self.values[key].get(self.qid_under(topic, key.condition))
+
+
+def _stored(results: Path, noted: Noted, indexes: Path | None) -> Path:
+    """Return the folder of the document store: as noted, or in the folder of indexes as it is laid out."""
+    if indexes is None:
+        return results / noted.store
+    return indexes.joinpath(*Path(noted.store).parts[-STORE_PARTS:])
 
 
 def _judging(noted: Noted | None) -> Judging:

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple, cast
 
 from heed.errors import DataError, fail
@@ -50,23 +49,24 @@ class Question(NamedTuple):
 class LiveSystems:
     """Retrievers and rerankers over the documents of a results folder; one question is answered at a time."""
 
-    def __init__(self, explored: Explored, store: Path, choice: Choice) -> None:
-        """Build and load nothing yet; ``store`` is the folder of the document store, in that of the indexes.
+    def __init__(self, explored: Explored, choice: Choice) -> None:
+        """Build and load nothing yet; raises :class:`DataError` where the documents of ``explored`` are not here.
 
         Raises :class:`UsageError` for a system that is unknown, named twice, or cannot run here.
         """
-        self.explored, self.made = explored, read_made(explored.path)
-        assert explored.store is not None
-        self.documents = explored.store
-        self._depths = self.made.depth, choice.rerank_depth or self.made.pool_depth
+        if explored.store is None or explored.stored is None:
+            raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
+        self.explored, self.made, self.documents = explored, read_made(explored.path), explored.store
+        self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
         self._open, self._lock, self._loaded = ExitStack(), threading.Lock(), set[str]()
-        self._corpus = Corpus(store.parent, self.documents, language(explored.language))
+        self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
         search, registry = Search(self.made.bm25), choice.registry or Registry()
-        systems = systems_of(self._corpus, search, choice.machine, registry, workers, store.parents[2] / "api")
+        answers = explored.stored.parents[2] / "api"
+        systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
         retrievers = [systems.retriever(name) for name in choice.retrievers]
         rerankers = [systems.reranker(name) for name in choice.rerankers]
-        self.names = [system.name for system in (*retrievers, *rerankers)]
+        self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
         refuse_twins(self.names)
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
@@ -127,12 +127,15 @@ class LiveSystems:
             instructions = instructions | {question.condition: question.instruction}
         return topic._replace(query=question.query, instructions=instructions)
 
+    def query(self, question: Question) -> Query:
+        """Return the question as systems get it."""
+        return self.topic(question).under(question.condition, self.made.join)
+
     def _rank(self, name: str, question: Question) -> Mapping[str, float]:
-        topic = self.topic(question)
-        query = topic._replace(base="").under(question.condition, self.made.join)
+        query = self.query(question)
         if name in self._retrievers:
             return self._found(name, query)
-        docids = self._pool(topic)
+        docids = self._pool(self.topic(question))
         reranker = self._rerankers[name]
         [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
         return dict(zip(docids, checked(name, query.qid, docids, given), strict=True))
@@ -147,9 +150,8 @@ class LiveSystems:
             for each in asked
             if (each.base or each.qid) == base and each.has(condition)
         ]
-        depth, size = self._depths
         lists: Iterator[Run] = ({base: self._found(name, query)} for name in self._retrievers for query in queries)
-        return fused_pool(lists, size, size).get(base, [])
+        return fused_pool(lists, self._size, self._size).get(base, [])
 
     def _search(self, name: str, query: Query) -> dict[str, float]:
-        return {**self._retrievers[name].search([query], self._depths[0]).get(query.qid, {})}
+        return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}

@@ -7,7 +7,7 @@ import msgspec
 
 from heed.errors import DataError
 from heed.io.files import read_bytes
-from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.bm25_index import K1, B, Bm25Settings
 from heed.types import JOIN
 
 
@@ -22,7 +22,7 @@ class Made(NamedTuple):
 
 
 def read_made(folder: Path) -> Made:
-    """Return what ``manifest.yml`` in ``folder`` says, and the defaults without it; :class:`DataError` if it is broken."""
+    """Return what ``manifest.yml`` in ``folder`` says, else the defaults; :class:`DataError` if it is broken."""
     import yaml
 
     path = folder / "manifest.yml"
@@ -69,6 +69,6 @@ class _Manifest(msgspec.Struct):
     def made(self) -> Made:
         found = (system.parameters for system in self.method.retrieval if system.name == "bm25")
         parameters = next(found, {})
-        bm25 = msgspec.convert({name: parameters[name] for name in ("k1", "b") if name in parameters}, Bm25Settings)
+        bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B)], Bm25Settings)
         depth = self.settings.depth
         return Made(self.data.collection.join, depth, self.settings.pool.depth, bm25, "index" in parameters)
