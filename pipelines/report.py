@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
         help="write tables and plots as one self-contained page (default file RUNS_DIR/report.html)",
     )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write every plot as a file into this folder")
-    parser.add_argument("--plot-format", choices=("svg", "png"), default="svg", help="of --plots (default svg)")
+    parser.add_argument("--plot-format", choices=("svg", "png", "pdf"), default="svg", help="of --plots (default svg)")
     log_options(parser)
     return parser
 
@@ -53,7 +53,8 @@ def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_bytes
     from heed.progress import log, timed
     from heed.reporting.folders import read_tree
-    from heed.reporting.page import tables, write_page
+    from heed.reporting.page import write_page
+    from heed.reporting.tables import tables
 
     folders = read_tree(options.runs)
     for results in folders:
@@ -75,18 +76,19 @@ def _run(options: argparse.Namespace) -> None:
     if options.html:
         path = options.runs / "report.html" if options.html == Path() else options.html
         with timed("page"):
-            write_page(folders, options.runs, path)
-        log.info(f"{path}: open it in a browser")
+            size = write_page(folders, options.runs, path)
+        log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
 
 
 def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
     from heed.io.files import write_bytes
     from heed.progress import bar, log
-    from heed.reporting.plots import plots, render
+    from heed.reporting.drawing import render
+    from heed.reporting.plots import plots
 
-    drawn = plots(folders)
+    drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):
-        write_bytes(folder / f"{plot.name}.{form}", render(plot, form))
+        write_bytes(folder / f"{plot.name}.{form}", render(plot.spec(), form))
     log.info(f"{folder}: {len(drawn)} plots")
 
 

@@ -137,7 +137,7 @@ def without_plots(command: str) -> contextlib.AbstractContextManager[object]:
     """Let every command but ``report`` write its page without plots."""
     if command == "pipelines.report":
         return contextlib.nullcontext()
-    return mock.patch("heed.reporting.plots.plots", lambda _: [])
+    return mock.patch("heed.reporting.page.plots", lambda _: [])
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from heed.evaluation.doubts import (
     warn_of_unseen,
 )
 from heed.evaluation.significance import fisher, holm, interval, wilcoxon
-from heed.evaluation.summary import GOLD_RANK
+from heed.evaluation.summary import lower_is_better
 from heed.io.pairs import pair, qrels_for, renamed
 from heed.io.trec_files import read_given_run
 from heed.measures import (
@@ -47,7 +47,6 @@ ROBUSTNESS, ROBUSTNESS_OF = "Robustness@10", "nDCG@10"  # InfoSearch's
 # FollowIR and mFollowIR; InfoSearch; FollowTable
 CONDITIONS = (("original", "changed"), ("query", "original", "reversed"), ("query", "original"))
 FLIPS, INSTFOL = "FlipRate", "INSTFOL"  # of both runs, computed where asked for: MultiConIR's and IFIR's
-LOWER = (GOLD_RANK, FLIPS)  # the lower the better
 PAIRWISE = ("p-MRR", "IRS", "WISE", "SICR")  # tested by Wilcoxon, the others by Fisher, as mFollowIR did
 
 
@@ -307,12 +306,12 @@ def find_runs(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
 def compare_by(measure: str, per_topic: Mapping[str, PerTopic], correct: bool) -> Comparison:
     """Return the comparison of systems by ``measure``, whose values are ``per_topic`` by system.
 
-    Of mean gold ranks and flip rates the lowest is the best, of all others the highest.
+    Of NFR, mean gold ranks and flip rates the lowest is the best, of most others the highest.
     """
     means = {system: mean(values) for system, values in per_topic.items()}
     most = max(map(len, per_topic.values()))
     missing = {system: most - len(values) for system, values in per_topic.items() if len(values) < most}
-    sign = -1 if measure.startswith(LOWER) else 1
+    sign = -1 if lower_is_better(measure) else 1
     best = max((sign * means[system], system) for system in means if system not in missing)[1]
     test = wilcoxon if measure in PAIRWISE else fisher
     p_values = {

@@ -10,6 +10,7 @@ ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
 GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
+LOWER = (GOLD_RANK, "FlipRate", "NFR")  # what their names begin with; of all other measures more is better
 FAMILIES = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, "p-MRR")  # the order of columns; others come after
 
 # What a results file may hold: each description says in an error message what was expected. A number beyond 1e9
@@ -104,6 +105,11 @@ def _family(measure: str) -> int:
     return FAMILIES.index(name) if name in FAMILIES else len(FAMILIES)
 
 
+def lower_is_better(measure: str) -> bool:
+    """Return whether the lowest value of ``measure`` is the best."""
+    return measure.startswith(LOWER) or measure.endswith(IN_NEITHER)
+
+
 def cells(rows: Sequence[Row]) -> list[list[str]]:
     """Return header and lines of the table of ``rows`` as text; ``-`` where there is no figure."""
     grid = layout(rows)
@@ -117,7 +123,12 @@ def cells(rows: Sequence[Row]) -> list[list[str]]:
 
 def format_value(measure: str, value: float) -> str:
     """Return a value as the tables print it: ×100 (a mean rank as it is), one decimal, no negative zero."""
-    return f"{(1 if measure.startswith(GOLD_RANK) else 100) * value:z.1f}"
+    return f"{factor(measure) * value:z.1f}"
+
+
+def factor(measure: str) -> int:
+    """Return what the tables multiply values by: 100, and 1 for a mean rank."""
+    return 1 if measure.startswith(GOLD_RANK) else 100
 
 
 def table(rows: Sequence[Row], title: str) -> str:

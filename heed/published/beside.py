@@ -84,14 +84,14 @@ def _own(row: Row) -> Column:
     return row["condition"], row["measure"].lower()
 
 
-def points(collection: str, subset: str, x: Column, y: Column) -> list[tuple[float, float]]:
-    """Return the published systems' figures of two columns, condition and measure, ×100."""
-    by_system: dict[tuple[str | None, str | None], dict[Column, float]] = {}
-    for figures in comparable(collection, subset).values():
-        for figure in figures:
-            by_system.setdefault((figure.group, figure.system), {})[_column(figure)] = times_100(figure)
-    x, y = (x[0], x[1].lower()), (y[0], y[1].lower())
-    return [(values[x], values[y]) for values in by_system.values() if x in values and y in values]
+def by_column(collection: str, subset: str) -> dict[Column, dict[str, float]]:
+    """Return the published figures ×100 by column, condition and measure, and by the system's name."""
+    figures = [figure for table in comparable(collection, subset).values() for figure in table]
+    labels = system_labels(figures)
+    columns: dict[Column, dict[str, float]] = {}
+    for figure in figures:
+        columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = times_100(figure)
+    return columns
 
 
 def times_100(row: Figure) -> float:

@@ -1,45 +1,39 @@
-"""A report as tables (text, Markdown, LaTeX, CSV), or as one HTML page.
+"""A report as one HTML page that needs nothing from anywhere.
 
-The page has no script and requests nothing from anywhere; every figure names the place it was read from.
+Tables and charts are there without JavaScript; with it, tables are sorted and filtered, and two systems are compared.
+Every figure names the place it was read from.
 """
 
-import csv
-import io
-import re
+import base64
+import hashlib
+import json
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.evaluation.summary import ABSENT, LABELS, cells, format_value, layout, table
+from heed.evaluation.summary import ABSENT, IN_NEITHER, Row, format_value, layout, lower_is_better
+from heed.exploring.parts import Part
 from heed.io.files import write_bytes
 from heed.published.beside import grids
+from heed.reporting.figures import figures
+from heed.reporting.links import place, systems_link
+from heed.reporting.plots import MOST, Best, best, plots
+from heed.reporting.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from markupsafe import Markup
 
     from heed.reporting.folders import Results
-    from heed.reporting.plots import Plot
 
-WIDE = 400  # points; beyond it a plot scrolls on a narrow screen
-
-MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
-LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-    }
-    | {character: f"\\{character}" for character in "&%$#_{}"}
-)
+WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
+STYLES = (("heed.annotation", "page/colours.css"), ("heed.reporting", "page/report.css"))
+SCRIPTS = ("report.js", "pair.js", "places.js")
 
 
 class Picture(NamedTuple):
-    """A plot as an SVG element."""
+    """A chart as an SVG element."""
 
     kind: str
     folder: str
@@ -48,114 +42,118 @@ class Picture(NamedTuple):
     svg: "Markup"
 
 
-def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> None:
-    """Write the page of ``results``, which are at and below the folder ``runs``, to ``path``."""
-    write_bytes(path, page(results, runs.resolve().name).encode())
+class Section(NamedTuple):
+    """A folder in the page: ``marked`` are the places of the best rows, ``charted`` the systems that have charts."""
+
+    results: "Results"
+    settings: Settings
+    systems: int
+    marked: set[int]
+    charted: Best
+    pair: str  # the place of its two best systems side by side, empty where there are none
 
 
-def page(results: "Sequence[Results]", title: str) -> str:
-    """Return the whole page of ``results``, which are below the folder ``title``."""
+def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
+    """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes."""
+    content = page(results, runs).encode()
+    write_bytes(path, content)
+    return len(content)
+
+
+def page(results: "Sequence[Results]", runs: Path) -> str:
+    """Return the whole page of ``results``, which are at and below the folder ``runs``."""
+    sections = [_section(each, read_settings(each.path)) for each in results]
+    title = runs.resolve().name
+    return _composed(title, [_overview(title, sections)])
+
+
+def _section(results: "Results", settings: Settings) -> Section:
+    systems = list(dict.fromkeys(row["system"] for row in results.rows))
+    charted = best(results.rows, MOST)
+    pair = systems_link(results.folder, *best(results.rows, 2).systems) if len(systems) > 1 else ""
+    return Section(results, settings, len(systems), _best_rows(results.rows), charted, pair)
+
+
+def _best_rows(rows: Sequence[Row]) -> set[int]:
+    """Return the places of the best figures of each condition, measure and number of topics, of several systems."""
+    columns: dict[tuple[str, str, int], list[int]] = {}
+    for index, row in enumerate(rows):
+        if not row["measure"].startswith("Judged") and not row["measure"].endswith(IN_NEITHER):
+            columns.setdefault((row["condition"], row["measure"], row["n"]), []).append(index)
+    marked = set()
+    for (_, measure, _), indices in columns.items():
+        choose = min if lower_is_better(measure) else max
+        most = choose(rows[index]["value"] for index in indices)
+        marked |= {index for index in indices if rows[index]["value"] == most and len(indices) > 1}
+    return marked
+
+
+def _overview(title: str, sections: Sequence[Section]) -> Part:
+    """Return the part with the tables and charts of all folders, and the figures by topic."""
+    from markupsafe import Markup
+
+    results = [section.results for section in sections]
+    data = [figures(section.results, section.settings) for section in sections]
+    pictures = _pictures(results)
+    folders = [each.folder for each in results]
+    by_folder = {
+        folder: [each for each in pictures if each.folder == folder and each.kind != "radar"] for folder in folders
+    }
+    across = [each for each in pictures if each.folder not in folders or each.kind == "radar"]
+    html = _template("overview.html.jinja").render(
+        title=title,
+        sections=sections,
+        plots=by_folder,
+        across=across,
+        data=Markup(_json(data)),  # noqa: S704 - escaped
+    )
+    style = "\n".join(files(package).joinpath(name).read_text("utf-8") for package, name in STYLES)
+    script = "\n".join(files("heed.reporting").joinpath("page", name).read_text("utf-8") for name in SCRIPTS)
+    return Part(Markup(html), style, script)  # noqa: S704 - made by a template that escapes
+
+
+def _pictures(results: "Sequence[Results]") -> list[Picture]:
+    from heed.progress import bar
+    from heed.reporting.drawing import element
+
+    pictures = []
+    drawn = plots(results)
+    for index, plot in enumerate(bar(drawn, len(drawn), "drawing", "plots")):
+        spec = plot.spec()
+        wide = spec["width"] > WIDE
+        pictures.append(Picture(plot.kind, plot.folder, plot.name, wide, element(spec, plot.title, index)))
+    return pictures
+
+
+def _template(name: str) -> "Template":
     from jinja2 import Environment, StrictUndefined
 
-    from heed.progress import bar
-    from heed.reporting.plots import plots
-
-    drawn = plots(results)
-    pictures = [_picture(plot, index) for index, plot in enumerate(bar(drawn, len(drawn), "drawing", "plots"))]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.globals |= {"layout": layout, "format_value": format_value, "absent": ABSENT, "grids": grids}
-    template = environment.from_string(files("heed.reporting").joinpath("report.html.jinja").read_text("utf-8"))
-    return template.render(title=title, results=results, plots=pictures).lstrip()
+    environment.globals |= {"place": place}
+    return environment.from_string(files("heed.reporting").joinpath("page", name).read_text("utf-8"))
 
 
-def _picture(plot: "Plot", index: int) -> Picture:
-    """Return the plot as an SVG element with ids of its own, ``index`` being its position among the plots."""
-    from markupsafe import Markup, escape
-
-    from heed.reporting.plots import render
-
-    text = render(plot, "svg").decode()
-    pieces = re.split(r"(<[^>]*>)", text[text.index("<svg") :])  # text and tags in turn
-    used = set(re.findall(r'(?:href="|url\()#([^")]+)', "".join(pieces[1::2])))
-    pieces[0::2] = [piece.replace('"', "&quot;") for piece in pieces[0::2]]
-    pieces[1::2] = [_unique_tag(tag, used, index) for tag in pieces[1::2]]
-    svg = "".join(pieces).strip()
-    width = float(re.findall(r'width="([\d.]+)pt"', svg)[0])
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(plot.title)}" ', 1)
-    # matplotlib has escaped every text of the SVG
-    return Picture(plot.kind, plot.folder, plot.name, width > WIDE, Markup(svg))  # noqa: S704
+def _json(value: object) -> str:
+    """Return JSON that ends no element and begins no comment."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _unique_tag(tag: str, used: set[str], index: int) -> str:
-    """Return a tag whose id, where one is used, and references are unlike other plots'; with fallback fonts."""
-    tag = re.sub(r' id="([^"]*)"', lambda match: f' id="g{index}-{match[1]}"' if match[1] in used else "", tag)
-    tag = re.sub(r'(href="|url\()#', rf"\g<1>#g{index}-", tag)
-    return tag.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")  # the nearest in width
+def _composed(title: str, parts: Sequence[Part]) -> str:
+    """Return the page of all parts; its policy allows the one style and the one script that it has."""
+    from markupsafe import Markup
+
+    style = "\n".join(part.style for part in parts)
+    script = "\n".join(f"{{\n{part.script}\n}}" for part in parts)
+    policy = (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    code = {"style": Markup(style), "script": Markup(script)}  # noqa: S704 - our own files
+    return _template("page.html.jinja").render(title=title, policy=policy, parts=parts, **code)
 
 
-def tables(folders: "Sequence[Results]", form: str) -> str:
-    """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
-
-    CSV is a single table with the values in full. KeyError for another ``form``.
-    """
-    if form == "csv":
-        return _csv(folders)
-    write = {"text": _text, "markdown": _markdown, "latex": _latex}[form]
-    return "\n".join(write(results) for results in folders)
-
-
-def _heading(results: "Results") -> str:
-    # a folder named as collection and subset says nothing new
-    named_alike = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")
-    folder = "" if named_alike or results.folder == "." else f" ({results.folder})"
-    return f"{results.title}{folder}: values ×100"
-
-
-def _text(results: "Results") -> str:
-    return f"{table(results.rows, _heading(results))}\n"
-
-
-def _markdown(results: "Results") -> str:
-    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in cells(results.rows)]
-    rule = ["---" if column < LABELS else "---:" for column in range(len(header))]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
-    return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
-
-
-def _latex(results: "Results") -> str:
-    header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in cells(results.rows)]
-    body = [f"{' & '.join(line)} \\\\" for line in lines]
-    parts = [
-        r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",
-        r"\begin{table}",
-        r"\centering",
-        f"\\caption{{{latex(_heading(results))}}}",
-        f"\\begin{{tabular}}{{{'l' * LABELS}{'r' * (len(header) - LABELS)}}}",
-        r"\toprule",
-        f"{' & '.join(header)} \\\\",
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(parts) + "\n"
-
-
-def latex(text: str, column: int = 0) -> str:
-    """Return ``text`` with LaTeX's special characters escaped, and a minus sign before a negative figure."""
-    if column >= LABELS and text.startswith("-") and text != ABSENT:
-        return f"$-${text[1:]}"
-    escaped = text.translate(LATEX).replace("×", r"$\times$")
-    return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
-
-
-def _csv(folders: "Sequence[Results]") -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["collection", "subset", "system", "condition", "measure", "value", "n", "source"])
-    for results in folders:
-        for index, row in enumerate(results.rows):
-            figures = [row["system"], row["condition"], row["measure"], repr(row["value"]), row["n"]]
-            writer.writerow([results.collection, results.subset, *figures, results.source(index)])
-    return stream.getvalue()
+def _digest(text: str) -> str:
+    """Return a text's digest as a Content-Security-Policy names it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,38 +1,26 @@
-"""Choose the plots of a report, one small panel each, and render them as SVG or PNG."""
+"""Choose the charts of a report, one small panel each."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from heed.published.beside import points as published
-from heed.reporting import panels
-from heed.reporting.panels import TYPES, Point, Series
+from heed.evaluation.summary import lower_is_better
+from heed.published.beside import by_column
+from heed.reporting import panels, plane, series
+from heed.reporting.links import place
+from heed.reporting.plane import Point
+from heed.reporting.series import TYPES, Links, Series
+from heed.reporting.spec import Spec
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from heed.evaluation.summary import Row, Shift
     from heed.reporting.folders import Results
 
 BY_TOPIC = ("p-MRR", "IRS")
 INSTRUCTED = ("p-MRR", "IRS", "NFR", "WISE", "SICR", "Robustness@10")
-STYLE: dict[Any, Any] = {
-    "font.family": ["DejaVu Sans"],  # included in matplotlib, so the layout is the same on every machine
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "legend.frameon": False,
-    "text.parse_math": False,  # a $ in a name is a $
-    "svg.fonttype": "none",
-    "figure.constrained_layout.use": True,
-    "savefig.dpi": 200,
-}
+MOST = 8  # systems with charts of their own; more cannot be told apart
 
 
 class Plot(NamedTuple):
@@ -42,47 +30,82 @@ class Plot(NamedTuple):
     kind: str
     folder: str
     title: str
-    draw: "Callable[[], Figure]"
+    spec: Callable[[], Spec]
 
 
-def plots(folders: "Sequence[Results]") -> list[Plot]:
-    """Return all panels that the results have figures for."""
-    drawn = [plot for results in folders for plot in _of_folder(results)]
+class Best(NamedTuple):
+    """The systems that have charts of their own, in the results' order, and by which figures they were chosen."""
+
+    systems: list[str]
+    measure: str
+    condition: str
+
+
+def plots(folders: "Sequence[Results]", most: int = MOST) -> list[Plot]:
+    """Return all panels that the results have figures for; those of one system of the ``most`` best ones."""
+    drawn = [plot for results in folders for plot in _of_folder(results, most)]
     siblings: dict[str, list[Results]] = {}
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
-        for (measure, condition), series in _dimensions(group).items():
-            title = f"{measure} {condition} by dimension"
-            drawn.append(Plot(f"radar.{measure}", "radar", parent, title, partial(panels.radar, title, series)))
-        for folder, title, measure, series in _constraints(parent, group):
-            draw = partial(panels.grouped, title, series)
-            drawn.append(Plot(f"constraints.{measure}", "constraints", folder, title, draw))
+        drawn += [*_radars(parent, group), *_constraints(parent, group)]
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
-def _of_folder(results: "Results") -> Iterator[Plot]:
-    by_system: dict[str, list[Shift]] = {}
+def best(rows: "Sequence[Row]", most: int) -> Best:
+    """Return the ``most`` best systems by the first measure of following instructions, else by the first at all."""
+    measured = [row for row in rows if row["condition"] not in TYPES]
+    instructed = [row for row in measured if row["measure"] in INSTRUCTED]
+    first = min(instructed or measured or rows, key=lambda row: row["measure"] != "p-MRR")
+    sign = -1 if lower_is_better(first["measure"]) else 1
+    marks = {
+        row["system"]: sign * row["value"]
+        for row in rows
+        if (row["measure"], row["condition"]) == (first["measure"], first["condition"])
+    }
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    ordered = sorted(systems, key=lambda system: marks.get(system, float("-inf")), reverse=True)
+    chosen = set(ordered[:most])
+    return Best([system for system in systems if system in chosen], first["measure"], first["condition"])
+
+
+def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
+    yield from _plane(results, most)
+    chosen = best(results.rows, most).systems
+    by_system: dict[str, list[Shift]] = {system: [] for system in chosen}
     for shift in results.shifts:
         by_system.setdefault(shift["system"], []).append(shift)
     lowest = max((max(shift["base"], shift["new"]) for shift in results.shifts), default=1)
-    for system, shifts in by_system.items():
-        draw = partial(panels.shift, system, shifts, lowest)
-        yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", draw)
+    for system in chosen:
+        if by_system[system]:
+            spec = partial(panels.shift, results.folder, system, by_system[system], lowest)
+            yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", spec)
     for measure in BY_TOPIC:
-        details = [detail for detail in results.details if detail["measure"] == measure and detail["per_topic"]]
+        details = [
+            detail
+            for detail in results.details
+            if detail["measure"] == measure and detail["per_topic"] and detail["condition"] not in TYPES
+        ]
         highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
         for detail in details:
             system, instruction = detail["system"], detail["condition"]
-            title = f"{system}: {measure} by topic, {instruction}"
-            name = f"topics.{measure}.{system}.{instruction}"
-            yield Plot(name, "topics", results.folder, title, partial(panels.topics, detail, highest))
+            if system in chosen:
+                title = f"{system}: {measure} by topic, {instruction}"
+                name = f"topics.{measure}.{system}.{instruction}"
+                spec = partial(panels.topics, results.folder, detail, highest)
+                yield Plot(name, "topics", results.folder, title, spec)
+
+
+def _plane(results: "Results", most: int) -> Iterator[Plot]:
     condition, measure, points = _points(results.rows)
     if points:
-        columns = ("original", measure), (condition, "p-MRR")
-        others = published(results.collection, results.subset, *columns)
-        draw = partial(panels.plane, points, condition, measure, others)
-        yield Plot("plane", "plane", results.folder, f"{results.title}: {measure} against p-MRR", draw)
+        columns = by_column(results.collection, results.subset)
+        x, y = (columns.get(column, {}) for column in (("original", measure.lower()), (condition, "p-mrr")))
+        others = [Point(name, x[name], y[name]) for name in x if name in y]
+        titles = f"{measure} of original, ×100", f"p-MRR of {condition}, ×100"
+        named = best(results.rows, min(most, MOST)).systems
+        spec = partial(plane.plane, results.folder, points, named, titles, others)
+        yield Plot("plane", "plane", results.folder, f"{results.title}: {measure} against p-MRR", spec)
 
 
 def _points(rows: "Sequence[Row]") -> tuple[str, str, list[Point]]:
@@ -100,23 +123,34 @@ def _points(rows: "Sequence[Row]") -> tuple[str, str, list[Point]]:
     return condition, measure, points
 
 
-def _dimensions(group: "Sequence[Results]") -> dict[tuple[str, str], Series]:
-    """Return InfoSearch's measures that at least three dimensions have; fewer make no shape."""
+def _radars(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
+    """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
+    folders = {results.subset: results.folder for results in dimensions}
     by_measure = _series((row, row["condition"], results.subset) for results in dimensions for row in results.rows)
-    return {key: series for key, series in by_measure.items() if len(set().union(*series.values())) >= 3}
+    for (measure, condition), figures in by_measure.items():
+        if len(set().union(*figures.values())) >= 3:
+            title = f"{measure} {condition} by dimension"
+            spec = partial(series.radar, title, _few(measure, figures), _links(figures, folders))
+            yield Plot(f"radar.{measure}", "radar", parent, title, spec)
 
 
-def _constraints(parent: str, group: "Sequence[Results]") -> Iterator[tuple[str, str, str, Series]]:
-    """Yield folder, title, measure and figures by kind of constraint, of rows in one folder and of sibling folders."""
+def _constraints(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
+    """Yield figures by kind of constraint, of rows in one folder and of sibling folders."""
     for results in group:
         by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
-        for (measure, _), series in _series(by_row).items():
-            yield results.folder, f"{results.title}: {measure} by constraint type", measure, series
+        for (measure, _), figures in _series(by_row).items():
+            title = f"{results.title}: {measure} by constraint type"
+            links = _links(figures, dict.fromkeys(TYPES, results.folder))
+            spec = partial(series.grouped, title, _few(measure, figures), links)
+            yield Plot(f"constraints.{measure}", "constraints", results.folder, title, spec)
     kinds = [results for results in group if results.subset in TYPES]
+    folders = {results.subset: results.folder for results in kinds}
     by_folder = ((row, row["condition"], results.subset) for results in kinds for row in results.rows)
-    for (measure, condition), series in _series(by_folder).items():
-        yield parent, f"{measure} {condition} by constraint type", measure, series
+    for (measure, condition), figures in _series(by_folder).items():
+        title = f"{measure} {condition} by constraint type"
+        spec = partial(series.grouped, title, _few(measure, figures), _links(figures, folders))
+        yield Plot(f"constraints.{measure}", "constraints", parent, title, spec)
 
 
 def _series(cells: "Iterator[tuple[Row, str, str]]") -> dict[tuple[str, str], Series]:
@@ -128,45 +162,26 @@ def _series(cells: "Iterator[tuple[Row, str, str]]") -> dict[tuple[str, str], Se
     return by_measure
 
 
+def _few(measure: str, figures: Series) -> Series:
+    """Return the figures of the systems that are best on average over their parts, in their order."""
+    sign = -1 if lower_is_better(measure) else 1
+    averages = {system: sign * sum(values.values()) / len(values) for system, values in figures.items()}
+    chosen = sorted(averages, key=lambda system: averages[system], reverse=True)[:MOST]
+    return {system: values for system, values in figures.items() if system in chosen}
+
+
+def _links(figures: Series, folders: dict[str, str]) -> Links:
+    """Return the place of each system and part: the part's folder."""
+    return {(system, part): place(folders[part]) for system, values in figures.items() for part in values}
+
+
 def _file_names(drawn: Sequence[Plot]) -> list[str]:
     """Return a unique name of plain characters for each plot."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for plot in drawn:
         base = re.sub(r"[^\w.@+-]+", "-", f"{plot.folder}.{plot.name}".removeprefix(".")).strip("-.")[:150]
         name, count = base, 2
         while name in names:
             name, count = f"{base}-{count}", count + 1
-        names.append(name)
-    return names
-
-
-def render(plot: Plot, form: str) -> bytes:
-    """Return ``plot`` as the bytes of an ``svg`` or ``png``, the same whatever this machine's settings."""
-    import io
-    import warnings
-
-    import matplotlib
-
-    stream = io.BytesIO()
-    omitted = ("Date", "Creator", "Format", "Type") if form == "svg" else ("Software",)
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the browser has the font
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE | {"svg.hashsalt": plot.name})
-        figure = plot.draw()
-        _lay_out(figure, form)
-        figure.savefig(stream, format=form, metadata=dict.fromkeys(omitted))
-    return stream.getvalue()
-
-
-def _lay_out(figure: "Figure", form: str) -> None:
-    """Arrange the panel once, with the fonts of ``form``; ``savefig`` would arrange and draw everything twice."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    (FigureCanvasSVG if form == "svg" else FigureCanvasAgg)(figure)
-    if layout := figure.get_layout_engine():
-        layout.execute(figure)
-        matplotlib.rcParams["figure.constrained_layout.use"] = False
-        figure.set_layout_engine(None)
+        names[name] = None
+    return list(names)

@@ -1,0 +1,271 @@
+// Two systems side by side: every measure, the test of their difference, and where they differ most.
+
+const FOLDERS = JSON.parse(byId("figures").textContent);
+const SCALE = 100_000; // values by topic are whole numbers of this
+const EXACT_UP_TO = 13; // topics; beyond it sign flips are drawn
+const RESAMPLES = 10_000;
+const SIGNIFICANT = 0.05;
+const SHOWN = 25; // topics at first
+
+const placeOfPair = (folder, first, second) => `#/${[folder, "systems", first, second].map(encodeURIComponent).join("/")}`;
+
+/**
+ * Return the two-sided p-value of Fisher's randomization test of paired whole numbers: the share of sign flips whose
+ * sum is at least as far from 0. All flips of few numbers, else 10,000 drawn ones and the observed.
+ */
+function fisher(differences) {
+  const observed = Math.abs(differences.reduce((sum, value) => sum + value, 0));
+  const exact = differences.length <= EXACT_UP_TO;
+  const rounds = exact ? 2 ** differences.length : RESAMPLES;
+  const bits = randomBits();
+  let extreme = exact ? 0 : 1;
+  for (let round = 0; round < rounds; round += 1) {
+    let sum = 0;
+    let flips = round;
+    for (let at = 0; at < differences.length; at += 1) {
+      if (!exact && at % 32 === 0) flips = bits();
+      sum += flips & 1 ? -differences[at] : differences[at];
+      flips >>>= 1;
+    }
+    extreme += Math.abs(sum) >= observed;
+  }
+  return extreme / (exact ? rounds : rounds + 1);
+}
+
+/** Return a generator of 32 random bits at a time, always the same ones (mulberry32). */
+function randomBits() {
+  let state = 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  };
+}
+
+/** Return the topics that both systems have a value of: `{qid, first, second, difference}`, whole numbers. */
+function topicsOf(data, column, first, second) {
+  const [a, b] = [column.values[first], column.values[second]];
+  if (!a || !b) return [];
+  return column.topics
+    .map((topic, at) => ({ qid: data.qids[topic], first: a[at], second: b[at], difference: b[at] - a[at] }))
+    .filter((topic, at) => a[at] !== null && b[at] !== null);
+}
+
+const figure = (value, factor) => (factor * value).toFixed(1).replace(/^-(0\.0+)$/, "$1");
+const signed = (value, factor) => (value > 0 ? "+" : "") + figure(value, factor);
+
+/** Draw two systems of a folder; `measured` is the column whose topics are listed. */
+function drawPair(data, names, measured) {
+  const [first, second] = names.map((name) => data.systems.indexOf(name));
+  const columns = data.columns.filter((column) => column.means[first] !== null && column.means[second] !== null);
+  const listed = columns.filter((column) => !column.part);
+  const instructed = listed.find((column) => column.condition.includes(">"));
+  const column = listed[measured] ?? instructed ?? listed[0] ?? columns[0];
+  const view = byId("pair");
+  view.replaceChildren(
+    make("p", { class: "note" }, make("a", { href: `#/${encodeURIComponent(data.folder)}` }, `← ${data.title}`)),
+    make("h2", { dir: "auto", tabindex: "-1" }, "Two systems"),
+    choice(data, names),
+    measures(data, columns, first, second, names),
+  );
+  if (!column) return;
+  const pick = (event) => {
+    drawPair(data, names, Number(event.target.value));
+    byId("measure").focus();
+  };
+  const options = listed.map((each, at) =>
+    make("option", { value: at, selected: each === column }, `${each.measure}, ${each.condition}`),
+  );
+  view.append(
+    make("h3", {}, "Where they differ most"),
+    make("p", { class: "choice" }, make("label", {}, "Measure ", make("select", { id: "measure", onchange: pick }, ...options))),
+    strip(data, column, names),
+    ...parts(data, columns, column, names),
+    ...topics(data, column, names),
+    ...settings(data, names),
+  );
+}
+
+function choice(data, names) {
+  const pickers = names.map((name, side) => {
+    const chosen = (event) => {
+      const next = [...names];
+      next[side] = event.target.value;
+      location.hash = placeOfPair(data.folder, ...next);
+    };
+    const options = data.systems.map((system) => make("option", { value: system, selected: system === name }, system));
+    const mark = make("span", { class: side ? "second" : "first", "aria-hidden": "true" }, side ? "■" : "●");
+    const label = side ? "Second system" : "First system";
+    return make("label", {}, mark, make("select", { id: `system-${side}`, "aria-label": label, onchange: chosen }, ...options));
+  });
+  return make("p", { class: "choice" }, ...pickers);
+}
+
+function tableOf(label, heads, rows) {
+  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", dir: "auto", class: rows.names.includes(text) && "name" }, text)));
+  const table = make("table", { class: "sortable" }, make("thead", {}, head), make("tbody", {}, ...rows.rows));
+  sortable(table);
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+}
+
+function measures(data, columns, first, second, names) {
+  const rows = columns.map((column) => {
+    const topicsOfBoth = topicsOf(data, column, first, second);
+    const differences = topicsOfBoth.map((topic) => topic.difference);
+    const p = differences.length ? fisher(differences) : null;
+    const better = (column.lower ? -1 : 1) * (column.means[second] - column.means[first]);
+    const wins = differences.filter((value) => (column.lower ? -value : value) > 0).length;
+    const losses = differences.filter((value) => (column.lower ? -value : value) < 0).length;
+    const cells = [
+      figure(column.means[first], column.factor),
+      figure(column.means[second], column.factor),
+      signed(column.means[second] - column.means[first], column.factor),
+      p === null ? "-" : p < 0.001 ? "<0.001" : p.toFixed(3),
+      differences.length ? `${losses} : ${wins}` : "-",
+      differences.length || "-",
+    ];
+    const best = better ? (better > 0 ? 1 : 0) : -1;
+    return make(
+      "tr",
+      {},
+      make("td", { class: "name", dir: "auto" }, column.measure),
+      make("td", { class: "name", dir: "auto" }, column.condition),
+      ...cells.map((text, at) =>
+        at === best || (at === 3 && p !== null && p < SIGNIFICANT)
+          ? make("td", { "data-value": at === 3 && p }, make("strong", {}, String(text)))
+          : make("td", { "data-value": at === 3 && p }, String(text)),
+      ),
+    );
+  });
+  const heads = ["measure", "condition", ...names, "difference", "p", "topics won", "topics"];
+  const note =
+    "Values ×100, the better in bold; p of the two-sided Fisher randomization test over the topics that both have " +
+    "(10,000 resamples, all flips up to 13 topics), bold below 0.05, not corrected for the number of comparisons. " +
+    "Topics won: by the first system : by the second.";
+  const part = make("div");
+  part.append(tableOf("Measures", heads, { rows, names: ["measure", "condition"] }), make("p", { class: "note" }, note));
+  return part;
+}
+
+/** Draw where both stand among the folder's other systems, and the published ones in grey. */
+function strip(data, column, names) {
+  const chosen = names.map((name) => data.systems.indexOf(name));
+  const scaled = (value) => value * column.factor;
+  const own = column.means.map((value, at) => ({ value: scaled(value), at, has: value !== null })).filter((each) => each.has);
+  const values = [0, ...own.map((each) => each.value), ...column.published.map(([, value]) => value)];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const x = (value) => 14 + (632 * (value - low)) / (high - low || 1);
+  const picture = draw("svg", { viewBox: "0 0 660 74", width: 660, height: 74, role: "group", "aria-label": `${column.measure}: all systems` });
+  picture.append(draw("path", { d: `M${x(low)},40H${x(high)}M${x(0)},32V48`, stroke: "currentColor", opacity: 0.5 }));
+  picture.append(draw("text", { x: x(0), y: 64, "text-anchor": "middle", "font-size": 12, fill: "currentColor" }, "0"));
+  const end = draw("text", { x: x(high), y: 64, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, high.toFixed(1));
+  if (high > 0) picture.append(end);
+  const dot = (kind, value, says, size) =>
+    picture.append(draw("g", { class: kind }, draw("path", { d: circle(x(value), 40, size), fill: "currentColor", opacity: kind === "other" ? 0.6 : 1 }, draw("title", {}, says))));
+  for (const [name, value] of column.published) dot("other", value, `published: ${name}: ${value}`, 4);
+  for (const each of own) {
+    if (chosen.includes(each.at)) continue;
+    const says = `${data.systems[each.at]}: ${each.value.toFixed(1)}`;
+    picture.append(draw("path", { d: circle(x(each.value), 40, 4), fill: "none", stroke: "currentColor" }, draw("title", {}, says)));
+  }
+  chosen.forEach((at, side) => dot(side ? "second" : "first", scaled(column.means[at]), `${names[side]}: ${figure(column.means[at], column.factor)}`, 7));
+  chosen.forEach((at, side) => {
+    const place = x(scaled(column.means[at]));
+    const label = draw("text", { x: place, y: side ? 14 : 27, "text-anchor": place > 330 ? "end" : "start", "font-size": 12, fill: "currentColor" }, names[side]);
+    picture.append(draw("g", { class: side ? "second" : "first" }, label));
+  });
+  const published = column.published.length ? "; published systems are grey dots" : "";
+  return make("div", {}, make("p", { class: "note" }, `All systems of the folder by ${column.measure} of ${column.condition}${published}.`), make("figure", {}, picture));
+}
+
+const circle = (x, y, r) => `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`;
+
+/** Return a cell with a bar from the middle: to the right the second system is higher, to the left the first. */
+function bar(difference, most) {
+  const width = (64 * Math.abs(difference)) / (most || 1);
+  const box = { x: difference < 0 ? 66 - width : 66, y: 3, width, height: 12, fill: "currentColor" };
+  const picture = draw("svg", { viewBox: "0 0 132 18", width: 132, height: 18, "aria-hidden": "true", class: difference < 0 ? "first" : "second" });
+  picture.append(draw("rect", box), draw("path", { d: "M66,0V18", stroke: "currentColor", opacity: 0.5 }));
+  return make("td", { class: "bar", "data-value": String(difference) }, picture);
+}
+
+/** Return the rows of a list of `{name, link, first, second}` on the measure's scale, by difference. */
+function differing(items, factor) {
+  const sorted = [...items].sort((a, b) => Math.abs(b.second - b.first) - Math.abs(a.second - a.first));
+  const most = sorted.length ? Math.abs(sorted[0].second - sorted[0].first) : 0;
+  return sorted.map((item) =>
+    make(
+      "tr",
+      {},
+      make("td", { class: "name", dir: "auto" }, item.link ? make("a", { href: item.link }, item.name) : item.name),
+      make("td", {}, figure(item.first, factor)),
+      make("td", {}, figure(item.second, factor)),
+      make("td", {}, signed(item.second - item.first, factor)),
+      bar(item.second - item.first, most),
+    ),
+  );
+}
+
+/** Return tables by type of constraint or language in this folder, and of the same figure in other folders. */
+function parts(data, columns, column, names) {
+  const chosen = names.map((name) => data.systems.indexOf(name));
+  const inside = columns
+    .filter((each) => each.part && each.measure === column.measure)
+    .filter((each) => !each.condition.includes(" ") || each.condition.startsWith(`${column.condition} `))
+    .map((each) => ({ name: each.condition, first: each.means[chosen[0]], second: each.means[chosen[1]] }));
+  const outside = FOLDERS.filter((folder) => folder !== data).flatMap((folder) => {
+    const places = names.map((name) => folder.systems.indexOf(name));
+    const same = folder.columns.find((each) => each.condition === column.condition && each.measure === column.measure);
+    if (!same || places.some((place) => place < 0 || same.means[place] === null)) return [];
+    const link = placeOfPair(folder.folder, ...names);
+    return [{ name: folder.title, link, first: same.means[places[0]], second: same.means[places[1]] }];
+  });
+  const shown = [];
+  for (const [title, head, items] of [
+    ["By type or language", "type or language", inside],
+    ["In other folders: languages, dimensions, collections", "results", outside],
+  ]) {
+    if (!items.length) continue;
+    const rows = { rows: differing(items, column.factor), names: [head] };
+    shown.push(make("h3", {}, title), tableOf(title, [head, ...names, "difference", "second higher →"], rows));
+  }
+  return shown;
+}
+
+function topics(data, column, names) {
+  const chosen = names.map((name) => data.systems.indexOf(name));
+  const both = topicsOf(data, column, ...chosen);
+  const title = make("h3", {}, "By topic");
+  if (!both.length) return [title, make("p", { class: "note" }, "No values by topic of both systems here (per_topic.json).")];
+  const items = both.map((topic) => ({
+    name: topic.qid,
+    link: `#/${encodeURIComponent(data.folder)}/topic/${encodeURIComponent(topic.qid)}?system=${encodeURIComponent(names[1])}`,
+    first: topic.first / SCALE,
+    second: topic.second / SCALE,
+  }));
+  const rows = differing(items, column.factor);
+  const table = tableOf("Topics", ["topic", ...names, "difference", "second higher →"], { rows, names: ["topic"] });
+  const rest = rows.slice(SHOWN);
+  for (const row of rest) row.hidden = true;
+  const all = make("button", { type: "button", class: "plain-button" }, `All ${rows.length} topics`);
+  all.addEventListener("click", () => {
+    for (const row of rest) row.hidden = false;
+    all.remove();
+  });
+  return [title, table, ...(rest.length ? [all] : [])];
+}
+
+/** Return what is known of how both systems were made; names whose values differ stand out. */
+function settings(data, names) {
+  const known = names.map((name) => new Map(data.settings[name] ?? []));
+  const keys = [...new Set(known.flatMap((each) => [...each.keys()]))];
+  if (!keys.length) return [];
+  const rows = keys.map((key) => {
+    const values = known.map((each) => each.get(key) ?? "");
+    const cells = values.map((value) => make("td", { class: "name", dir: "auto" }, values[0] === values[1] ? value : make("strong", {}, value)));
+    return make("tr", {}, make("td", { class: "name" }, key), ...cells);
+  });
+  const heads = ["setting", ...names];
+  return [make("h3", {}, "Settings (manifest.yml)"), tableOf("Settings", heads, { rows, names: heads })];
+}

@@ -1,0 +1,52 @@
+// The page's address says what is shown: #/FOLDER, #/FOLDER/systems/A/B; topics and documents are shown by other parts.
+
+let returnTo = { top: 0, focus: null };
+
+/** Return folder, kind and names of the present place; null for an address that is none. */
+function here() {
+  const [path] = location.hash.slice(2).split("?");
+  try {
+    const [folder, kind, ...names] = path.split("/").map(decodeURIComponent);
+    return { folder, kind, names };
+  } catch {
+    return null; // a % that encodes nothing
+  }
+}
+
+function show() {
+  const place = here();
+  const [overview, pair] = [byId("overview"), byId("pair")];
+  const data = FOLDERS.find((folder) => folder.folder === place?.folder);
+  const elsewhere = ["topic", "document"].includes(place?.kind) && byId("explorer");
+  const two = place?.kind === "systems" && data && place.names.every((name) => data.systems.includes(name));
+  if (!overview.hidden && (two || elsewhere)) returnTo = { top: scrollY, focus: document.activeElement };
+  const back = overview.hidden && !two && !elsewhere;
+  byId("tip").hidden = true;
+  overview.hidden = Boolean(two || elsewhere);
+  pair.hidden = !two;
+  if (two) {
+    drawPair(data, place.names);
+    scrollTo(0, 0);
+    pair.querySelector("h2").focus({ preventScroll: true });
+  } else if (back) {
+    scrollTo(0, returnTo.top);
+    returnTo.focus?.focus({ preventScroll: true });
+  } else if (place?.folder && !elsewhere) {
+    const section = [...overview.querySelectorAll("section")].find((each) => each.dataset.folder === place.folder);
+    section?.scrollIntoView();
+    section?.querySelector("h2").focus({ preventScroll: true });
+  }
+}
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && !byId("overview").hidden && event.target.tagName !== "INPUT") {
+    event.preventDefault();
+    byId("rows-filter").focus();
+  }
+  if (event.key === "Escape" && !byId("pair").hidden) location.hash = `#/${encodeURIComponent(here().folder)}`;
+}
+
+addEventListener("hashchange", show);
+document.addEventListener("keydown", press);
+show();

@@ -1,0 +1,99 @@
+"""What the charts have in common, as Vega-Lite specifications: plain dictionaries.
+
+Lines and texts take the colour of the page around them, black in a file.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+Spec = dict[str, Any]
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+TEXT = "currentColor"
+BLUE, RED, GREY = "#0072B2", "#D55E00", "#868686"  # the first two, and the palette: Okabe and Ito
+PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", TEXT)
+CROSS = "M-1,-1L1,1M-1,1L1,-1"
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"  # the first is in vl-convert: one layout on every machine
+CONFIG: Spec = {
+    "background": None,
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": TEXT,
+        "titleColor": TEXT,
+        "titleFontWeight": "normal",
+        "domainColor": TEXT,
+        "tickColor": TEXT,
+        "gridColor": TEXT,
+        "gridOpacity": 0.13,
+        "domainOpacity": 0.5,
+        "tickOpacity": 0.5,
+    },
+    "legend": {"labelColor": TEXT, "orient": "bottom", "labelLimit": 300, "symbolOpacity": 1},
+    "title": {"color": TEXT, "subtitleColor": TEXT, "anchor": "start", "fontSize": 13, "offset": 8},
+}
+
+
+def chart(title: str, subtitle: str, size: tuple[float, float], layer: Sequence[Spec]) -> Spec:
+    """Return a chart of layers; ``size`` is the width and height of what the axes enclose, in pixels."""
+    head = {"text": title, **({"subtitle": subtitle} if subtitle else {})}
+    width, height = size
+    return {
+        "$schema": SCHEMA,
+        "config": CONFIG,
+        "title": head,
+        "width": width,
+        "height": height,
+        "layer": list(layer),
+    }
+
+
+def layer(values: Sequence[Spec], mark: Spec, encoding: Spec) -> Spec:
+    """Return a layer with data of its own."""
+    return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
+
+
+def number(field: str, title: str, **more: Any) -> Spec:
+    """Return a channel of numbers; ``more`` as Vega-Lite has it, such as ``axis`` and ``scale``."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def linked() -> Spec:
+    """Return the channels of marks that say what they are, ``says``, and lead to a place, ``to``."""
+    return {"description": {"field": "says"}, "href": {"field": "to"}}
+
+
+def listed(field: str, values: Sequence[str], colours: Sequence[str], **legend: Any) -> Spec:
+    """Return a channel of names with a colour, or a shape, for each."""
+    scale = {"domain": list(values), "range": list(colours)}
+    return {"field": field, "type": "nominal", "title": None, "scale": scale, "legend": legend}
+
+
+def line(points: Sequence[tuple[float, float]], axes: Spec, **mark: Any) -> Spec:
+    """Return a thin line through ``points``, on the scales of ``axes``."""
+    values = [{"x": x, "y": y, "at": at} for at, (x, y) in enumerate(points)]
+    style = {"type": "line", "color": TEXT, "strokeWidth": 1, "opacity": 0.5} | mark
+    return layer(values, style, axes | {"order": {"field": "at", "type": "quantitative"}})
+
+
+def level(y: float, **mark: Any) -> Spec:
+    """Return a level line at ``y``."""
+    style = {"type": "rule", "color": TEXT} | mark
+    return layer([{"y": y}], style, {"y": {"field": "y", "type": "quantitative"}})
+
+
+def note(text: str, x: float, y: float, align: str) -> Spec:
+    """Return ``text`` at pixels from the chart's upper left corner."""
+    style = {"type": "text", "text": text, "align": align, "color": TEXT, "opacity": 0.75, "fontStyle": "italic"}
+    return layer([{}], style, {"x": {"value": x}, "y": {"value": y}})
+
+
+def columns(names: Sequence[str]) -> int:
+    """Return the number of columns of a legend; long names go one below the other."""
+    return 1 if any(len(name) > 20 for name in names) else 2
+
+
+def short(name: str, most: int) -> str:
+    """Return ``name`` with its middle left out where it is longer than ``most``."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - most // 2 + 1 :]}"
