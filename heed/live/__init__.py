@@ -1,1 +1,1 @@
-"""Systems kept loaded over the documents of a results folder, to ask them changed queries and instructions."""
+"""The explorer of results folders as a server: whole runs, searches, systems kept loaded to be asked changed topics."""

@@ -6,8 +6,8 @@ from typing import TypedDict
 
 from heed.exploring.making import narrative_of, title_of
 from heed.exploring.views import Narrative, Ranking
-from heed.playground.systems import LiveSystems, Question
-from heed.playground.words import Words, matched
+from heed.live.systems import LiveSystems, Question
+from heed.live.words import Words, matched
 from heed.ranking import ranked
 
 SHOWN = 50  # documents of a ranking, and all judged ones

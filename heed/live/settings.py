@@ -12,13 +12,17 @@ from heed.types import JOIN
 
 
 class Made(NamedTuple):
-    """``join`` is how query and instruction became one text; ``depth`` documents a topic in a run and in a pool."""
+    """``join`` is how query and instruction became one text; ``depth`` documents a topic in a run and in a pool.
+
+    ``systems`` are the names of those that ran; ``foreign`` says that BM25 searched an index made elsewhere.
+    """
 
     join: str = JOIN
     depth: int = 1000
     pool_depth: int = 1000
     bm25: Bm25Settings = Bm25Settings()
-    foreign: bool = False  # searched in an index that was made elsewhere
+    systems: tuple[str, ...] = ()
+    foreign: bool = False
 
 
 def read_made(folder: Path) -> Made:
@@ -44,7 +48,7 @@ class _Data(msgspec.Struct):
 
 
 class _Pool(msgspec.Struct):
-    depth: int = 1000
+    depth: int = 0
 
 
 class _Settings(msgspec.Struct):
@@ -70,5 +74,6 @@ class _Manifest(msgspec.Struct):
         found = (system.parameters for system in self.method.retrieval if system.name == "bm25")
         parameters = next(found, {})
         bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B)], Bm25Settings)
-        depth = self.settings.depth
-        return Made(self.data.collection.join, depth, self.settings.pool.depth, bm25, "index" in parameters)
+        depth, pool_depth = self.settings.depth, self.settings.pool.depth or self.settings.depth
+        systems = tuple(system.name for system in self.method.retrieval)
+        return Made(self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters)

@@ -1,18 +1,20 @@
 """The systems of a results folder, loaded once: they rank what is asked as a command would."""
 
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple, cast
 
 from heed.errors import DataError, fail
-from heed.exploring.folder import Explored
+from heed.exploring.folder import AGAIN, Explored
 from heed.io.document_store import StoredDocuments
 from heed.io.files import locked
 from heed.languages import language
+from heed.live.settings import read_made
 from heed.models.registry import Registry
-from heed.playground.settings import read_made
 from heed.pooling.fusion import pool as fused_pool
 from heed.ranking import ranked
 from heed.reranking.rescore import checked, score_all
@@ -20,18 +22,22 @@ from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import Searcher
 from heed.retrieval.corpus import Corpus
 from heed.settings import Machine, Search, systems_of
-from heed.systems import refuse_twins
+from heed.systems import RERANKERS, RETRIEVERS, refuse_twins
 from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
 from heed.workers.pool import open_pool
 
+SHARDS = re.compile(r"bm25-(\d+)-shards")
 KEPT = 256  # lists of earlier questions
 
 
 class Choice(NamedTuple):
-    """Which systems answer, and what runs them; ``rerank_depth`` None for that of the runs."""
+    """Which systems answer beside those of the runs that need no model, and what runs them.
 
-    retrievers: Sequence[str] = ("bm25",)
-    rerankers: Sequence[str] = ("polarity",)
+    ``rerank_depth`` is the number of documents in a pool, None for that of the runs.
+    """
+
+    retrievers: Sequence[str] = ()
+    rerankers: Sequence[str] = ()
     rerank_depth: int | None = None
     machine: Machine = Machine()
     registry: Registry | None = None
@@ -61,11 +67,11 @@ class LiveSystems:
         self._open, self._lock, self._loaded = ExitStack(), threading.Lock(), set[str]()
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
-        search, registry = Search(self.made.bm25), choice.registry or Registry()
+        search, registry = Search(self.made.bm25, _shards(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
-        retrievers = [systems.retriever(name) for name in choice.retrievers]
-        rerankers = [systems.reranker(name) for name in choice.rerankers]
+        retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
+        rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
         self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
         refuse_twins(self.names)
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
@@ -74,6 +80,11 @@ class LiveSystems:
         self._bm25 = next(own, None) or systems.retriever("bm25")
         self._found = lru_cache(KEPT)(self._search)
         self._ranked = lru_cache(KEPT)(self._rank)
+
+    def _names(self, light: Sequence[str], otherwise: str, further: Sequence[str]) -> list[str]:
+        """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
+        ran = [name for name in light if name in self.made.systems]
+        return list(dict.fromkeys([*(ran or [otherwise]), *further]))
 
     def close(self) -> None:
         """Forget indexes and models."""
@@ -95,9 +106,16 @@ class LiveSystems:
 
     def _load(self, system: Retriever | Reranker) -> None:
         if system.name not in self._loaded:
+            if not self.indexed:
+                raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
             with locked(self._corpus.folder):
                 load(system)
             self._loaded.add(system.name)
+
+    @property
+    def indexed(self) -> bool:
+        """Whether BM25's index of the documents is here: nothing large is built while somebody waits."""
+        return any(self._corpus.folder.glob("bm25*"))
 
     @property
     def searcher(self) -> Searcher:
@@ -155,3 +173,9 @@ class LiveSystems:
 
     def _search(self, name: str, query: Query) -> dict[str, float]:
         return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
+
+
+def _shards(folder: Path) -> int:
+    """Return into how many shards the index of BM25 in ``folder`` is split."""
+    found = (SHARDS.fullmatch(path.name) for path in folder.glob("bm25-*"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[1]) for match in found if match), default=1)
