@@ -37,8 +37,15 @@ def folder_view(explored: Explored) -> FolderView:
         pairs=explored.pairs,
         language=language_data(explored.language),
         topics=[_entry(topic) for topic in explored.topics.values()],
+        keys=[*explored.values],
+        values=[[short(explored.value(key, topic)) for topic in explored.topics.values()] for key in explored.values],
         notes=explored.notes,
     )
+
+
+def short(value: float | None) -> float | None:
+    """Return a value with five digits, which is more than a reader compares."""
+    return None if value is None else float(f"{value:.5g}")
 
 
 def language_data(code: str) -> LanguageData:

@@ -2,8 +2,8 @@
 
 A folder is an index and blocks, each JSON, gzip and base64. The index is the
 :class:`~heed.exploring.views.FolderView` with ``docids`` of all documents that are shown and ``titles`` of those that
-are carried; ``keys`` (system, condition, measure) and for each the ``values`` of all topics, or null; and for topics
-and documents the number of each block's first (``topicBlocks``, ``documentBlocks``).
+are carried; and for topics and documents the number of each block's first (``topicBlocks``, ``documentBlocks``) and how
+many are in blocks (``topicCount``, ``documentCount``).
 
 A topic is ``[narratives, absent, documents, grades, lists]``: its documents as places in ``docids``, its grades by
 condition, and by system and condition, in the index's order, 0 or ``[length, places, ranks, scores]``, where a place is
@@ -21,7 +21,7 @@ from heed.exploring.absences import absences
 from heed.exploring.blocks import pack, pack_blocks
 from heed.exploring.folder import Explored
 from heed.exploring.lists import Listed, read_lists
-from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, shown_docids, title_of
+from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, short, shown_docids, title_of
 from heed.types import Topic
 
 BATCH = 200  # documents read at once
@@ -43,8 +43,7 @@ def packed(explored: Explored, limit: int) -> Packed:
     lists = _lists(explored)
     docids = _by_importance(explored, lists)
     number = {docid: place for place, docid in enumerate(docids)}
-    values = [[_short(explored.value(key, topic)) for topic in topics] for key in explored.values]
-    about = {**folder_view(explored), "keys": [list(key) for key in explored.values], "values": values}
+    about = {**folder_view(explored)}
     titles: list[str] = []
     room = limit - len(pack(encode([about, docids])))
     topic_blocks = pack_blocks((_topic(explored, topic, lists[topic.qid], number) for topic in topics), room)
@@ -130,7 +129,7 @@ def _list(listed: Listed | None, place: dict[str, int]) -> object:
         return 0
     first = min(listed.length, DEPTH)
     places = [place[docid] for docid in listed.docids]
-    return [listed.length, places, listed.ranks[first:], [_short(score) for score in listed.scores[:first]]]
+    return [listed.length, places, listed.ranks[first:], [short(score) for score in listed.scores[:first]]]
 
 
 def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iterator[bytes]:
@@ -148,8 +147,3 @@ def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iter
             document = found[docid]
             titles.append(title_of(document))
             yield encode([document.text, int(document.is_table)])
-
-
-def _short(value: float | None) -> float | None:
-    """Return a value with five digits, which is more than a reader compares."""
-    return None if value is None else float(f"{value:.5g}")

@@ -10,6 +10,7 @@ PAGE = PurePosixPath("exploring/page")
 MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("annotation/page")
 STYLES = (PAGE / "explorer.css", PAGE / "topic.css", PAGE / "ranking.css", PAGE / "document.css", PAGE / "narrow.css")
+ALONE = "[data-exploring] body > :not(#explorer) { display: none; }"  # while the explorer shows something
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
 
@@ -17,9 +18,9 @@ EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTI
 @cache
 def style() -> str:
     """Return the style: colours and fonts of the whole page, all other rules inside of ``#explorer``."""
-    base = _read(SHARED / "base.css")
-    inside = "\n".join(_read(path) for path in (SHARED / "table.css", *STYLES))
-    return f"{base}\n#explorer {{\n{inside}\n}}\n"
+    colours = _read(SHARED / "colours.css")
+    inside = "\n".join(_read(path) for path in (SHARED / "common.css", *STYLES))
+    return f"{colours}\n#explorer {{\n{inside}\n}}\n{ALONE}\n"
 
 
 @cache

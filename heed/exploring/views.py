@@ -30,8 +30,9 @@ class FolderView(TypedDict):
     """A results folder: what can be looked at in it.
 
     ``folder`` as :attr:`heed.reporting.folders.Results.folder`; ``conditions`` are those of the runs and ``pairs``
-    those of them that are compared, ``[base, new]``; ``language`` is the documents'. ``notes`` say in a sentence each
-    what cannot be shown, and why.
+    those of them that are compared, ``[base, new]``; ``language`` is the documents'. ``keys`` are system, condition (or
+    pair, ``original>changed``) and measure; ``values`` has for each key one for each topic, on the measure's own scale,
+    or null. ``notes`` say in a sentence each what cannot be shown, and why.
     """
 
     folder: str
@@ -41,6 +42,8 @@ class FolderView(TypedDict):
     pairs: list[tuple[str, str]]
     language: LanguageData
     topics: list[TopicEntry]
+    keys: list[tuple[str, str, str]]
+    values: list[list[float | None]]
     notes: list[str]
 
 

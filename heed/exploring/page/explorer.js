@@ -1,0 +1,242 @@
+// Topics and documents of results folders: what the location's hash names is drawn over the report.
+
+import { byId, make } from "../../annotation/page/dom.js";
+import { documentParts } from "./document.js";
+import { helpDialog, listen } from "./keys.js";
+import { packedSource } from "./packed.js";
+import { hashOf, parse } from "./route.js";
+import { shownConditions, topicParts } from "./topic.js";
+import { orders, topicItems } from "./topics.js";
+
+const VIEWS = ["topic", "document"];
+const state = { folder: null, topic: null, system: "", conditions: [], route: null, order: null };
+const parts = {};
+let source = null;
+let drawings = 0; // of several pages that are requested, the last one is drawn
+
+function start() {
+  source = packedSource(byId("explorer-data"));
+  if (!source) return;
+  build(byId("explorer"));
+  addEventListener("hashchange", show);
+  listen(actions, () => !byId("explorer").hidden);
+  show();
+}
+
+/** Make the frame: head, list of topics, topic, document. */
+function build(root) {
+  parts.back = make("a", { class: "back" }, "← Overview");
+  parts.name = make("span", { class: "folder soft" });
+  parts.topicsButton = make("button", { class: "only-narrow", onclick: toggleTopics }, "Topics");
+  parts.help = helpDialog();
+  const help = make("button", { "aria-label": "Keys", title: "Keys (?)", onclick: () => parts.help.showModal() }, "?");
+  parts.search = make("input", { type: "search", placeholder: "Search topics  ( / )", "aria-label": "Search topics", oninput: drawTopics });
+  parts.order = make("select", { "aria-label": "Order of topics", onchange: reorder });
+  parts.list = make("ol");
+  parts.topics = make("nav", { class: "topics", "aria-label": "Topics" }, parts.search, parts.order, parts.list);
+  parts.topic = make("main", { class: "topic", tabindex: -1, "aria-label": "Topic" });
+  parts.document = make("article", { class: "document", tabindex: 0, "aria-label": "Document" });
+  parts.close = make("a", { class: "close" }, "Close");
+  parts.reading = make("section", { class: "reading", "aria-label": "Document beside the ranking" }, parts.close, parts.document);
+  parts.notes = make("div", { class: "notes", role: "status" });
+  root.append(
+    make("header", { class: "head" }, parts.back, parts.name, parts.topicsButton, make("span", { class: "spring" }), help),
+    parts.notes,
+    make("div", { class: "panes" }, parts.topics, parts.topic, parts.reading),
+    parts.help,
+  );
+}
+
+/** Draw what the hash names; the rest of the page is hidden meanwhile. */
+async function show() {
+  const route = parse(location.hash);
+  const isOurs = VIEWS.includes(route.kind) && source.folders().includes(route.folder);
+  byId("explorer").hidden = !isOurs;
+  document.documentElement.toggleAttribute("data-exploring", isOurs);
+  drawings += 1;
+  if (!isOurs) return;
+  const drawing = drawings;
+  const isCurrent = () => drawing === drawings;
+  try {
+    await draw(route, isCurrent);
+  } catch (error) {
+    if (isCurrent()) failed(route, error);
+  }
+}
+
+async function draw(route, isCurrent) {
+  const folder = await source.folder(route.folder);
+  const qid = route.kind === "topic" ? route.id : (route.query.get("topic") ?? "");
+  const topic = qid ? await source.topic(route.folder, qid) : null;
+  if (!isCurrent()) return;
+  const before = { ...state };
+  Object.assign(state, { folder, topic, route });
+  state.system = systemOf(route, folder, topic);
+  state.conditions = topic ? shownConditions(topic, folder, route.query.get("pair")) : [];
+  const isSame = ["folder", "system"].every((name) => before[name] === state[name]) && before.topic?.qid === qid
+    && before.conditions.join() === state.conditions.join();
+  if (!isSame) drawTopic(before);
+  await drawDocument(isCurrent);
+}
+
+function systemOf(route, folder, topic) {
+  const listed = folder.systems.filter((name) => !topic || topic.rankings[name]);
+  const wanted = route.query.get("system");
+  return listed.includes(wanted) ? wanted : (listed[0] ?? "");
+}
+
+function drawTopic(before) {
+  const { folder, topic, system, conditions } = state;
+  parts.back.href = hashOf(folder.folder);
+  parts.name.replaceChildren(make("bdi", {}, folder.title));
+  parts.notes.replaceChildren(...folder.notes.map((note) => make("p", {}, note)));
+  document.title = topic ? `${topic.qid}: ${topic.query}` : folder.title;
+  if (before.folder !== folder || before.system !== system) drawOrders();
+  drawTopics();
+  parts.topic.replaceChildren(...(topic ? topicParts(topic, folder, system, conditions, addresses) : []));
+  if (before.topic?.qid !== topic?.qid) parts.topic.scrollTop = 0;
+}
+
+/** The addresses of what is shown, with what is chosen now. */
+const addresses = {
+  topic: (qid) => hashOf(state.folder.folder, "topic", qid, chosen()),
+  system: (name) => hashOf(state.folder.folder, "topic", state.topic.qid, { ...chosen(), system: name }),
+  pair: (name) => hashOf(state.folder.folder, "topic", state.topic.qid, { ...chosen(), pair: name }),
+  document: (place, condition) =>
+    hashOf(state.folder.folder, "document", state.topic.docids[place], { topic: state.topic.qid, ...chosen(), condition }),
+};
+
+const chosen = () => ({ system: state.system, pair: state.folder.pairs.length > 1 ? state.conditions.join(">") : "" });
+
+function drawOrders() {
+  const known = orders(state.folder, state.system);
+  if (!known.some(([number]) => number === state.order)) state.order = null;
+  const options = known.map(([number, label]) => make("option", { value: number, selected: number === state.order }, label));
+  parts.order.replaceChildren(make("option", { value: "" }, "in the order of the topics"), ...options);
+}
+
+function reorder() {
+  state.order = parts.order.value === "" ? null : Number(parts.order.value);
+  drawTopics();
+}
+
+function drawTopics() {
+  const options = { wanted: parts.search.value, order: state.order, current: state.topic?.qid, link: addresses.topic };
+  const items = topicItems(state.folder, options);
+  parts.list.replaceChildren(...(items.length ? items : [make("li", { class: "soft" }, "No topic has these words.")]));
+  parts.list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+}
+
+async function drawDocument(isCurrent) {
+  const { route, folder, topic, conditions } = state;
+  const docid = route.kind === "document" ? route.id : "";
+  const root = byId("explorer");
+  root.toggleAttribute("data-reading", docid !== "");
+  mark(docid);
+  if (!docid) {
+    parts.document.replaceChildren(make("p", { class: "empty" }, "Choose a document of the ranking, or press j."));
+    return;
+  }
+  parts.close.href = topic ? addresses.topic(topic.qid) : hashOf(folder.folder);
+  try {
+    const data = await source.document(folder.folder, docid);
+    if (!isCurrent()) return;
+    parts.document.replaceChildren(...documentParts(data, folder, topic, conditions));
+  } catch (error) {
+    if (!isCurrent()) return;
+    parts.document.replaceChildren(make("p", { class: "empty" }, error.message));
+  }
+  parts.document.dataset.docid = docid;
+  parts.document.scrollTop = 0;
+}
+
+/** Mark the links to the document in view; the one of the list that is read is `current`. */
+function mark(docid) {
+  for (const link of parts.topic.querySelectorAll(".ranking a")) {
+    const isIt = link.dataset.docid === docid;
+    if (isIt) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+/** Return the links of the list that is read: of the route's condition, else the first. */
+function list() {
+  const columns = [...parts.topic.querySelectorAll(".columns > section")];
+  const at = Math.max(0, state.conditions.indexOf(state.route.query.get("condition")));
+  return [...(columns[at]?.querySelectorAll("a") ?? [])];
+}
+
+function step(by) {
+  const links = list();
+  if (!links.length) return;
+  const at = links.findIndex((link) => link.dataset.docid === state.route.id && state.route.kind === "document");
+  const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by))];
+  follow(next, at >= 0);
+}
+
+/** Go to the document of a link; from one document to the next the browser's way back does not grow. */
+function follow(link, isNext) {
+  link.focus({ preventScroll: true });
+  link.scrollIntoView({ block: "nearest" });
+  if (isNext) location.replace(link.href);
+  else location.href = link.href;
+}
+
+function other() {
+  if (state.route.kind !== "document" || state.conditions.length < 2) return;
+  const { route, topic, conditions } = state;
+  const at = Math.max(0, conditions.indexOf(route.query.get("condition")));
+  location.replace(addresses.document(topic.docids.indexOf(route.id), conditions[1 - at]));
+}
+
+function stepIn(items, current, by, address) {
+  const next = items[items.indexOf(current) + by];
+  if (next !== undefined) location.hash = address(next);
+}
+
+const shownTopics = () => [...parts.list.querySelectorAll("a")].map((link) => parse(new URL(link.href).hash).id);
+
+function stepTopic(by) {
+  if (state.topic) stepIn(shownTopics(), state.topic.qid, by, addresses.topic);
+}
+
+function stepSystem(by) {
+  if (state.topic) stepIn(state.folder.systems, state.system, by, addresses.system);
+}
+
+function toggleTopics() {
+  byId("explorer").toggleAttribute("data-topics");
+}
+
+function search() {
+  byId("explorer").setAttribute("data-topics", "");
+  parts.search.focus();
+  parts.search.select();
+}
+
+function leave() {
+  if (state.route.kind === "document" && state.topic) location.hash = addresses.topic(state.topic.qid);
+  else location.hash = hashOf(state.folder.folder);
+}
+
+const actions = {
+  j: () => step(1),
+  k: () => step(-1),
+  o: other,
+  "]": () => stepTopic(1),
+  "[": () => stepTopic(-1),
+  s: () => stepSystem(1),
+  S: () => stepSystem(-1),
+  "/": search,
+  "?": () => parts.help.showModal(),
+  Escape: leave,
+};
+
+function failed(route, error) {
+  state.route = route;
+  parts.back.href = hashOf(route.folder);
+  parts.topic.replaceChildren(make("p", { class: "empty" }, error.message));
+  parts.document.replaceChildren();
+}
+
+start();

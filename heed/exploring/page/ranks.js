@@ -1,0 +1,46 @@
+// Where a document stands in the lists of a topic, and what a change of the instruction did to it.
+
+/** Return the ranking of a system under a condition, with `rankOf` from a document's place to its rank. */
+export function rankingOf(topic, system, condition) {
+  const ranking = topic.rankings[system]?.[condition];
+  if (!ranking) return null;
+  return { ...ranking, rankOf: new Map(ranking.documents.map((place, i) => [place, ranking.ranks[i]])) };
+}
+
+/** Return a document's grade under a condition; null without a judgement. */
+export const gradeOf = (topic, condition, place) => topic.grades[condition]?.[place] ?? null;
+
+const isJudged = (topic, place) => Object.values(topic.grades).some((grades) => grades[place] !== null);
+
+/** Return {rank, text}: of a judged document outside of the list the rank is the list's length + 1, as in p-MRR. */
+export function rankIn(topic, ranking, place) {
+  const rank = ranking.rankOf.get(place);
+  if (rank) return { rank, text: String(rank) };
+  if (isJudged(topic, place)) return { rank: ranking.length + 1, text: "not in list" };
+  const shown = ranking.ranks.filter((known, i) => known === i + 1).length;
+  return { rank: null, text: `below ${shown}` };
+}
+
+/** Return {verdict, by} of a move between ranks: by how many places a document rose, or fell. */
+export function moved(from, to) {
+  if (from === null || to === null) return { verdict: from === null ? "rose" : "fell", by: null };
+  if (from === to) return { verdict: "stayed", by: 0 };
+  return from > to ? { verdict: "rose", by: from - to } : { verdict: "fell", by: to - from };
+}
+
+/**
+ * Return the documents that are relevant under the first condition and not under the second, {place, from, to, verdict},
+ * those that rose or stayed first.
+ */
+export function shouldFall(topic, system, [base, next]) {
+  const [before, after] = [rankingOf(topic, system, base), rankingOf(topic, system, next)];
+  if (!before || !after || !topic.grades[base] || !topic.grades[next]) return [];
+  const places = topic.docids
+    .map((_, place) => place)
+    .filter((place) => gradeOf(topic, base, place) > 0 && !(gradeOf(topic, next, place) > 0));
+  const moves = places.map((place) => {
+    const [from, to] = [rankIn(topic, before, place), rankIn(topic, after, place)];
+    return { place, from, to, ...moved(from.rank, to.rank) };
+  });
+  return moves.sort((a, b) => (a.verdict === "fell") - (b.verdict === "fell") || a.from.rank - b.from.rank);
+}
