@@ -74,13 +74,13 @@ def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
-    page, policy = live_page(results, options.runs)
+    page, policy = live_page(results, options.runs, flags.path, _link(options.annotate))
     tree = Tree(results, options.indexes, _choice(options))
     sock = listen(options.port, 0)
     log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
     access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, policy)
     try:
-        serve_page(options, Server(page, tree, flags, _link(options.annotate)).application(), sock, access)
+        serve_page(options, Server(page, tree, flags).application(), sock, access)
     except KeyboardInterrupt:
         log.info("stopped")
     finally:

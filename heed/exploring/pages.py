@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 PAGE = PurePosixPath("exploring/page")
 MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("annotation/page")
-STYLES = (PAGE / "explorer.css", PAGE / "topic.css", PAGE / "ranking.css", PAGE / "document.css", PAGE / "narrow.css")
+SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
+STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
 ALONE = "[data-exploring] body > :not(#explorer) { display: none; }"  # while the explorer shows something
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)

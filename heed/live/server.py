@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from heed.exploring.making import DEPTH, document_view, folder_view, topic_view
 from heed.live.answers import Answer, answer
 from heed.live.searching import Found, search
 from heed.live.systems import Choice, LiveSystems, Question
+from heed.progress import log
 from heed.reporting.folders import Results
 from heed.serving.answers import json_route, read_json
 
@@ -52,11 +53,7 @@ class Tree:
         self._indexes, self._choice, self._lock = indexes, choice, Lock()
         self._explored: dict[str, Explored] = {}
         self._live: dict[str, LiveSystems] = {}
-
-    @property
-    def folders(self) -> list[str]:
-        """The names of the folders."""
-        return [*self._results]
+        self._warm: set[str] = set()
 
     def explored(self, folder: str) -> Explored:
         """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
@@ -79,6 +76,12 @@ class Tree:
         """Return the systems that can be asked changed topics; none where topics or documents are not here."""
         return self.live(folder).names if self.explored(folder).store else []
 
+    def warm(self, folder: str) -> None:
+        """Begin to load the systems of a folder, unless they are: somebody is looking at it."""
+        if self.names(folder) and folder not in self._warm:
+            self._warm.add(folder)
+            Thread(target=_load, args=(self.live(folder),), daemon=True).start()
+
     def close(self) -> None:
         """Close all systems."""
         for live in self._live.values():
@@ -88,16 +91,15 @@ class Tree:
 class Server:
     """The routes over a tree of results folders and a file of flags."""
 
-    def __init__(self, page: str, tree: Tree, flags: Flags, annotate: str = "") -> None:
-        """``annotate`` is the address of a running annotation page, empty without one."""
-        self._page, self._tree, self._flags, self._annotate = page, tree, flags, annotate
+    def __init__(self, page: str, tree: Tree, flags: Flags) -> None:
+        """``page`` is the HTML of :func:`heed.live.page.live_page`."""
+        self._page, self._tree, self._flags = page, tree, flags
 
     def application(self) -> Starlette:
         """Return the routes with the handlers of errors."""
         return Starlette(
             routes=[
                 Route("/", self._index),
-                Route("/api/folders", json_route(self._folders)),
                 Route("/api/folder", json_route(self._folder)),
                 Route("/api/topic", json_route(self._topic)),
                 Route("/api/document", json_route(self._document)),
@@ -112,11 +114,9 @@ class Server:
     async def _index(self, request: Request) -> Response:
         return HTMLResponse(self._page)
 
-    def _folders(self, request: Request) -> object:
-        return {"folders": self._tree.folders, "annotate": self._annotate, "flags": str(self._flags.path)}
-
     def _folder(self, request: Request) -> object:
         explored = self._explored(request)
+        self._tree.warm(explored.results.folder)
         return {**folder_view(explored), "playground": self._tree.names(explored.results.folder)}
 
     def _explored(self, request: Request) -> Explored:
@@ -155,6 +155,13 @@ class Server:
             raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
         given = explored.grades(explored.topics[flag.topic], flag.condition) or {}
         return self._flags.add(msgspec.structs.replace(flag, grade=given.get(flag.docid)))
+
+
+def _load(live: LiveSystems) -> None:
+    try:
+        live.load(live.names)
+    except HeedError as error:  # whoever asks a system gets it too
+        log.info(f"{live.explored.path}: {error}")
 
 
 def _read(body: object, kind: type[Body]) -> Body:

@@ -24,7 +24,7 @@ export function topicParts(topic, folder, system, conditions, go) {
   return [
     make("p", { class: "label" }, "Topic ", make("span", { class: "id" }, ...about), ...family(topic, folder, go)),
     query,
-    ...narratives(topic, pair),
+    ...narrativeTabs(topic, pair),
     ...(wrong ? [wrong] : []),
     choices(topic, folder, system, conditions, go),
     rankingColumns(topic, system, conditions, go.document),
@@ -43,7 +43,8 @@ function family(topic, folder, go) {
   return [make("span", { class: "family" }, "same query: ", ...links.flatMap((link) => [link, " "]))];
 }
 
-function narratives(topic, pair) {
+/** Return tabs and panels of a topic's narratives, and first of how the pair of them differs. */
+export function narrativeTabs(topic, pair) {
   const panels = narrativePanels(topic, pair);
   if (!panels.length) return [make("p", { class: "soft" }, "This topic is the query alone, without an instruction.")];
   const buttons = panels.map(({ label }, i) =>

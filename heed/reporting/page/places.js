@@ -17,7 +17,7 @@ function show() {
   const place = here();
   const [overview, pair] = [byId("overview"), byId("pair")];
   const data = FOLDERS.find((folder) => folder.folder === place?.folder);
-  const elsewhere = ["topic", "document"].includes(place?.kind) && byId("explorer");
+  const elsewhere = place?.kind && place.kind !== "systems" && byId("explorer");
   const two = place?.kind === "systems" && data && place.names.every((name) => data.systems.includes(name));
   if (!overview.hidden && (two || elsewhere)) returnTo = { top: scrollY, focus: document.activeElement };
   const back = overview.hidden && !two && !elsewhere;
