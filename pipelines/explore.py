@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> None:
     import secrets
 
     from heed.exploring.flags import FILE, Flags
-    from heed.live.page import live_page
+    from heed.live.page import LivePage, live_policy
     from heed.live.server import Server, Tree
     from heed.progress import log
     from heed.reporting.folders import read_tree
@@ -74,11 +74,11 @@ def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
-    page, policy = live_page(results, options.runs, flags.path, _link(options.annotate))
+    page = LivePage(results, options.runs, flags.path, _link(options.annotate))
     tree = Tree(results, options.indexes, _choice(options))
     sock = listen(options.port, 0)
     log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
-    access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, policy)
+    access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, live_policy())
     try:
         serve_page(options, Server(page, tree, flags).application(), sock, access)
     except KeyboardInterrupt:

@@ -2,25 +2,48 @@
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 from markupsafe import Markup
 
 from heed.exploring.pages import script, style
 from heed.exploring.parts import Part
 from heed.reporting.folders import Results
-from heed.reporting.page import composed, overview, policy
+from heed.reporting.page import composed, look, overview, policy
 
 HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
 OURS = "'self'"
 
 
-def live_page(results: Sequence[Results], runs: Path, flags: Path, annotate: str) -> tuple[str, str]:
-    """Return the page of ``results``, at and below the folder ``runs``, and its Content-Security-Policy.
+class LivePage:
+    """The page of results folders, made when it is first asked for: its charts take a while."""
 
-    ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
-    """
-    served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
-    text = Markup(json.dumps(served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
-    parts = [overview(results, runs), Part(HTML.format(text), style(), script())]
-    return composed(runs, parts, OURS), f"{policy(parts, OURS)}; frame-ancestors 'none'"
+    def __init__(self, results: Sequence[Results], runs: Path, flags: Path, annotate: str) -> None:
+        """``results`` are at and below the folder ``runs``; ``flags`` is the file of flags.
+
+        ``annotate`` is the address of a running annotation page, empty without one.
+        """
+        self._results, self._runs, self._lock = results, runs, Lock()
+        self._served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
+
+    @cached_property
+    def _html(self) -> str:
+        served = Markup(json.dumps(self._served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
+        explorer = _explorer()._replace(html=HTML.format(served))
+        return composed(self._runs, [overview(self._results, self._runs), explorer], OURS)
+
+    def html(self) -> str:
+        """Return the page."""
+        with self._lock:  # made once, whichever thread is first
+            return self._html
+
+
+def live_policy() -> str:
+    """Return the Content-Security-Policy of the page."""
+    return f"{policy([look(), _explorer()], OURS)}; frame-ancestors 'none'"
+
+
+def _explorer() -> Part:
+    return Part(Markup(), style(), script())

@@ -18,6 +18,7 @@ from heed.exploring.flags import Flag, Flags
 from heed.exploring.folder import Explored
 from heed.exploring.making import DEPTH, document_view, folder_view, topic_view
 from heed.live.answers import Answer, answer
+from heed.live.page import LivePage
 from heed.live.searching import Found, search
 from heed.live.systems import Choice, LiveSystems, Question
 from heed.progress import log
@@ -91,8 +92,8 @@ class Tree:
 class Server:
     """The routes over a tree of results folders and a file of flags."""
 
-    def __init__(self, page: str, tree: Tree, flags: Flags) -> None:
-        """``page`` is the HTML of :func:`heed.live.page.live_page`."""
+    def __init__(self, page: LivePage, tree: Tree, flags: Flags) -> None:
+        """Nothing is read before the first request."""
         self._page, self._tree, self._flags = page, tree, flags
 
     def application(self) -> Starlette:
@@ -112,7 +113,7 @@ class Server:
         )
 
     async def _index(self, request: Request) -> Response:
-        return HTMLResponse(self._page)
+        return HTMLResponse(await run_in_threadpool(self._page.html))
 
     def _folder(self, request: Request) -> object:
         explored = self._explored(request)

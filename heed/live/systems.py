@@ -64,7 +64,8 @@ class LiveSystems:
             raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
         self.explored, self.made, self.documents = explored, read_made(explored.path), explored.store
         self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
-        self._open, self._lock, self._loaded = ExitStack(), threading.Lock(), set[str]()
+        self._open, self._loaded = ExitStack(), set[str]()
+        self._lock, self._loading = threading.Lock(), threading.Lock()  # to answer, and to load, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
         search, registry = Search(self.made.bm25, _shards(self._corpus.folder)), choice.registry or Registry()
@@ -94,10 +95,9 @@ class LiveSystems:
 
     def load(self, names: Sequence[str] = ()) -> None:
         """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""
-        with self._lock:
-            self._load(self._bm25)
-            for name in names:
-                self._load(self._system(name))
+        self._load(self._bm25)
+        for name in names:
+            self._load(self._system(name))
 
     def _system(self, name: str) -> Retriever | Reranker:
         found = self._retrievers.get(name) or self._rerankers.get(name)
@@ -105,12 +105,15 @@ class LiveSystems:
         return cast(Retriever | Reranker, found)
 
     def _load(self, system: Retriever | Reranker) -> None:
-        if system.name not in self._loaded:
-            if not self.indexed:
-                raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
-            with locked(self._corpus.folder):
-                load(system)
-            self._loaded.add(system.name)
+        if system.name in self._loaded:
+            return
+        with self._loading:
+            if system.name not in self._loaded:
+                if not self.indexed:
+                    raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
+                with locked(self._corpus.folder):
+                    load(system)
+                self._loaded.add(system.name)
 
     @property
     def indexed(self) -> bool:
@@ -129,7 +132,7 @@ class LiveSystems:
 
     def scores(self, name: str, question: Question) -> Mapping[str, float]:
         """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
-        self.load([*self._retrievers, name])
+        self.load([name] if name in self._retrievers else [*self._retrievers, name])
         with self._lock:
             return self._ranked(name, question)
 
