@@ -1,10 +1,12 @@
 """Which words of a query and an instruction documents hold, as the index and ``polarity`` read them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
-from heed.reranking.polarity import parts_of
+from heed.languages import script_language
+from heed.reranking.clauses import stretches
+from heed.reranking.cues import cues
 from heed.retrieval.bm25_index import FIELD, Searcher, Subset
 from heed.types import Query
 
@@ -21,19 +23,30 @@ class Words(TypedDict):
 
 def matched(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Words]:
     """Return for each of ``docids`` the words that it holds, in the order of the query and the instruction."""
-    written = _written(searcher, f"{query.query}\n{query.instruction}")
-    parts = parts_of(searcher, query.query, query.instruction, lang=query.lang)
     subset = Subset(docids)
     words = [Words(query=[], asked=[], excluded=[]) for _ in docids]
-    place = {term: number for number, term in enumerate(written)}
-    held: tuple[Mapping[tuple[str, str], float], ...] = (parts.query, parts.asked, parts.excluded)
-    for kind, terms in zip(("query", "asked", "excluded"), held, strict=True):
-        for _, term in sorted(terms, key=lambda term: place.get(term[1], len(place))):
+    for kind, written in _kinds(searcher, query).items():
+        for term, word in written.items():
             scores = searcher.score({(FIELD, term): 1.0}, subset)
             for of_document, docid in zip(words, docids, strict=True):
                 if scores[docid] > 0:
-                    of_document[kind].append(written.get(term, term))  # type: ignore[literal-required]
+                    of_document[kind].append(word)  # type: ignore[literal-required]
     return words
+
+
+def _kinds(searcher: Searcher, query: Query) -> dict[str, dict[str, str]]:
+    """Return the terms of the query, and those that its instruction asks for and excludes beside, as it has them.
+
+    Words about the task itself ("document", "relevant") are left out, as ``polarity`` does.
+    """
+    texts = {1: "", -1: ""}
+    for start, end, sign in stretches(query.instruction, query.lang):
+        texts[sign] += query.instruction[start:end] + "\n"
+    wanted, asked, excluded = (_written(searcher, text) for text in (query.query, texts[1], texts[-1]))
+    task = set(searcher.terms("\n".join(cues(script_language(query.instruction, query.lang)).task)))
+    beside = {term: word for term, word in asked.items() if term not in wanted.keys() | task}
+    against = {term: word for term, word in excluded.items() if term not in wanted.keys() | task | asked.keys()}
+    return {"query": wanted, "asked": beside, "excluded": against}
 
 
 def _written(searcher: Searcher, text: str) -> dict[str, str]:

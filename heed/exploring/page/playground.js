@@ -6,7 +6,7 @@ import { moved } from "./ranks.js";
 
 const SIGNS = { rose: "▲", fell: "▼", stayed: "=" };
 const FIRST = 10; // documents of a list, until more are asked for
-const WORDS = 6; // of a kind, that are shown of a document
+const WORDS = 8; // of a kind, that are shown of a document
 const PAUSE = 120; // ms without a key before systems are asked
 const KINDS = { asked: "asked for, and in this document", excluded: "excluded, and in this document" };
 
@@ -79,9 +79,17 @@ export function playgroundParts(source, folder, topic, wanted, link) {
   return [
     make("p", { class: "label" }, "Playground ", make("span", { class: "id" }, make("bdi", {}, `topic ${topic.qid}`))),
     make("h1", {}, "What if it were asked in another way?"),
-    make("div", { class: "asking" }, query.element, instruction.element),
-    make("div", { class: "tabs" }, make("label", {}, make("span", { class: "label" }, "as "), condition), again, status),
-    reading,
+    make(
+      "div",
+      { class: "asked" },
+      make("div", {}, query.element, instruction.element),
+      make(
+        "div",
+        {},
+        make("div", { class: "tabs" }, make("label", {}, make("span", { class: "label" }, "as "), condition), again, status),
+        reading,
+      ),
+    ),
     make("div", { class: "systems" }, ...places.values()),
   ];
 }
@@ -142,7 +150,7 @@ function item(answer, name, place, rank, [before, after], words, link) {
       make("span", { class: "name" }, make("bdi", {}, title || docid)),
       title ? make("span", { class: "id" }, make("bdi", {}, docid)) : "",
     ),
-    ...(name === "after" ? chips(words) : []),
+    ...(name === "after" ? chips(words, answer.before.words[place]) : []),
   );
 }
 
@@ -152,12 +160,19 @@ function shift(from, to) {
   return make("span", { class: "shift", "data-verdict": verdict, title: `${from} → ${to}` }, `${SIGNS[verdict]}${by || ""}`);
 }
 
-/** Return the words of the instruction that a document holds, as polarity reads them. */
-function chips(words) {
+/** Return the words of the instruction that a document holds, as polarity reads them; new ones first, and marked. */
+function chips(words, before) {
   const marks = Object.entries(KINDS).flatMap(([kind, title]) => {
-    const shown = words[kind].slice(0, WORDS).flatMap((word) => [make("mark", { "data-kind": kind, title }, make("bdi", {}, word)), " "]);
-    const rest = words[kind].length - WORDS;
+    const isNew = (word) => !before[kind].includes(word);
+    const sorted = [...words[kind].filter(isNew), ...words[kind].filter((word) => !isNew(word))];
+    const shown = sorted.slice(0, WORDS).flatMap((word) => [chip(kind, word, title, isNew(word)), " "]);
+    const rest = sorted.length - WORDS;
     return rest > 0 ? [...shown, make("span", { class: "soft" }, `+${rest} `)] : shown;
   });
   return marks.length ? [make("p", { class: "chips" }, ...marks)] : [];
+}
+
+function chip(kind, word, title, isNew) {
+  const attributes = { "data-kind": kind, "data-new": isNew, title: isNew ? `${title}; new` : title };
+  return make("mark", attributes, make("bdi", {}, word));
 }
