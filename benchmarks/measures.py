@@ -39,7 +39,7 @@ class Work:
 
     def __init__(self, folder: Path) -> None:
         """Make them; the first run is also a file."""
-        chooser = random.Random(0)  # noqa: S311 (an input, no secret)
+        chooser = random.Random(0)
         names = [f"d{number:05}" for number in range(3 * DEPTH)]
 
         def run() -> Run:

@@ -209,7 +209,7 @@ class Kept:
 
 def _zipfian(count: int) -> list[str]:
     """Texts of 20 to 500 words of four scripts, a script a text."""
-    chooser = random.Random(0)  # noqa: S311 (an input, no secret)
+    chooser = random.Random(0)
     letters = [[chr(one) for one in script] for script in SCRIPTS]
     words = [["".join(chooser.choices(one, k=2 + at % 7)) for at in range(500)] for one in letters]
     weights = [1 / (at + 1) for at in range(500)]

@@ -69,7 +69,7 @@ def _run(folder: Path, runs: list[Path], options: list[str]) -> tuple[float, res
 
 
 def _write_input(folder: Path) -> None:
-    chance = random.Random(0)  # noqa: S311 (an input, no secret)
+    chance = random.Random(0)
     topics = {
         str(200 + at): [str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(UNIVERSE)] for at in range(TOPICS)
     }

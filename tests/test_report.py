@@ -275,7 +275,7 @@ def test_of_many_documents_the_chart_shows_a_thousand_from_end_to_end_and_says_s
     found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
     text = page(found, tmp_path)
     assert "1,000 of 5,000 documents, evenly over how far they moved" in text and "violating (5,000)" in text
-    links = re.findall(r'href="#/./document/(\d+)\?topic=1"', text)
+    links = re.findall(r'href="#/./document/(\d+)\?topic=1&amp;system=a"', text)
     assert len(links) == len(set(links)) == 1000 and {"0", "4999"} < set(links)
 
 

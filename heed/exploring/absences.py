@@ -11,7 +11,7 @@ def absences(explored: Explored, topic: Topic) -> list[Absence]:
     """Return the reasons, by condition and pair of those that have runs."""
     conditions = [name for name in explored.conditions if topic.has(name) or (name == "query" and topic.base)]
     reasons = [(name, reason) for name in conditions for reason in _of_condition(explored, topic, name)]
-    for base, new in explored.pairs:
+    for base, new in explored.compared:
         if base in conditions and new in conditions:
             reasons += [(f"{base}>{new}", reason) for reason in _of_pair(explored, topic, base, new)]
     return [Absence(condition=condition, reason=reason) for condition, reason in reasons]

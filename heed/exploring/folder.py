@@ -54,7 +54,8 @@ class Explored:
         self.language = noted.language if noted else "eng"
         self.judging = _judging(noted)
         self.topics = {topic.qid: topic.topic() for topic in noted.topics} if noted else self._topics_of_runs()
-        self.pairs = self._pairs(noted)
+        self.compared = self._compared(noted)
+        self.pairs = self._pairs()
         self.stored = _stored(self.path, noted, indexes) if noted else None
         self.store = self._store(noted)
 
@@ -63,11 +64,20 @@ class Explored:
         instructions = dict.fromkeys((name for name in self.conditions if name != "query"), "")
         return {qid: Topic(qid, "eng", "", instructions) for qid in qids}
 
-    def _pairs(self, noted: Noted | None) -> list[tuple[str, str]]:
-        """Return the pairs of conditions that both have runs: those that are compared, else the first and second."""
-        compared = [(base, new) for base, new in noted.pairs] if noted else []
-        pairs = [pair for pair in compared if set(pair) <= set(self.conditions)]
-        return pairs or ([(self.conditions[0], self.conditions[1])] if len(self.conditions) > 1 else [])
+    def _compared(self, noted: Noted | None) -> list[tuple[str, str]]:
+        """Return the pairs of conditions that are compared, of those that have runs."""
+        pairs = [(base, new) for base, new in noted.pairs] if noted else []
+        return [pair for pair in pairs if set(pair) <= set(self.conditions)]
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs that are compared, and for each other condition one to look at beside it."""
+        pairs = self.compared[:]
+        for condition in self.conditions:
+            others = [name for name in ("original", *self.conditions) if name != condition and name in self.conditions]
+            if others and not any(condition in pair for pair in pairs):
+                first, second = sorted((condition, others[0]), key=self.conditions.index)
+                pairs.append((first, second))
+        return pairs
 
     def _store(self, noted: Noted | None) -> DocumentStore | None:
         if noted is None or self.stored is None:

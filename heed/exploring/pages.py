@@ -11,17 +11,20 @@ MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("annotation/page")
 SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
 STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
-ALONE = "[data-exploring] body > :not(#explorer) { display: none; }"  # while the explorer shows something
+AFRESH = "* { all: revert; }"  # of what the page says of its own elements
+ALONE = """
+[data-exploring] body { max-width: none; margin: 0; padding: 0; }
+[data-exploring] body > :not(#explorer) { display: none; }
+"""  # while the explorer shows something
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
 
 
 @cache
 def style() -> str:
-    """Return the style: colours and fonts of the whole page, all other rules inside of ``#explorer``."""
-    colours = _read(SHARED / "colours.css")
+    """Return the style, its rules inside of ``#explorer``; the page has the colours, annotation/page/colours.css."""
     inside = "\n".join(_read(path) for path in (SHARED / "common.css", *STYLES))
-    return f"{colours}\n#explorer {{\n{inside}\n}}\n{ALONE}\n"
+    return f"#explorer {{\n{AFRESH}\n{inside}\n}}\n{ALONE}\n"
 
 
 @cache

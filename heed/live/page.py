@@ -32,7 +32,7 @@ class LivePage:
     def _html(self) -> str:
         served = Markup(json.dumps(self._served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
         explorer = _explorer()._replace(html=HTML.format(served))
-        return composed(self._runs, [overview(self._results, self._runs), explorer], OURS)
+        return composed(self._runs, [explorer, overview(self._results, self._runs)], OURS)
 
     def html(self) -> str:
         """Return the page."""
@@ -42,7 +42,7 @@ class LivePage:
 
 def live_policy() -> str:
     """Return the Content-Security-Policy of the page."""
-    return f"{policy([look(), _explorer()], OURS)}; frame-ancestors 'none'"
+    return f"{policy([_explorer(), look()], OURS)}; frame-ancestors 'none'"
 
 
 def _explorer() -> Part:

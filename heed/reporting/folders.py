@@ -121,7 +121,7 @@ def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], 
     """Return the list ``value[key]`` if all of it are ``record``, else add to ``problems`` and return an empty one."""
     entries = value.get(key, [])
     try:
-        return [convert(entry, record) for entry in entries]
+        return convert(entries, list[record])  # type: ignore[valid-type]
     except INVALID as error:  # the first problem alone, and without the value
         found = (
             f"{path}: {key}[{index}]: {problem}"

@@ -15,9 +15,9 @@ def topic_link(folder: str, qid: str, system: str) -> str:
     return place(folder, "topic", qid, system=system)
 
 
-def document_link(folder: str, docid: str, qid: str) -> str:
-    """Return the place of a document as one topic asks for it."""
-    return place(folder, "document", docid, topic=qid)
+def document_link(folder: str, docid: str, qid: str, system: str) -> str:
+    """Return the place of a document as one topic asks for it, among the documents that a system returns."""
+    return place(folder, "document", docid, topic=qid, system=system)
 
 
 def systems_link(folder: str, first: str, second: str) -> str:

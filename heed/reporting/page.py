@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.evaluation.summary import ABSENT, IN_NEITHER, Row, format_value, layout, lower_is_better
+from heed.exploring.embedding import embedded
 from heed.exploring.parts import Part
 from heed.io.files import write_bytes
 from heed.published.beside import grids
@@ -62,7 +63,7 @@ def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
 
 def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    return composed(runs, [overview(results, runs)])
+    return composed(runs, [embedded(results), overview(results, runs)])
 
 
 def overview(results: "Sequence[Results]", runs: Path) -> Part:

@@ -45,7 +45,7 @@ def shift(folder: str, system: str, shifts: "Sequence[Shift]", lowest: int) -> S
             "y": each["new"],
             "group": labels[each["group"]],
             "says": f"{each['docid']}, topic {each['qid']}, {each['group']}: rank {each['base']} → {each['new']}",
-            "to": document_link(folder, each["docid"], each["qid"]),
+            "to": document_link(folder, each["docid"], each["qid"], system),
         }
         for each in drawn
     ]

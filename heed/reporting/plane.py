@@ -8,6 +8,7 @@ from heed.reporting.spec import BLUE, GREY, PALETTE, SHAPES, TEXT, Spec, chart, 
 
 SIZE = (400, 300)  # pixels
 LETTER, LINE = 5.6, 13  # pixels of a letter's width and of a line's height, about
+NEAR = 12  # pixels from a point to a name that is next to it
 CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest
 
 
@@ -76,8 +77,15 @@ def plane(
     size = 70 if len(points) <= len(named) else 36
     channels = axes | style | (linked() if len(points) > 1 else {"description": {"field": "says"}})
     layers.append(layer(own, {"type": "point", "filled": True, "size": size, "opacity": 0.9}, channels))
-    names = {"x": axes["x"], "y": axes["y"], "text": {"field": "name"}}
-    layers.append(layer([*_names(points, chosen, x_axis, y_axis)], {"type": "text", "color": TEXT}, names))
+    names = [*_names(points, chosen, x_axis, y_axis)]
+    layers.append(layer(names, {"type": "text", "color": TEXT}, axes | {"text": {"field": "name"}}))
+    far = [
+        {"x": point.x, "y": point.y, "x2": name["x2"], "y2": name["y2"]}
+        for point, name in zip(chosen, names, strict=True)
+        if "x2" in name
+    ]
+    ends = axes | {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    layers.append(layer(far, {"type": "rule", "color": TEXT, "opacity": 0.4}, ends))
     return chart("Effectiveness and instruction following", "", SIZE, layers)
 
 
@@ -102,29 +110,39 @@ def _axis(title: str, values: Sequence[float]) -> Axis:
 
 
 def _names(points: Sequence[Point], named: Sequence[Point], x_axis: Axis, y_axis: Axis) -> Iterator[Spec]:
-    """Yield each name beside its point, where it covers the least of other names, points and the frame."""
+    """Yield each name beside its point, where it covers the least of other names, points and the frame.
+
+    A name that is not next to its point has the place of a line between them.
+    """
     (width, height), frame = SIZE, Box(0, 0, *SIZE)
     across, down = width / (x_axis.high - x_axis.low), height / (y_axis.high - y_axis.low)
     centres = {point: ((point.x - x_axis.low) * across, (y_axis.high - point.y) * down) for point in points}
-    taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in centres.values()]
+    dots = [Box(x - 4, y - 4, x + 4, y + 4) for x, y in centres.values()]
+    names: list[Box] = []
     for point in named:
         name = short(point.system, 30)
 
         def cost(place: tuple[float, Box]) -> float:
             distance, box = place
-            outside = LETTER * len(name) * LINE - box.overlap(frame)  # noqa: B023
-            return 4 * outside + sum(box.overlap(other) for other in taken) + distance
+            outside = (box.right - box.left) * LINE - box.overlap(frame)
+            return 4 * outside + 4 * _covered(box, names) + _covered(box, dots) + 2 * distance
 
-        _, box = min(_places(*centres[point], LETTER * len(name)), key=cost)
-        taken.append(box)
+        distance, box = min(_places(*centres[point], LETTER * len(name)), key=cost)
+        names.append(box)
         x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-        yield {"x": x_axis.low + x / across, "y": y_axis.high - y / down, "name": name}
+        edge = min((box.left, x, box.right), key=lambda end: abs(end - centres[point][0]))
+        beside = {"x2": x_axis.low + edge / across, "y2": y_axis.high - y / down} if distance > NEAR else {}
+        yield {"x": x_axis.low + x / across, "y": y_axis.high - y / down, "name": name} | beside
+
+
+def _covered(box: Box, others: Sequence[Box]) -> float:
+    return sum(box.overlap(other) for other in others)
 
 
 def _places(x: float, y: float, width: float) -> Iterator[tuple[float, Box]]:
     """Yield distance and place of names of ``width`` around the pixel ``x``, ``y``, the nearest first."""
-    for step in (0, 14, 28):
+    for step in range(0, 90, LINE):
         for side, rise in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1)):
-            left = x + 9 * side - width * (1 - side) / 2
-            top = y + (12 + step) * rise - LINE / 2
+            right, up = (9 + step) * side, (NEAR + step) * rise
+            left, top = x + right - width * (1 - side) / 2, y + up - LINE / 2
             yield step + abs(rise), Box(left, top, left + width, top + LINE)

@@ -189,11 +189,19 @@ function searchAll() {
 /** The addresses of what is shown, with what is chosen now. */
 const addresses = {
   topic: (qid) => hashOf(state.folder.folder, "topic", qid, chosen()),
-  system: (name) => hashOf(state.folder.folder, "topic", state.topic.qid, { ...chosen(), system: name }),
-  pair: (name) => hashOf(state.folder.folder, "topic", state.topic.qid, { ...chosen(), pair: name }),
+  system: (name) => here({ system: name }),
+  pair: (name) => here({ pair: name, condition: "" }),
   document: (place, condition) =>
     hashOf(state.folder.folder, "document", state.topic.docids[place], { topic: state.topic.qid, ...chosen(), condition }),
 };
+
+/** Return the address of what is shown with something else chosen. */
+function here(choice) {
+  const { folder, topic, route } = state;
+  if (route.kind === "topic") return hashOf(folder.folder, "topic", topic.qid, { ...chosen(), ...choice });
+  const kept = { topic: topic.qid, ...chosen(), condition: route.query.get("condition") };
+  return hashOf(folder.folder, "document", route.id, { ...kept, ...choice });
+}
 
 const chosen = () => ({ system: state.system, pair: state.folder.pairs.length > 1 ? state.conditions.join(">") : "" });
 

@@ -75,7 +75,8 @@ export function grades(topic, place, conditions) {
 export function fallen(topic, system, pair, link) {
   const moves = shouldFall(topic, system, pair);
   if (!moves.length) return null;
-  const wrong = moves.filter(({ verdict }) => verdict !== "fell").length;
+  const isWrong = (verdict) => verdict === "rose" || verdict === "stayed";
+  const wrong = moves.filter(({ verdict }) => isWrong(verdict)).length;
   const [base, next] = pair;
   const heading = make(
     "h2",
@@ -84,9 +85,9 @@ export function fallen(topic, system, pair, link) {
     make("span", {}, `relevant under ${base}, not under ${next}: ${wrong} of ${moves.length} did not fall`),
   );
   const items = moves.map(({ place, from, to, verdict, by }) => {
-    const text = `${SIGNS[verdict]} ${from.text} → ${to.text}`;
-    const shift = make("span", { class: "shift", "data-wrong": verdict !== "fell", title: `${verdict}${by ? ` by ${by}` : ""}` });
-    shift.append(text);
+    const text = SIGNS[verdict] ? `${SIGNS[verdict]} ${from.text} → ${to.text}` : verdict;
+    const attributes = { class: "shift", "data-verdict": verdict, "data-wrong": isWrong(verdict) };
+    const shift = make("span", { ...attributes, title: `${verdict}${by ? ` by ${by}` : ""}` }, text);
     return make("li", {}, documentLink(topic, place, pair, link(place, next), [shift]));
   });
   return make("section", { class: "fallen" }, heading, make("ol", { class: "ranking" }, ...items));

@@ -28,6 +28,8 @@ export function moved(from, to) {
   return from > to ? { verdict: "rose", by: from - to } : { verdict: "fell", by: to - from };
 }
 
+const ORDER = { rose: 0, stayed: 0, fell: 1, "in neither list": 2 };
+
 /**
  * Return the documents that are relevant under the first condition and not under the second, {place, from, to, verdict},
  * those that rose or stayed first.
@@ -40,7 +42,8 @@ export function shouldFall(topic, system, [base, next]) {
     .filter((place) => gradeOf(topic, base, place) > 0 && !(gradeOf(topic, next, place) > 0));
   const moves = places.map((place) => {
     const [from, to] = [rankIn(topic, before, place), rankIn(topic, after, place)];
-    return { place, from, to, ...moved(from.rank, to.rank) };
+    const isUnseen = !before.rankOf.has(place) && !after.rankOf.has(place);
+    return { place, from, to, ...(isUnseen ? { verdict: "in neither list", by: null } : moved(from.rank, to.rank)) };
   });
-  return moves.sort((a, b) => (a.verdict === "fell") - (b.verdict === "fell") || a.from.rank - b.from.rank);
+  return moves.sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict] || a.from.rank - b.from.rank);
 }

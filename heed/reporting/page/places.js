@@ -1,4 +1,4 @@
-// The page's address says what is shown: #/FOLDER, #/FOLDER/systems/A/B; topics and documents are shown by other parts.
+// The page's address says what is shown: #/FOLDER, #/FOLDER/systems/A/B; the explorer shows topics and documents.
 
 let returnTo = { top: 0, focus: null };
 
@@ -17,12 +17,12 @@ function show() {
   const place = here();
   const [overview, pair] = [byId("overview"), byId("pair")];
   const data = FOLDERS.find((folder) => folder.folder === place?.folder);
-  const elsewhere = place?.kind && place.kind !== "systems" && byId("explorer");
+  const elsewhere = byId("explorer")?.hidden === false; // its script comes first
   const two = place?.kind === "systems" && data && place.names.every((name) => data.systems.includes(name));
   if (!overview.hidden && (two || elsewhere)) returnTo = { top: scrollY, focus: document.activeElement };
   const back = overview.hidden && !two && !elsewhere;
   byId("tip").hidden = true;
-  overview.hidden = Boolean(two || elsewhere);
+  overview.hidden = Boolean(two) || elsewhere;
   pair.hidden = !two;
   if (two) {
     drawPair(data, place.names);
