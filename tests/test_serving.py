@@ -33,8 +33,8 @@ def server(
     folder = tmp_path_factory.mktemp(site.command)
     sample_pool(folder / "pool.jsonl")
     of = {
-        "annotate": [folder / "pool.jsonl", "--lang", "zho"],
-        "explore": [sample_runs("zho"), "--flags", folder / "flags.jsonl"],
+        "annotate": [folder / "pool.jsonl", "--lang", "fas"],
+        "explore": [sample_runs("fas"), "--flags", folder / "flags.jsonl"],
     }
     with serving(site.command, *of[site.command], kind=Running) as process:
         yield process

@@ -29,7 +29,7 @@ class TopicEntry(TypedDict):
 class FolderView(TypedDict):
     """A results folder: what can be looked at in it.
 
-    ``folder`` as :attr:`heed.reporting.folders.Results.folder`; ``conditions`` are those of the runs, and ``pairs`` those
+    ``folder`` as :attr:`heed.reporting.folders.Results.folder`; ``conditions`` are those of the runs, ``pairs`` those
     of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the documents'.
     ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``values`` has for each key one for each
     topic, on the measure's own scale, or null. ``notes`` say in a sentence each what cannot be shown, and why.

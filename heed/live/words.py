@@ -10,7 +10,7 @@ from heed.reranking.cues import cues
 from heed.retrieval.bm25_index import FIELD, Searcher, Subset
 from heed.types import Query
 
-WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Words(TypedDict):

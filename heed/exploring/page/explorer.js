@@ -13,7 +13,7 @@ import { shownConditions, topicParts } from "./topic.js";
 import { orders, topicItems } from "./topics.js";
 
 const VIEWS = ["topic", "document"];
-const state = { folder: null, topic: null, system: "", conditions: [], route: null, order: null };
+const state = { folder: null, topic: null, system: "", conditions: [], route: null, order: null, depth: "" };
 const parts = {};
 let source = null;
 let flags = null; // of judgements; null in a file, which keeps none
@@ -87,13 +87,14 @@ async function draw(route, isCurrent) {
   const folder = await source.folder(route.folder);
   const isTopics = ["topic", "playground"].includes(route.kind);
   const qid = isTopics ? route.id : (route.query.get("topic") ?? "");
-  const topic = qid ? await source.topic(route.folder, qid, route.query.get("depth") ?? "") : null;
+  const depth = source.ask ? (route.query.get("depth") ?? "") : "";
+  const topic = qid ? await source.topic(route.folder, qid, depth) : null;
   if (!isCurrent()) return;
   const before = { ...state };
-  Object.assign(state, { folder, topic, route });
+  Object.assign(state, { folder, topic, route, depth });
   state.system = systemOf(route, folder, topic);
   state.conditions = topic ? shownConditions(topic, folder, route.query.get("pair")) : [];
-  const isSame = ["folder", "system"].every((name) => before[name] === state[name]) && before.topic?.qid === qid
+  const isSame = ["folder", "system", "depth"].every((name) => before[name] === state[name]) && before.topic?.qid === qid
     && before.conditions.join() === state.conditions.join();
   if (!isSame) drawTopic(before);
   byId("explorer").toggleAttribute("data-further", isFurther(route.kind));
@@ -191,6 +192,8 @@ const addresses = {
   topic: (qid) => hashOf(state.folder.folder, "topic", qid, chosen()),
   system: (name) => here({ system: name }),
   pair: (name) => here({ pair: name, condition: "" }),
+  depths: () =>
+    (source.depths ?? []).map((depth) => ({ depth, href: here({ depth }), isShown: depth === Number(state.depth || source.depths[0]) })),
   document: (place, condition) =>
     hashOf(state.folder.folder, "document", state.topic.docids[place], { topic: state.topic.qid, ...chosen(), condition }),
 };
@@ -198,12 +201,12 @@ const addresses = {
 /** Return the address of what is shown with something else chosen. */
 function here(choice) {
   const { folder, topic, route } = state;
-  if (route.kind === "topic") return hashOf(folder.folder, "topic", topic.qid, { ...chosen(), ...choice });
+  if (route.kind !== "document") return hashOf(folder.folder, "topic", topic.qid, { ...chosen(), ...choice });
   const kept = { topic: topic.qid, ...chosen(), condition: route.query.get("condition") };
   return hashOf(folder.folder, "document", route.id, { ...kept, ...choice });
 }
 
-const chosen = () => ({ system: state.system, pair: state.folder.pairs.length > 1 ? state.conditions.join(">") : "" });
+const chosen = () => ({ system: state.system, pair: state.folder.pairs.length > 1 ? state.conditions.join(">") : "", depth: state.depth });
 
 function drawOrders() {
   const known = orders(state.folder, state.system);

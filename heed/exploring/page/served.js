@@ -1,5 +1,6 @@
 // The source of topics and documents at the server of heed explore, and what that server alone can do.
 
+const DEPTHS = [20, 100, 1000]; // documents of a list that can be asked for, the first if none are
 const KEPT = 8; // topics: going from document to document asks for the same one again
 
 /** Return a source as of packed.js, with search(), ask(), flag() and `annotate`; null where no server sent the page. */
@@ -19,6 +20,7 @@ export function servedSource(element) {
     flags: () => get("flags"),
     flag: (flag) => post("flag", flag),
     flagsFile: flags,
+    depths: DEPTHS,
     annotate,
   };
 }

@@ -28,10 +28,20 @@ export function topicParts(topic, folder, system, conditions, go) {
     ...(wrong ? [wrong] : []),
     choices(topic, folder, system, conditions, go),
     rankingColumns(topic, system, conditions, go.document),
+    ...depths(go.depths()),
     make("h2", { class: "label" }, "Measures of this topic ", make("span", {}, "×100")),
     ...(why ? [why] : []),
     ...(values ? [values] : [make("p", { class: "soft" }, "This topic has no value of any measure.")]),
   ];
+}
+
+/** Return links to more of the lists; none where only one depth is there. */
+function depths(known) {
+  if (!known.length) return [];
+  const links = known.map(({ depth, href, isShown }) =>
+    make("a", { class: "choice", href, "aria-current": isShown ? "true" : null }, String(depth)),
+  );
+  return [make("p", { class: "tabs" }, make("span", { class: "label" }, "first documents"), ...links)];
 }
 
 /** Return links to the topics that ask the same query, alone or with other instructions. */
