@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-TOGETHER = 1 << 18  # bytes of JSON that are packed as one
+TOGETHER = 1 << 16  # bytes of JSON that are packed as one
 LEVEL = 6
 AHEAD = 4  # blocks in work: gzip leaves Python to the making of the next ones
 THREADS = 2

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from heed.annotation.documents import as_table
 from heed.errors import DataError
 from heed.exploring.absences import absences
 from heed.exploring.folder import Explored
@@ -14,6 +15,7 @@ from heed.exploring.views import (
     Narrative,
     Ranking,
     Span,
+    TableData,
     TopicEntry,
     TopicView,
 )
@@ -157,5 +159,11 @@ def title_of(document: Document) -> str:
 
 def view_of(document: Document) -> DocumentView:
     """Return a document as it is shown."""
-    title = title_of(document)
-    return DocumentView(docid=document.docid, title=title, text=document.text, tabular=document.is_table)
+    table = table_of(document) if document.is_table else None
+    return DocumentView(docid=document.docid, title=title_of(document), text=document.text, table=table)
+
+
+def table_of(document: Document) -> TableData | None:
+    """Return the table that a document's text is; None where most of the text would be lost by it."""
+    table = as_table(document.text, known=True)
+    return TableData(caption=table.caption, header=table.header, body=table.body) if table else None

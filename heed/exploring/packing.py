@@ -8,9 +8,11 @@ many are in blocks (``topicCount``, ``documentCount``).
 A topic is ``[narratives, absent, documents, grades, lists]``: its documents as places in ``docids``, its grades by
 condition, and by system and condition, in the index's order, 0 or ``[length, places, ranks, scores]``, where a place is
 one among the topic's documents, ``ranks`` are those after the first ones and ``scores`` those of the first ones.
-A document is ``[text, tabular]``, or 0 if the collection does not have it.
+A document is 0 if the collection does not have it, ``[text, 0]``, ``[text, 1]`` of a table in Markdown, which the page
+reads itself since that takes long for many, or ``["", table]``.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,10 +23,12 @@ from heed.exploring.absences import absences
 from heed.exploring.blocks import pack, pack_blocks
 from heed.exploring.folder import Explored
 from heed.exploring.lists import Listed, read_lists
-from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, short, shown_docids, title_of
-from heed.types import Topic
+from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, short, shown_docids, table_of, title_of
+from heed.tables.markup import HTML_TABLE
+from heed.types import Document, Topic
 
 BATCH = 200  # documents read at once
+PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
 RELEVANT = 0  # before all ranks, in the order in which documents are carried
 
 
@@ -146,4 +150,13 @@ def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iter
                 continue
             document = found[docid]
             titles.append(title_of(document))
-            yield encode([document.text, int(document.is_table)])
+            yield encode(_packed_document(document))
+
+
+def _packed_document(document: Document) -> list[object]:
+    if not document.is_table:
+        return [document.text, 0]
+    if PIPED.search(document.text) and not HTML_TABLE.search(document.text):
+        return [document.text, 1]
+    table = table_of(document)
+    return ["", table] if table else [document.text, 0]

@@ -29,10 +29,11 @@ class TopicEntry(TypedDict):
 class FolderView(TypedDict):
     """A results folder: what can be looked at in it.
 
-    ``folder`` as :attr:`heed.reporting.folders.Results.folder`; ``conditions`` are those of the runs, ``pairs`` those
-    of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the documents'.
-    ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``values`` has for each key one for each
-    topic, on the measure's own scale, or null. ``notes`` say in a sentence each what cannot be shown, and why.
+    ``folder`` as :attr:`heed.reporting.folders.Results.folder`; ``conditions`` are those of the runs, and ``pairs``
+    those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
+    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``values`` has for each key
+    one for each topic, on the measure's own scale, or null. ``notes`` say in a sentence each what cannot be shown, and
+    why.
     """
 
     folder: str
@@ -96,10 +97,18 @@ class TopicView(TypedDict):
     absent: list[Absence]
 
 
+class TableData(TypedDict):
+    """A table; all rows have the same number of cells."""
+
+    caption: str
+    header: list[list[str]]
+    body: list[list[str]]
+
+
 class DocumentView(TypedDict):
-    """A document; ``tabular`` says that its text is to be displayed as the table it holds, in Markdown or HTML."""
+    """A document; ``table`` is null unless it is displayed as one."""
 
     docid: str
     title: str
     text: str
-    tabular: bool
+    table: TableData | None

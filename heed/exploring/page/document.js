@@ -3,7 +3,6 @@
 import { make, setLanguage } from "../../annotation/page/dom.js";
 import { tableRegion } from "../../annotation/page/table.js";
 import { marked, newTerms, termsOf } from "../../annotation/page/words.js";
-import { htmlTable, isHtml, markdownTable } from "./grid.js";
 import { sides } from "./narratives.js";
 import { grades } from "./ranking.js";
 import { moved, rankIn, rankingOf } from "./ranks.js";
@@ -26,7 +25,8 @@ export function documentParts(document, folder, topic, conditions) {
     make("span", { class: "spring" }),
     ...key.map((kind) => make("mark", { "data-kind": kind }, kind)),
   );
-  const table = document.tabular ? tableOf(document.text, mark, folder.language) : null;
+  // the caption is the title
+  const table = document.table ? tableRegion({ ...document.table, caption: "" }, mark, folder.language) : null;
   const title = make("h2", { class: "title" }, make("bdi", {}, ...mark(document.title || document.docid)));
   const standing = topic ? [ranksTable(topic, folder, document.docid, conditions)] : [];
   return [facts, setLanguage(title, folder.language), ...(table ? [table] : texts(document, mark, folder.language)), ...standing];
@@ -41,17 +41,7 @@ function termsFor(topic, condition) {
   return { query, asked: wanted, excluded: newTerms(newTerms(termsOf(excluded, tag), query), wanted) };
 }
 
-function tableOf(text, mark, language) {
-  if (isHtml(text)) {
-    const region = htmlTable(text, mark);
-    return region && setLanguage(region, language);
-  }
-  const table = markdownTable(text);
-  return table && tableRegion({ ...table, caption: "" }, mark, language); // the caption is the title
-}
-
 function texts(document, mark, language) {
-  if (document.tabular) return [setLanguage(make("pre", {}, ...mark(document.text)), language)];
   const lines = document.text.split(/\n+/).filter((line) => line.trim());
   if (!lines.length) return [make("p", { class: "empty" }, "This document has no text.")];
   return lines.map((line) => setLanguage(make("p", { class: "text" }, ...mark(line)), language)); // a block ends an override

@@ -1,64 +1,70 @@
-// The table in a text: Markdown as rows of cells, HTML as an element with the same cells and spans.
+// The table in a text in Markdown, as heed/tables/markup.py reads it.
 
-import { make } from "../../annotation/page/dom.js";
+const HEADING = /^#{1,6}(?:\s+|$)/;
+const PIPE = /\\.|\|/g;
+const PIPE_OUTSIDE_CODE = /\\.|`[^`]*`|\|/g;
+const RULE = /^\s*:?-+:?\s*$/;
 
-const HTML = /<(?:table|tr)[\s/>]/i;
-const RULE = /^\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?$/;
-const CELL = /\\.|\|/g;
-const SPANS = ["colspan", "rowspan"];
-
-export const isHtml = (text) => HTML.test(text);
-
-/** Return {caption, header, body} of a pipe table; null for a text without one. */
+/** Return {caption, header, body} of the first pipe table, what else the text holds as its caption; null without one. */
 export function markdownTable(text) {
-  const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
-  const rule = lines.findIndex((line) => line.includes("|") && RULE.test(line));
-  if (rule < 0) return null;
-  const isRow = (line, i) => (i < rule ? line.startsWith("|") || i === rule - 1 : line.includes("|"));
-  const rows = lines.map((line, i) => (line && i !== rule && isRow(line, i) ? cells(line) : null));
-  const width = Math.max(...rows.map((row) => row?.length ?? 0));
+  const outside = [];
+  let header = [];
+  let body = [];
+  for (const block of blocks(text)) {
+    const { before, above, below } = readBlock(block);
+    outside.push(...before);
+    if (header.length || body.length) body.push(...above, ...below);
+    else [header, body] = [above, below];
+  }
+  const width = Math.max(0, ...[...header, ...body].map((row) => row.length));
   const full = (row) => [...row, ...Array(width - row.length).fill("")];
-  const outside = lines.filter((line, i) => line && i !== rule && !rows[i]);
-  return {
-    caption: outside.map((line) => line.replace(/^#{1,6}\s+/, "")).join(" "),
-    header: rows.slice(0, rule).filter(Boolean).map(full),
-    body: rows.slice(rule).filter(Boolean).map(full),
-  };
+  if (!width) return null;
+  return { caption: squeeze(outside.join(" ")), header: header.map(full), body: body.map(full) };
 }
 
-function cells(line) {
-  const cuts = [...line.matchAll(CELL)].filter(([mark]) => mark === "|").map((match) => match.index);
-  const parts = [-1, ...cuts].map((cut, i) => line.slice(cut + 1, [...cuts, line.length][i]));
-  if (line.startsWith("|")) parts.shift();
-  if (parts.length > 1 && cuts.at(-1) === line.length - 1) parts.pop();
+/** Return the lines between blank ones, headings by themselves. */
+function blocks(text) {
+  const result = [[]];
+  for (const line of text.split(/\r\n|\r|\n/).map((each) => each.trim())) {
+    const isHeading = HEADING.test(line);
+    if ((isHeading || !line) && result.at(-1).length) result.push([]);
+    if (line) result.at(-1).push(line);
+    if (isHeading) result.push([]);
+  }
+  return result.filter((block) => block.length);
+}
+
+function readBlock(block) {
+  if (HEADING.test(block[0])) return { before: [block[0].replace(HEADING, "")], above: [], below: [] };
+  const rule = block.findIndex(isRule);
+  if (rule < 0) {
+    const piped = block.filter((line) => line.startsWith("|"));
+    const rows = piped.map((line) => cells(line, split(piped[0], PIPE).length));
+    const before = block.filter((line) => !line.startsWith("|"));
+    return rows.length > 1 ? { before, above: rows.slice(0, 1), below: rows.slice(1) } : { before, above: [], below: rows };
+  }
+  let start = Math.max(rule - 1, 0);
+  while (start && block[start - 1].startsWith("|")) start -= 1;
+  const width = split(block[rule], PIPE).length;
+  const rows = (lines) => lines.map((line) => cells(line, width));
+  return { before: block.slice(0, start), above: rows(block.slice(start, rule)), below: rows(block.slice(rule + 1)) };
+}
+
+const isRule = (line) => line.includes("|") && split(line, PIPE).every((cell) => RULE.test(cell));
+
+function cells(line, width) {
+  const withCode = split(line, PIPE_OUTSIDE_CODE);
+  const parts = withCode.length === width ? withCode : split(line, PIPE);
   return parts.map((part) => squeeze(part.replace(/\\([\\|<-])|<br\s*\/?>/gi, (_, escaped) => escaped ?? " ")));
 }
 
-const squeeze = (text) => text.replace(/\s+/g, " ").trim();
-
-/** Return the table of an HTML text without its caption; a document that is only parsed runs and loads nothing. */
-export function htmlTable(text, mark) {
-  const page = new DOMParser().parseFromString(text, "text/html");
-  const table = page.querySelector("table");
-  if (!table) return null;
-  const texts = (tag, attributes, content) => make(tag, { dir: "auto", ...attributes }, ...mark(squeeze(content)));
-  const cellOf = (cell, tag) => texts(tag, spansOf(cell), cell.textContent);
-  const rowOf = (row, tag) => make("tr", {}, ...[...row.cells].map((cell) => cellOf(cell, tag ?? cell.localName)));
-  const heads = table.tHead ? [...table.tHead.rows] : leading([...table.rows]);
-  const bodies = [...table.rows].filter((row) => !heads.includes(row));
-  const head = heads.map((row) => rowOf(row, "th"));
-  const body = bodies.map((row) => rowOf(row));
-  const element = make("table", {}, make("thead", {}, ...head), make("tbody", {}, ...body));
-  return make("div", { class: "table", tabindex: 0, role: "region", "aria-label": "Table" }, element);
+function split(line, mark) {
+  const cuts = [...line.matchAll(mark)].filter(([found]) => found === "|").map((found) => found.index);
+  const ends = [...cuts, line.length];
+  const parts = [-1, ...cuts].map((cut, i) => line.slice(cut + 1, ends[i]));
+  if (line.startsWith("|")) parts.shift();
+  if (parts.length > 1 && cuts.at(-1) === line.length - 1) parts.pop();
+  return parts;
 }
 
-/** Return the rows at the top whose cells are all header cells. */
-function leading(rows) {
-  const end = rows.findIndex((row) => [...row.cells].some((cell) => cell.tagName !== "TH"));
-  return rows.slice(0, end < 0 ? 0 : end);
-}
-
-function spansOf(cell) {
-  const given = SPANS.filter((name) => cell.hasAttribute(name));
-  return Object.fromEntries(given.map((name) => [name, cell.getAttribute(name)]));
-}
+const squeeze = (text) => text.replace(/[\s\p{Cc}]+/gu, " ").trim();

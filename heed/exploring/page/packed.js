@@ -1,5 +1,7 @@
 // The source of topics and documents that the file itself carries: heed/exploring/packing.py has the form.
 
+import { markdownTable } from "./grid.js";
+
 const FIRST = 1 << 15; // characters of base64 turned into bytes at once
 
 /** Return a source with folders(), folder(name), topic(folder, id) and document(folder, docid); null where none is. */
@@ -86,5 +88,6 @@ async function documentView({ index, documents, documentNumber }, docid) {
   const found = number < index.documentCount ? await item(documents, index.documentBlocks, number) : null;
   if (found === 0) throw new Error(`Document ${docid} is judged, but not in the collection.`);
   if (!found) throw new Error(`The text of document ${docid} is not in this file. ${index.notes.join(" ")}`);
-  return { docid, title: index.titles[number], text: found[0], tabular: found[1] === 1 };
+  const [text, form] = found; // 1: in Markdown; a table: in another form
+  return { docid, title: index.titles[number], text, table: form === 1 ? markdownTable(text) : form || null };
 }
