@@ -1,24 +1,31 @@
-# CPU by default; --build-arg GPU=1 installs FAISS for the GPU. The package index's torch comes with CUDA on Linux either
-# way; --build-arg TORCH_INDEX=URL takes a smaller torch from an index with CPU wheels.
+# Heed with bm25, lsa and polarity; --build-arg MODELS=1 adds torch and transformers for a CPU, --build-arg GPU=1 for a GPU.
+# Every package is of locks/, by its digest.
 FROM python:3.11-slim
 
+ARG MODELS=0
 ARG GPU=0
-ARG TORCH_INDEX=""
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /heed
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY locks locks
+RUN pip install --no-deps --no-build-isolation --require-hashes --requirement locks/build.txt \
+    && pip install --no-deps --no-build-isolation --require-hashes --requirement locks/run.txt
+# the package index has no CPU build of torch for Linux: where another index has it, --build-arg PIP_EXTRA_INDEX_URL=URL
+ARG PIP_EXTRA_INDEX_URL
+RUN if [ "$MODELS$GPU" != 00 ]; then \
+        if [ "$GPU" = 0 ]; then pip install --no-deps --require-hashes --requirement locks/cpu.txt || true; fi \
+        && pip install --no-deps --no-build-isolation --require-hashes --requirement locks/models.txt \
+        && if grep -q '^Requires-Dist: nvidia' /usr/local/lib/python3*/site-packages/torch-*.dist-info/METADATA; then \
+            pip install --no-deps --require-hashes --requirement locks/cuda.txt; \
+        fi; \
+    fi \
+    && if [ "$GPU" = 1 ]; then pip uninstall -y faiss-cpu && pip install 'faiss-gpu-cu12>=1.12'; fi
+COPY pyproject.toml README.md LICENSE ./
 COPY heed heed
 COPY pipelines pipelines
 COPY documents documents
 COPY topics topics
 COPY qrels qrels
-
-RUN if [ -n "$TORCH_INDEX" ]; then pip install --no-cache-dir --index-url "$TORCH_INDEX" torch==2.13.0; fi \
-    && pip install --no-cache-dir -c constraints.txt . \
-    && if [ "$GPU" = 1 ]; then \
-        pip uninstall -y faiss-cpu && pip install --no-cache-dir 'faiss-gpu-cu12>=1.12'; \
-    fi
-
-RUN useradd --create-home heed && mkdir -p /work && chown heed /work
+RUN pip install --no-deps --no-build-isolation . && useradd --create-home heed && mkdir /work && chown heed /work
 USER heed
 WORKDIR /work
 ENTRYPOINT ["heed"]

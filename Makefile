@@ -6,33 +6,46 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 WITH_LOCKS := $(filter 3.11 3.12,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
-.PHONY: help demo demo-all test check locks sbom harden faults fuzz load bench clean
+.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-# Every file that pip installs has its digest in locks/. A CPU build of torch is tried first, as it needs no CUDA; the
-# package index has none for Linux, so locks/cpu.txt is kept by hand. Other Pythons get pinned versions without digests.
+# Every file that pip installs has its digest in locks/. Other Pythons get pinned versions without digests. Of pyserini
+# only the jar is used: --no-deps leaves its own requirements out.
 .venv/.made: pyproject.toml constraints.txt $(wildcard locks/*.txt)
 	$(PYTHON) -m venv --clear .venv
 ifeq ($(WITH_LOCKS),)
-	$(PIP) --constraint constraints.txt --editable .
+	$(PIP) uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable .
 else
 	$(LOCKED) locks/build.txt
-	$(LOCKED) locks/cpu.txt 2>/dev/null || true
 	$(LOCKED) locks/run.txt
-	! grep -q '^Requires-Dist: nvidia' .venv/lib/python3*/site-packages/torch-*.dist-info/METADATA || $(LOCKED) locks/cuda.txt
 	$(INSTALL) --editable .
 endif
 	@touch $@
 
-.venv/.tools: .venv/.made
+# A CPU build of torch is tried first, as it needs no CUDA; the package index has none for Linux, so locks/cpu.txt is kept
+# by hand.
+.venv/.models: .venv/.made
 ifeq ($(WITH_LOCKS),)
-	$(PIP) --constraint constraints.txt --editable '.[test,check]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[models,data]'
+else
+	$(LOCKED) locks/cpu.txt 2>/dev/null || true
+	$(LOCKED) locks/models.txt
+	! grep -q '^Requires-Dist: nvidia' .venv/lib/python3*/site-packages/torch-*.dist-info/METADATA || $(LOCKED) locks/cuda.txt
+endif
+	@touch $@
+
+.venv/.tools: .venv/.models
+ifeq ($(WITH_LOCKS),)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[models,data,test,check]'
 else
 	$(LOCKED) locks/tools.txt
 endif
 	@touch $@
+
+models: .venv/.models ## add torch, transformers, ir_datasets, pandas: encoders, rerankers, collections by name
 
 demo: .venv/.made ## set up .venv and run the main job on the embedded sample
 	$(BIN)/python -m pipelines.neuclir --lang zho
@@ -51,7 +64,7 @@ check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilitie
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m pip --disable-pip-version-check check
+	$(BIN)/python -m pip --disable-pip-version-check check | { ! grep -v -e '^pyserini ' -e '^No broken'; } # its jar alone is used
 	$(BIN)/python -m hardening.lock --check
 	$(BIN)/python -m hardening.audit
 

@@ -20,6 +20,7 @@ GROUPS = {
     "neural": "Encoding, reranking, dense search",
     "measures": "Measures, runs, fusion",
     "pools": "Pools",
+    "stores": "Documents",
 }
 
 

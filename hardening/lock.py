@@ -22,12 +22,19 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 LOCKS = ROOT / "locks"
 BUILD = ("hatchling", "editables", "setuptools", "wheel")  # of Heed, and of pyserini, which has no wheel
-EXTRAS = {"run": (), "tools": ("test", "check"), "bench": ("bench",)}  # the extras of pyproject.toml in each lock
-EARLIER = {
+EXTRAS = {  # the extras of pyproject.toml in each lock
+    "run": (),
+    "models": ("models", "data"),
+    "tools": ("models", "data", "test", "check"),
+    "bench": ("models", "data", "bench"),
+}
+EARLIER = {  # locks that are installed before, not repeated
     "run": ("build",),
-    "tools": ("build", "run"),
-    "bench": ("build", "run"),
-}  # locks that are installed before, not repeated
+    "models": ("build", "run"),
+    "tools": ("build", "run", "models"),
+    "bench": ("build", "run", "models"),
+}
+WHOLE = "--no-config"  # for the benchmarks, which import pyserini: with its own requirements (pyproject.toml, tool.uv)
 CUDA = ("cuda-", "nvidia-", "triton")  # what torch requires on Linux unless it is built for the CPU alone
 ENVIRONMENTS = [
     {"python_version": python, "python_full_version": f"{python}.9", "sys_platform": system}
@@ -70,12 +77,13 @@ def write(root: Path, upgrade: bool) -> None:
     constraints = root / "constraints.txt"
     extras = [extra for names in EXTRAS.values() for extra in names]
     # uv keeps the versions that its output file has
-    _compile(root, BUILD, extras, f"--output-file={constraints}", *(["--upgrade"] if upgrade else []))
+    _compile(root, BUILD, extras, f"--output-file={constraints}", WHOLE, *(["--upgrade"] if upgrade else []))
     constraints.write_text(HEADER + PURPOSE + constraints.read_text())
     fixed = ("--constraint", str(constraints), "--generate-hashes")
     blocks = {"build": _blocks(_compile(None, BUILD, (), *fixed))}
-    blocks |= {lock: _blocks(_compile(root, (), names, *fixed)) for lock, names in EXTRAS.items()}
-    cuda = [block for block in blocks["run"] if block.startswith(CUDA)]
+    for lock, names in EXTRAS.items():
+        blocks[lock] = _blocks(_compile(root, (), names, *fixed, *([WHOLE] if lock == "bench" else [])))
+    cuda = [block for block in blocks["models"] if block.startswith(CUDA)]
     for lock, own in blocks.items():
         earlier = {block for name in EARLIER.get(lock, ()) for block in blocks[name]}.union(cuda)
         _write_lock(root / "locks" / f"{lock}.txt", [block for block in own if block not in earlier])
@@ -87,7 +95,7 @@ def _compile(root: Path | None, names: Sequence[str], extras: Sequence[str], *op
     sources = [str(root / "pyproject.toml"), *(f"--extra={extra}" for extra in extras)] if root else []
     command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version=3.11"]
     command += ["--no-header", "--no-annotate", "--no-emit-package=pip", *options, *sources, *(["-"] if names else [])]
-    done = subprocess.run(command, input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     return done.stdout
 
 

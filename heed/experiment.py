@@ -11,22 +11,23 @@ from heed.collection import Collection, check_collection, missing_documents
 from heed.datasets.prebuilt import find_index
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import evaluate, shifts
-from heed.io.artifacts import Recipe
+from heed.io.artifacts import Recipe, ensure_file
 from heed.io.document_store import DocumentStore
 from heed.io.files import digest_json, locked, write_json
 from heed.io.origin import noted_documents
-from heed.io.pools import write_pool
+from heed.io.pools import read_pool, write_pool
 from heed.io.trec_files import as_tag, write_run
-from heed.manifest import write_manifest
+from heed.manifest import manifest, write_manifest
 from heed.models.registry import Registry
 from heed.own_systems import check_name
 from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
+from heed.result_files import earlier_results, forget_results, judging_recipe, note_results, program
 from heed.results import Results, SystemRuns
 from heed.retrieval.corpus import Corpus
-from heed.run_files import read_written, rescore_to_file, search_to_file
+from heed.run_files import FileRuns, RunFile, contents, digests_of, rescore_to_file, search_to_file
 from heed.runs import Run
 from heed.settings import Machine, Search, systems_of
 from heed.stray_runs import move_aside
@@ -156,23 +157,40 @@ class Experiment:
         with self._working():
             retriever = self._systems.retriever(system)
             with _closed(retriever):
-                runs = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
-            return SystemRuns(retriever.name, manifest_entry(retriever), runs)
+                files = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
+            return SystemRuns(retriever.name, manifest_entry(retriever), FileRuns(files))
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
         """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
 
         A query has one pool under all its instructions, so that a reranker orders the same documents with
-        and without them. ``depth`` defaults to the experiment's.
+        and without them. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused where it was
+        made of the same runs.
         """
         depth = self.depth if depth is None else depth
         _check_depth(depth)
         self._pool = {"from": "runs", "depth": depth}
-        topics = self.collection.topics
-        base = {topic.qid: topic.base or topic.qid for topic in topics}
-        lists = (item for system in runs for run in system.values() for item in run.items())
+        base = {topic.qid: topic.base or topic.qid for topic in self.collection.topics}
+        digests = digests_of({system.name: system.runs for system in runs})
+        if digests is None or not base:
+            return self._fused(runs, base, depth)
+        recipe = {"program": program(), "runs": list(digests.items()), "depth": depth, "queries": digest_json(base)}
+        path = self.folder / "pool.jsonl"
+
+        def build() -> Recipe:
+            write_pool(path, self._fused(runs, base, depth))
+            return {}
+
+        with self._working():
+            ensure_file(path, recipe, build)
+            pooled = read_pool(path)
+        return {qid: pooled[qid] for qid in base}
+
+    def _fused(self, runs: Sequence[SystemRuns], base: Mapping[str, str], depth: int) -> dict[str, list[str]]:
+        """Return the pool of ``runs``; ``base`` is the topic that asks the same query alone, by qid."""
+        lists = (item for system in runs for run in contents(system.runs).values() for item in run.items())
         pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
-        return {topic.qid: pooled.get(base[topic.qid], []) for topic in topics}
+        return {qid: pooled.get(base[qid], []) for qid in base}
 
     def published_pool(self) -> dict[str, list[str]]:
         """Return the candidates that came with the topics; :class:`DataError` if there are none."""
@@ -217,8 +235,8 @@ class Experiment:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
             with _closed(reranker):
-                runs = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
-            return SystemRuns(reranker.name, manifest_entry(reranker), runs)
+                files = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
+            return SystemRuns(reranker.name, manifest_entry(reranker), FileRuns(files))
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
         if isinstance(candidates, SystemRuns):
@@ -249,45 +267,69 @@ class Experiment:
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns]) -> Results:
         """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on.
 
-        Runs of other documents, topics or settings that an earlier experiment left in the folder are moved to
-        ``earlier/`` in it.
+        Files that an earlier experiment wrote from the same runs, judgements and settings are reused. Runs of other
+        documents, topics or settings that it left in the folder are moved to ``earlier/`` in it.
         """
+        systems = [systems] if isinstance(systems, SystemRuns) else systems
+        refuse_twins([system.name for system in systems])
+        collection, folder = self.collection, self.folder
+        with self._working():
+            topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
+            move_aside(folder, self._made, self.documents.digest, topics)
+            made_by = self._manifest(systems)
+            recipe = self._results_recipe(systems, made_by)
+            earlier = earlier_results(folder, recipe) if recipe else None
+            if earlier:
+                results = Results(collection.name, collection.subset, earlier.details, tuple(self.warnings))
+            else:
+                forget_results(folder)
+                write_manifest(folder / "manifest.yml", made_by)
+                results = self._measured(systems)
+                if recipe:
+                    note_results(folder, recipe, self.warnings)
+        write_json(folder / "timings.json", self.timings)
+        return results
+
+    def _measured(self, systems: Sequence[SystemRuns]) -> Results:
+        """Return the measures, written with the report."""
         from heed.exploring.noted import note_topics
         from heed.reporting.folders import read_tree
         from heed.reporting.page import write_page
 
-        systems = [systems] if isinstance(systems, SystemRuns) else systems
-        refuse_twins([system.name for system in systems])
         collection, folder = self.collection, self.folder
-        runs = {(system.name, condition): run for system in systems for condition, run in system.items()}
-        with self._working():
+        note_topics(folder, collection, self._index / "documents", self.documents.digest)
+        runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
+        with timed("measures"):
             size = self.documents.count + self._missing
-            topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
-            move_aside(folder, self._made, self.documents.digest, topics)
-            note_topics(folder, collection, self._index / "documents", self.documents.digest)
-            with timed("measures"):
-                details = evaluate(runs, collection.judging, collection.topics, size)
-                moved = shifts(runs, collection.judging, collection.topics)
-                write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
-                results = Results(collection.name, collection.subset, details, tuple(self.warnings))
-            write_json(folder / "summary.json", results.summary())
-            self._write_manifest(systems)
-            if results.rows:
-                with timed("report"):
-                    write_page(read_tree(folder), folder, folder / "report.html")
-        write_json(folder / "timings.json", self.timings)
+            details = evaluate(runs, collection.judging, collection.topics, size)
+            moved = shifts(runs, collection.judging, collection.topics)
+            write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
+            results = Results(collection.name, collection.subset, details, tuple(self.warnings))
+        write_json(folder / "summary.json", results.summary())
+        if results.rows:
+            with timed("report"):
+                write_page(read_tree(folder), folder, folder / "report.html")
         return results
 
-    def _retrieved(self, retriever: Retriever, condition: str) -> Run:
-        path = self._path(retriever.name, condition)
-        queries = self._queries(condition)
-        reused = search_to_file(path, retriever, queries, self.depth, self.documents.digest)
-        return _read(path, queries, reused)
+    def _results_recipe(self, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
+        """Return what decides the files of results; None where runs may be other than their files."""
+        runs = digests_of({system.name: system.runs for system in systems})
+        return runs and {
+            "program": program(),
+            "runs": runs,
+            "judging": judging_recipe(self.collection.judging),
+            "documents": self.documents.count + self._missing,
+            "manifest": made_by,
+            "warnings": list(self.warnings),
+        }
 
-    def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> Run:
+    def _retrieved(self, retriever: Retriever, condition: str) -> RunFile:
+        path = self._path(retriever.name, condition)
+        return _told(search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest))
+
+    def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> RunFile:
         path = self._path(reranker.name, condition)
-        queries = self._queries(condition)
-        return _read(path, queries, rescore_to_file(path, reranker, queries, documents))
+        return _told(rescore_to_file(path, reranker, self._queries(condition), documents))
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join
@@ -299,7 +341,7 @@ class Experiment:
         self._made.add(path)
         return path
 
-    def _write_manifest(self, systems: Sequence[SystemRuns]) -> None:
+    def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
         collection = self.collection
         data: Recipe = {
             "name": f"{collection.name}/{collection.subset}",
@@ -312,7 +354,7 @@ class Experiment:
         added = [system.name for system in systems if system.config is None]
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
         settings["made elsewhere"] = added
-        write_manifest(self.folder / "manifest.yml", self.command, data, methods, settings)
+        return manifest(self.command, data, methods, settings)
 
 
 def _check_depth(depth: int) -> None:
@@ -329,7 +371,7 @@ def _closed(system: Retriever | Reranker) -> Iterator[None]:
         close(system)
 
 
-def _read(path: Path, queries: Sequence[Query], reused: bool) -> Run:
-    if reused:
-        log.info(f"{path}: used again")
-    return read_written(path, queries)
+def _told(file: RunFile) -> RunFile:
+    if file.reused:
+        log.info(f"{file.path}: used again")
+    return file

@@ -15,11 +15,9 @@ SCHEMA = "0.1"  # irgroup/ir_metadata
 LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
 
 
-def write_manifest(path: Path, command: str, collection: Recipe, methods: dict[str, Recipe], settings: Recipe) -> None:
-    """Write how ``command`` made the runs in this folder; without times, so that it never differs by itself."""
-    import yaml
-
-    manifest = {
+def manifest(command: str, collection: Recipe, methods: dict[str, Recipe], settings: Recipe) -> Recipe:
+    """Return how ``command`` made the runs of a folder; without times, so that it never differs by itself."""
+    return {
         "schema-version": SCHEMA,
         "run-version": __version__,
         "platform": _platform(),
@@ -32,6 +30,12 @@ def write_manifest(path: Path, command: str, collection: Recipe, methods: dict[s
         "data": {"test collection": collection},
         "settings": settings,
     }
+
+
+def write_manifest(path: Path, manifest: Recipe) -> None:
+    """Write what :func:`manifest` returned."""
+    import yaml
+
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
     write_bytes(path, text.encode())
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError, fail
+from heed.extras import require
 from heed.io.artifacts import Recipe
 from heed.io.document_store import open_store
 from heed.models.api_encoder import ApiEncoder
@@ -78,6 +79,7 @@ LOCAL = {  # families that no worker runs, and why
     LATE: "it keeps the vectors of documents from topic to topic",
 }
 NO_MODEL = "it is no model"
+NO_WEIGHTS = ("lexical", "api-chat", "api-embedding", "api-rerank")
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class Systems:
 
     def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
         """Return the model of a name; of the family ``otherwise`` where nothing tells it."""
-        model = self.registry.resolve(name, built_in)
+        model = _installed(name, self.registry, built_in)
         if self.instructed:
             warn_unread(model)
         return with_family(model, otherwise)
@@ -244,12 +246,21 @@ def standalone(system: "str | Reranker | Encoder", registry: Registry, runtime: 
         return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE, MTEB)):
         raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
-    model = with_family(registry.resolve(system, ()), CROSS_ENCODER)
+    model = with_family(_installed(system, registry, ()), CROSS_ENCODER)
     if model.family in ENCODERS:
         return ENCODERS[model.family](model, runtime)
     if model.family not in RERANKER_FAMILIES:
         raise UsageError(f"{system}: of family {_told(model)}, neither a reranker nor a bi-encoder")
     return RERANKER_FAMILIES[model.family](model, runtime)
+
+
+def _installed(name: str, registry: Registry, built_in: tuple[str, ...]) -> Model:
+    """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
+    require("huggingface_hub", name)
+    model = registry.resolve(name, built_in)
+    if model.status != "api" and model.family not in NO_WEIGHTS:
+        require("torch", name)
+    return model
 
 
 def _told(model: Model) -> str:

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
+from heed.extras import advice
+
 
 def started_as_heed() -> bool:
     """Return whether the process was started by the console script ``heed``."""
@@ -15,10 +17,7 @@ def missing_package(error: ModuleNotFoundError) -> str | None:
     package = (error.name or "").partition(".")[0]
     if package in ("", "heed", "pipelines"):
         return None
-    return (
-        f"the Python package {package} is not installed for {sys.executable}; start Heed with .venv/bin/python, "
-        "which make demo sets up, or install its packages: pip install -c constraints.txt -e ."
-    )
+    return advice(package)
 
 
 def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

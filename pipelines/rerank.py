@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.languages import language
     from heed.progress import timed
     from heed.retrieval.corpus import Corpus
-    from heed.run_files import read_written, rescore_to_file
+    from heed.run_files import rescore_to_file
     from heed.workers.pool import open_pool
     from pipelines.launch import machine_of
 
@@ -95,9 +95,9 @@ def _run(options: argparse.Namespace) -> None:
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
         reranker = _reranker(options, Corpus(indexes, store, language(code)), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
-        reused = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
-        log.info(f"{options.out}: {'used again' if reused else 'written'}; {len(queries)} topics under {condition}")
-        read_written(options.out, queries)
+        file = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
+        made = "used again" if file.reused else "written"
+        log.info(f"{options.out}: {made}; {len(queries)} topics under {condition}")
 
 
 def _condition(topics: "Sequence[Topic]") -> str:

@@ -19,6 +19,7 @@ FLAGS = [
     f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-gpu-rasterization",  # Debian's launcher requests it, and without a GPU it is slower
     "--no-first-run",
     *(f"--disable-{name}" for name in QUIET),
 ]

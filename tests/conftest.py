@@ -42,6 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def java_of_small_work() -> Iterator[None]:
+    """Start Java in this process without the compiler and the collector for long work; its results are the same."""
+    from heed.retrieval.lucene import jvm
+
+    given = jvm.options
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jvm, "options", lambda heap: [*given(heap), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def frozen() -> None:
     """Exempt what is loaded from garbage collection, which takes 0.4 s for it each time, and collect less often."""
@@ -78,15 +89,18 @@ def stranger(home: Path) -> dict[str, str]:
 
 
 def call(
-    command: str, folder: Path, variables: dict[str, str], *arguments: object
+    command: str, folder: Path, variables: dict[str, str], *arguments: object, plots: bool = False
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``python -m command`` in ``folder`` by a call, so that Java, torch and scikit-learn are loaded once a worker.
 
-    The result is that of a process: its status, stdout and stderr.
+    The result is that of a process: its status, stdout and stderr. Only ``report``, and every command with ``plots``,
+    draws plots on the page of its results: they take longer than the rest of a small command.
     """
     line = list(map(str, arguments))
     stdout, stderr = io.StringIO(), io.StringIO()
+    drawn = plots or command == "pipelines.report"
     with (
+        contextlib.nullcontext() if drawn else mock.patch("heed.reporting.plots.plots", lambda _: []),
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
         mock.patch.object(sys, "path", [str(folder), *sys.path]),  # where python -m finds modules first
@@ -121,23 +135,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
-    The page of its results has no plots, which take longer than the rest of a small command; ``report`` draws them,
-    and so do ``call`` and ``heed_process``. What the process itself is tested for, and what libraries read when they
-    are loaded (HF_HOME, HF_ENDPOINT, JAVA_HOME), needs ``heed_process``.
+    The page of its results has no plots, as ``call`` says. What the process itself is tested for, and what libraries
+    read when they are loaded (HF_HOME, HF_ENDPOINT, JAVA_HOME), needs ``heed_process``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        with without_plots(command):
-            return call(command, tmp_path, environment | variables, *arguments)
+        return call(command, tmp_path, environment | variables, *arguments)
 
     return run
-
-
-def without_plots(command: str) -> contextlib.AbstractContextManager[object]:
-    """Let every command but ``report`` write its page without plots."""
-    if command == "pipelines.report":
-        return contextlib.nullcontext()
-    return mock.patch("heed.reporting.page.plots", lambda _: [])
 
 
 @pytest.fixture
@@ -165,7 +170,7 @@ def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
     @cache
     def results(lang: str) -> Path:
         folder = tmp_path_factory.mktemp(f"sample-{lang}")
-        result = call("pipelines.neuclir", folder, stranger(folder / "home"), "--lang", lang)
+        result = call("pipelines.neuclir", folder, stranger(folder / "home"), "--lang", lang, plots=lang == "zho")
         assert result.returncode == 0, result.stderr
         return folder / "runs" / "neuclir-sample" / lang
 

@@ -1,19 +1,25 @@
 import gzip
+import hashlib
 import json
 import random
-from collections.abc import Iterator
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from conftest import write_jsonl
 
-from heed.errors import HeedError
+from heed.errors import DataError, HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Documents, Files, Line, corpus_files, read_corpus
+from heed.tables.documents import Tables
 from heed.types import Document
 
 
-def store_of(tmp_path: Path, records: list[object]) -> DocumentStore:
+def store_of(tmp_path: Path, records: Sequence[object]) -> DocumentStore:
     return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
 
 
@@ -166,3 +172,77 @@ def test_bad_lines_are_told_up_to_twenty_and_that_there_are_more(tmp_path: Path)
         open_store(tmp_path / "store", Files([tmp_path / "docs.jsonl"]))
     lines = str(error.value).splitlines()
     assert len(lines) == 21 and lines[-1] == "… and more; reading stopped here"
+
+
+def alike(count: int) -> list[dict[str, str]]:
+    """Records of 600 bytes with sentences in common, in random order: enough of them for a dictionary."""
+    chance = random.Random(3)
+    sentences = [" ".join(f"word{chance.randrange(900)}" for _ in range(8)) for _ in range(300)]
+    texts = [". ".join(chance.choices(sentences, k=10)) for _ in range(count)]
+    records = [{"id": f"d{number}", "title": f"T{number}", "text": text} for number, text in enumerate(texts)]
+    chance.shuffle(records)
+    return records
+
+
+def test_a_dictionary_makes_the_store_small_and_the_same_in_any_order(tmp_path: Path) -> None:
+    records = alike(3000)
+    places = [tmp_path / "1", tmp_path / "2"]
+    stores = [store_of(place, given) for place, given in zip(places, (records, records[::-1]), strict=True)]
+    first, second = ((place / "store" / "documents.sqlite").read_bytes() for place in places)
+    assert first == second
+    alone = sum(len(zlib.compress(one["text"].encode())) for one in records)  # zlib has no dictionary
+    assert len(first) < 0.85 * alone
+    expected = sorted(records, key=lambda one: one["id"])
+    assert list(stores[0]) == [Document(one["id"], one["title"], one["text"]) for one in expected]
+
+
+def test_threads_read_the_same_store(tmp_path: Path) -> None:
+    store = store_of(tmp_path, alike(1000))
+    expected = {document.docid: document for document in store}
+    parts = [random.Random(seed).sample(sorted(expected), 300) for seed in range(40)]
+    with ThreadPoolExecutor(8) as threads:
+        for part, documents in zip(parts, threads.map(store.get, parts), strict=True):
+            assert documents == [expected[docid] for docid in part]
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"), [("hc4/cc-news-zho-1000.jsonl.gz", False), ("followtable/WTR/corpus.jsonl.gz", True)]
+)
+def test_real_collections_take_half_of_their_size(shared: Path, tmp_path: Path, name: str, tables: bool) -> None:
+    path = shared / name
+    open_store(tmp_path / "store", Tables([path], "raw", titles=False) if tables else Files([path]))
+    with gzip.open(path) as stream:
+        size = sum(map(len, stream))
+    assert (tmp_path / "store" / "documents.sqlite").stat().st_size <= 0.55 * size
+
+
+def test_a_damaged_store_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    store_of(tmp_path, alike(1000))
+    path = tmp_path / "store" / "documents.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE documents SET body = substr(body, 1, 60) WHERE docid = 'd7'")
+        db.commit()
+    store = DocumentStore(path.parent, "")
+    assert store.get(["d6"])
+    with pytest.raises(DataError, match=r"documents\.sqlite: damaged \(near document d7: .*remove its folder and run"):
+        list(store)
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(DataError, match=r"documents\.sqlite: damaged \(database disk image is malformed\)"):
+        DocumentStore(path.parent, "").get(["d6"])
+
+
+def test_a_store_of_an_earlier_form_is_named_and_built_again(tmp_path: Path) -> None:
+    records = [{"id": "a", "text": "x"}]
+    expected = list(store_of(tmp_path, records))
+    path, note = tmp_path / "store" / "documents.sqlite", tmp_path / "store" / "made.json"
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db:  # as versions up to 3 wrote it
+        db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid, title, text, caption, header, cells)")
+        db.execute("INSERT INTO documents VALUES (1, 'a', '', 'x', '', '', '')")
+        db.commit()
+    with pytest.raises(DataError, match=r"documents\.sqlite: made by another version of Heed; run the command"):
+        DocumentStore(path.parent, "")
+    made = json.loads(note.read_text())
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    note.write_text(json.dumps({"recipe": made["recipe"] | {"store": 3}, "files": files}))
+    assert list(store_of(tmp_path, records)) == expected

@@ -99,10 +99,11 @@ def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> No
 
 def test_a_run_file_that_was_changed_by_hand_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
-    assert not ensure_file(path, {"a": 1}, lambda: path.write_text("good") and None)
-    assert ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
+    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")}).reused
+    again = ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
+    assert again.reused and again.about == {"written": 4}
     path.write_text("hand")
-    assert not ensure_file(path, {"a": 1}, lambda: path.write_text("good") and None)
+    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")}).reused
     assert path.read_text() == "good"
 
 

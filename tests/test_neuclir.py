@@ -163,26 +163,25 @@ def test_three_threads_give_the_same_bytes_and_a_second_run_uses_everything_agai
 
 
 def test_killed_at_any_point_and_started_again_gives_the_same_bytes(
-    tmp_path: Path, heed_process: Heed, environment: dict[str, str]
+    tmp_path: Path, environment: dict[str, str]
 ) -> None:
     options = ["--lang", "fas", "--retriever", "bm25", "--reranker", "polarity"]
-    started = time.monotonic()
-    assert heed_process(COMMAND, *options, "--out", "whole", "--indexes", "whole-indexes").returncode == 0
-    span = time.monotonic() - started
+    whole = call(COMMAND, tmp_path, environment, *options, "--out", "whole", "--indexes", "whole-indexes")
+    assert whole.returncode == 0, whole.stderr
+    options += ["--out", "killed", "--indexes", "killed-indexes"]
+    command = [sys.executable, "-m", COMMAND, *options]
     kills = 0
-    for step in range(1, 5):
-        command = [sys.executable, "-m", COMMAND, *options, "--out", "killed", "--indexes", "killed-indexes"]
+    for made in ("*documents*", "*bm25*", "*bm25-postings*", "*polarity*"):  # or is being made
         process = subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        try:
-            process.wait(span * step / 4)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            kills += 1
+        while process.poll() is None and not any(tmp_path.glob(f"killed*/*/fas/{made}")):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
     assert kills >= 2
-    assert heed_process(COMMAND, *options, "--out", "killed", "--indexes", "killed-indexes").returncode == 0
+    again = call(COMMAND, tmp_path, environment, *options)
+    assert again.returncode == 0, again.stderr
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith((".part", ".old", ".partial"))]
 

@@ -141,7 +141,7 @@ def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject
 def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path) -> None:
     read = read_followtable(shared / "followtable" / "IndusTR")
     with gzip.open(read.tables[0], "rt") as lines:
-        (tmp_path / "tables.jsonl").write_text("".join(itertools.islice(lines, 5000)))
+        (tmp_path / "tables.jsonl").write_text("".join(itertools.islice(lines, 2000)))
     pair = indexed(tmp_path, Tables([tmp_path / "tables.jsonl"], "raw", titles=False))
     queries = {one.qid: one.under("original", JOIN).text for one in under(read.topics, "original")[::40]}
     assert same(pair, queries, Bm25Settings(), 1000) == 1000 * len(queries)

@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
-from heed.tables.markup import Table, parse_csv, parse_html, parse_markdown, parse_table
+from heed.tables.html import CONTROL, squeeze
+from heed.tables.markup import (
+    Table,
+    is_plain,
+    marked_cells,
+    parse_csv,
+    parse_html,
+    parse_markdown,
+    parse_table,
+    plain_cells,
+)
 
 
 def grid(table: Table) -> list[list[str]]:
@@ -320,3 +330,20 @@ def test_no_word_of_the_real_tables_is_lost(shared: Path, name: str) -> None:
 
 def words(text: str) -> list[str]:
     return re.findall(r"[\w<>≤]+", text)
+
+
+@given(st.text(st.sampled_from("|| a b\u00e9\t\x00\x85\u3000\u200b-:'")), st.integers(0, 6))
+def test_a_row_without_escapes_has_the_cells_that_the_reader_of_escapes_finds(line: str, width: int) -> None:
+    stripped = line.strip()  # as lines are
+    assert is_plain(stripped)
+    assert plain_cells(stripped) == marked_cells(stripped, width)
+
+
+@pytest.mark.parametrize("row", [r"a \| b|c", "`a|b`|c", "a<br>b|c"])
+def test_a_row_with_escapes_code_or_line_breaks_is_not_plain(row: str) -> None:
+    assert not is_plain(row)
+
+
+@given(st.text())
+def test_text_on_one_line_has_single_spaces_for_white_space_and_control_characters(text: str) -> None:
+    assert squeeze(text) == " ".join(CONTROL.sub(" ", text).split())

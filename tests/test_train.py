@@ -272,26 +272,26 @@ def test_training_equals_a_loop_of_plain_peft(
         torch.testing.assert_close(ours[name.replace(".default", "")], weight.detach(), atol=2e-5, rtol=1e-3)
 
 
-def test_the_same_seed_gives_the_same_bytes_in_another_process(
-    tmp_path: Path, base: Path, data: Path, heed_process: Heed
-) -> None:
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, base: Path, data: Path, heed: Heed) -> None:
     here = train(data, base, tmp_path / "here", *QUICK)
-    there = ("--base", base, "--out", "there", "--quiet", *QUICK)
-    done = heed_process("pipelines.train", data, *there, OMP_NUM_THREADS="1", PYTHONHASHSEED="7")
+    done = heed("pipelines.train", data, "--base", base, "--out", "there", "--quiet", *QUICK)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert contents(tmp_path / "there") == contents(here)
     other = train(data, base, tmp_path / "other", *QUICK, "--seed", "1")
     assert contents(other)["adapter_model.safetensors"] != contents(here)["adapter_model.safetensors"]
 
 
-def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(
+def test_a_run_killed_in_another_process_goes_on_and_ends_with_the_same_bytes(
     tmp_path: Path, base: Path, data: Path, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = (*QUICK, "--epochs", "12")
     whole = train(data, base, tmp_path / "whole", *options)
     command = [sys.executable, "-m", "pipelines.train", data, "--base", base, "--out", tmp_path / "cut", *options]
     with subprocess.Popen(
-        list(map(str, command)), env=environment | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, text=True
+        list(map(str, command)),
+        env=environment | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"},
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr
         for line in process.stderr:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from heed.datasets.downloads import File
 from heed.errors import DataError, HeedError, UsageError
+from heed.extras import require
 from heed.io.documents import Line
 from heed.io.files import LARGEST, UNREADABLE
 from heed.io.neuclir_topics import Wanted, read_neuclir_topics
@@ -261,6 +262,7 @@ def known_file(source: str, key: str) -> File:
 @cache
 def _downloads() -> dict[str, Any]:
     """Return ir_datasets' table of downloads, read without importing it: the import creates folders."""
+    require("ir_datasets", "sizes and addresses of ir_datasets' collections")
     spec = find_spec("ir_datasets")
     [folder] = (spec and spec.submodule_search_locations) or [""]
     table: dict[str, Any] = json.loads((Path(folder) / "etc/downloads.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.errors import HeedError
 from heed.io.files import digest, finished_folder, read_bytes, write_json
@@ -18,6 +18,16 @@ from heed.progress import log
 Recipe = dict[str, Any]
 NOTE = "made.json"
 Signature = dict[str, tuple[int, int]]
+
+
+class Made(NamedTuple):
+    """A file of :func:`ensure_file`: whether it was reused, its SHA-256, and what ``build`` noted about it."""
+
+    reused: bool
+    sha256: str
+    about: Recipe
+
+
 _read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # folders whose digests were checked
 _logged: ContextVar[set[Path] | None] = ContextVar("logged", default=None)
 
@@ -51,21 +61,24 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -
     return folder
 
 
-def ensure_file(path: Path, recipe: Recipe, build: Callable[[], None], reuse: bool = True) -> bool:
-    """Make sure that ``path`` is what ``build`` writes for ``recipe``; return whether it was reused.
+def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> Made:
+    """Make sure that ``path`` is what ``build`` writes for ``recipe``.
 
-    Without ``reuse`` it is always built. The note is in ``.made/`` beside it and holds the file's digest.
+    Without ``reuse`` it is always built. The note is in ``.made/`` beside it and holds the file's digest, and what
+    ``build`` returns: facts about the file that are needed without reading it.
     """
     note = path.parent / ".made" / f"{path.name}.json"
     reason = rebuild_reason(note, recipe, lambda noted: path.exists() and digest(path) == noted["sha256"])
     if reason is None and reuse:
-        return True
+        noted = json.loads(read_bytes(note))
+        return Made(True, noted["sha256"], noted.get("about", {}))
     if note.exists() and reason:
         log.info(f"{path}: {reason}")
     note.unlink(missing_ok=True)
-    build()
-    write_json(note, {"recipe": recipe, "sha256": digest(path)})
-    return False
+    about = build()
+    sha256 = digest(path)
+    write_json(note, {"recipe": recipe, "sha256": sha256, "about": about})
+    return Made(False, sha256, about)
 
 
 def rebuild_reason(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:

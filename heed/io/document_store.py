@@ -3,6 +3,7 @@
 SQLite (standard library) gives crash-safe building, sorting beyond memory and random access in
 microseconds. Lucene keeps no text: with stored text every hit would carry its whole document.
 Documents are numbered in docid order, so that counting and splitting them into ranges reads none.
+Each is compressed on its own (:mod:`heed.io.packing`), so that reading one unpacks no other.
 """
 
 import json
@@ -11,33 +12,42 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.io.artifacts import NOTE, Recipe, ensure_folder
 from heed.io.documents import Source
 from heed.io.files import digest_json, read_bytes
+from heed.io.packing import Sample, joined, packer, separated, unpacker
 from heed.progress import bar
 from heed.types import Document
 
-VERSION = 3  # raise when the stored form changes
+VERSION = 4  # raise when the stored form changes
 FILE = "documents.sqlite"
 STAGED = "staged.sqlite"  # the documents in the order of their files, while the store is built
-CACHE = 16  # MiB that SQLite holds of each file, and sorts at once
+CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
+PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
 BATCH = 1_000  # documents written at once
-COLUMNS = ", ".join(Document._fields)
-TABLES = 1  # SQLite's user_version of a store of tables
 
 
 class DocumentStore:
     """An open document store; ``digest`` identifies its inputs, ``tabular`` is true if it holds tables."""
 
     def __init__(self, folder: Path, inputs: str) -> None:
-        """Open the store in ``folder``; ``inputs`` is the digest for the recipes of indexes and runs."""
-        self.digest = inputs
-        self._db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True, check_same_thread=False)
-        self.count: int = self._db.execute("SELECT MAX(place) FROM documents").fetchone()[0]
-        self.tabular: bool = self._db.execute("PRAGMA user_version").fetchone()[0] == TABLES
+        """Open the store in ``folder``; ``inputs`` is the digest for the recipes of indexes and runs.
+
+        Raises :class:`DataError` for a store of another version. A damaged one raises it here or when read.
+        """
+        self.digest, self._path = inputs, folder / FILE
+        self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        [[version]] = self._select("PRAGMA user_version")
+        if version != VERSION:
+            raise DataError(f"{self._path}: made by another version of Heed; run the command that made it again")
+        [[tabular, dictionary]] = self._select("SELECT tabular, dictionary FROM form")
+        [[count]] = self._select("SELECT MAX(place) FROM documents")
+        self.count: int = count
+        self.tabular = bool(tabular)
+        self._unpacker = unpacker(dictionary)
 
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents by docid, so that the order of the input files never matters."""
@@ -45,13 +55,11 @@ class DocumentStore:
 
     def within(self, start: int, end: int) -> Iterator[Document]:
         """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
-        query = f"SELECT {COLUMNS} FROM documents WHERE place > ? AND place <= ? ORDER BY place"  # noqa: S608 (our names)
-        for row in self._db.execute(query, (start, end)):
-            yield Document(*row)
+        return self._documents("place > ? AND place <= ? ORDER BY place", (start, end))
 
     def docids(self) -> Iterator[str]:
         """Return all docids, in their order."""
-        return (row[0] for row in self._db.execute("SELECT docid FROM documents ORDER BY docid"))
+        return (docid for (docid,) in self._select("SELECT docid FROM documents ORDER BY docid"))
 
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
@@ -65,15 +73,32 @@ class DocumentStore:
         for start in range(0, len(docids), 500):
             part = docids[start : start + 500]
             marks = ",".join("?" * len(part))
-            query = f"SELECT {COLUMNS} FROM documents WHERE docid IN ({marks})"  # noqa: S608 (question marks)
-            rows = self._db.execute(query, part)
-            documents.update((row[0], Document(*row)) for row in rows)
+            for document in self._documents(f"docid IN ({marks})", part):
+                documents[document.docid] = document
         return documents
 
     def missing(self, docids: Sequence[str]) -> list[str]:
         """Return those of ``docids`` that the collection does not hold."""
-        find = self._db.execute
-        return [docid for docid in docids if not find("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()]
+        find = "SELECT 1 FROM documents WHERE docid = ?"
+        return [docid for docid in docids if not next(self._select(find, (docid,)), None)]
+
+    def _documents(self, condition: str, values: Sequence[Any]) -> Iterator[Document]:
+        query = f"SELECT docid, body FROM documents WHERE {condition}"  # noqa: S608 (our conditions)
+        unpack, docid = self._unpacker.unpack, ""
+        try:
+            for docid, body in self._db.execute(query, values):
+                yield Document(docid, *separated(unpack(body)))
+        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+            raise self._damaged(f"near document {docid}: {error}" if docid else error) from error
+
+    def _select(self, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        try:
+            yield from self._db.execute(query, values)
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, why: object) -> DataError:
+        return DataError(f"{self._path}: damaged ({why}); remove its folder and run the command that made it again")
 
 
 class StoredDocuments(Sequence[Document]):
@@ -143,14 +168,22 @@ def _build(target: Path, source: Source) -> None:
             # the whole folder is renamed into place when complete: a journal would only cost time
             db.executescript(f"PRAGMA {name}.journal_mode = OFF; PRAGMA {name}.synchronous = OFF;")
             db.execute(f"PRAGMA {name}.cache_size = -{CACHE << 10}")
+            db.execute(f"PRAGMA {name}.page_size = {PAGE}")
         db.execute("PRAGMA temp_store = FILE")
-        db.execute(f"CREATE TABLE early.staged ({COLUMNS}, file INT, line INT)")
-        files = _stage(db, source)
+        db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT)")
+        sample = Sample()
+        files, tabular = _stage(db, source, sample)
         db.execute("BEGIN")
-        db.execute(f"CREATE TABLE documents (place INTEGER PRIMARY KEY, {COLUMNS})")
+        db.execute("CREATE TABLE form (tabular INT, dictionary BLOB)")
+        db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
         db.execute("CREATE INDEX docids ON documents (docid)")
-        sort = f"INSERT INTO documents ({COLUMNS}) SELECT {COLUMNS} FROM staged ORDER BY docid"  # noqa: S608 (our names)
-        db.execute(sort)
+        dictionary = sample.dictionary()
+        pack = packer(dictionary)
+        ordered = db.execute("SELECT docid, body FROM staged ORDER BY docid")
+        insert = "INSERT INTO documents (docid, body) VALUES (?, ?)"
+        db.executemany(insert, ((docid, pack(body)) for docid, body in ordered))
+        db.execute("INSERT INTO form VALUES (?, ?)", (tabular, dictionary))
+        db.execute(f"PRAGMA main.user_version = {VERSION}")
         db.execute("COMMIT")
         fail(_duplicates(db, files))
         if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
@@ -158,13 +191,13 @@ def _build(target: Path, source: Source) -> None:
     staged.unlink()
 
 
-def _stage(db: sqlite3.Connection, source: Source) -> list[Path]:
-    """Write every document with its file's number and line; return the files in the order of their numbers."""
+def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list[Path], bool]:
+    """Write every document with its file's number and line; return the files by number, and whether one is a table."""
     problems: list[str] = []
-    rows: list[tuple[str | int, ...]] = []
+    rows: list[tuple[str, bytes, int, int]] = []
     number: dict[Path, int] = {}
     tabular = False
-    insert = f"INSERT INTO early.staged VALUES ({', '.join('?' * (len(Document._fields) + 2))})"  # noqa: S608 (question marks)
+    insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?)"
     db.execute("BEGIN")
     for line in bar(source.lines(), 0, "documents", "documents"):
         if line.document is None:
@@ -173,16 +206,16 @@ def _stage(db: sqlite3.Connection, source: Source) -> list[Path]:
             problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
             continue
         tabular = tabular or line.document.is_table
-        rows.append((*line.document, number.setdefault(line.path, len(number)), line.line_no))
+        docid, body = line.document.docid, joined(line.document[1:])
+        sample.add(docid, body)
+        rows.append((docid, body, number.setdefault(line.path, len(number)), line.line_no))
         if len(rows) == BATCH:
             db.executemany(insert, rows)
             rows.clear()
     db.executemany(insert, rows)
-    if tabular:
-        db.execute(f"PRAGMA user_version = {TABLES}")
     db.execute("COMMIT")
     fail(problems)
-    return list(number)
+    return list(number), tabular
 
 
 def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:

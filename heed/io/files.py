@@ -99,9 +99,14 @@ def write_bytes(path: Path, content: bytes) -> None:
         stream.write(content)
 
 
+def packed(path: Path, content: bytes) -> bytes:
+    """Return ``content`` as ``path`` holds it, gzipped by suffix; the same whenever it is written."""
+    return gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
+
+
 def write_packed(path: Path, content: bytes) -> None:
-    """Write ``content``, gzipped by suffix; the same content gives the same bytes whenever it is written."""
-    write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    """Write ``content``, gzipped by suffix."""
+    write_bytes(path, packed(path, content))
 
 
 def write_json(path: Path, value: Any) -> None:

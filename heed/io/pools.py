@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import DataError, fail
-from heed.io.files import write_packed
+from heed.io.files import packed, write_bytes
 from heed.io.topics import read_objects
 from heed.ranking import in_order
 
@@ -14,9 +14,14 @@ Pool = dict[str, list[str]]  # qid -> docids
 
 
 def write_pool(path: Path, pooled: Mapping[str, Sequence[str]]) -> None:
-    """Write ``pooled``: topics by :func:`heed.ranking.in_order`, documents as given; gzipped by suffix."""
+    """Write ``pooled``: topics by :func:`heed.ranking.in_order`, documents as given; gzipped by suffix.
+
+    A file that holds the same is left as it is.
+    """
     lines = (json.dumps({"qid": qid, "docids": [*pooled[qid]]}, ensure_ascii=False) for qid in in_order(pooled))
-    write_packed(path, "".join(f"{line}\n" for line in lines).encode())
+    content = packed(path, "".join(f"{line}\n" for line in lines).encode())
+    if not path.is_file() or path.read_bytes() != content:
+        write_bytes(path, content)
 
 
 def read_pool(path: Path) -> Pool:

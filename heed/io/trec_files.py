@@ -15,19 +15,24 @@ from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
 
 
-def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> None:
+def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> Run:
     """Write a run: topics by :func:`heed.ranking.in_order`, each best first, rank from 1, ``.gz`` by suffix.
+
+    Returns the run as :func:`read_run` reads it from the file, in its order.
 
     A score is written as the shortest decimal that reads back as the same double, so that rounding
     makes no ties. Raises :class:`DataError` for a score that is not finite and for an id that a
     six-column file cannot hold.
     """
     fail(_unwritable(path, run, tag))
-    lines = []
-    for qid in in_order(run):
-        for rank, docid in enumerate(ranked(run[qid]), 1):
-            lines.append(f"{qid} Q0 {docid} {rank} {float(run[qid][docid])!r} {tag}\n")
+    written = {qid: {docid: float(run[qid][docid]) for docid in ranked(run[qid])} for qid in in_order(run) if run[qid]}
+    lines = [
+        f"{qid} Q0 {docid} {rank} {score!r} {tag}\n"
+        for qid, scores in written.items()
+        for rank, (docid, score) in enumerate(scores.items(), 1)
+    ]
     write_packed(path, "".join(lines).encode())
+    return written
 
 
 def as_tag(name: str) -> str:

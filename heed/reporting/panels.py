@@ -26,7 +26,7 @@ from heed.reporting.spec import (
 if TYPE_CHECKING:
     from heed.evaluation.summary import Detail, Shift
 
-DOTS = 1000  # of one chart; more can neither be told apart nor chosen
+DOTS = 600  # of one chart; more can neither be told apart nor chosen
 SIDE = 270  # pixels
 BAR = (3, 14)  # pixels of a bar with the space beside it, at least and at most
 WIDE = 860  # pixels of a chart, unless its bars are at their least

@@ -177,10 +177,16 @@ class _Events:
 
     def _open_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
         row = self._row if self._row is not None else self._open_row()
-        columns = min(_number(attributes.get("colspan", "")) or 1, MOST_COLUMNS)
-        rows = _number(attributes.get("rowspan", ""))
-        row.cells.append(Cell([], tag == "th", columns, 1 if rows is None else min(rows, MOST_ROWS)))
-        self._into = row.cells[-1].pieces
+        columns, rows = _spans(attributes) if attributes else (1, 1)
+        self._into = []
+        row.cells.append(Cell(self._into, tag == "th", columns, rows))
+
+
+def _spans(attributes: Mapping[str, str]) -> tuple[int, int]:
+    """Return how many columns and rows a cell spans; 0 rows are those to the end of the row group."""
+    columns = min(_number(attributes.get("colspan", "")) or 1, MOST_COLUMNS)
+    rows = _number(attributes.get("rowspan", ""))
+    return columns, 1 if rows is None else min(rows, MOST_ROWS)
 
 
 def _number(attribute: str) -> int | None:
@@ -191,7 +197,9 @@ def _number(attribute: str) -> int | None:
 
 def squeeze(text: str) -> str:
     """Return ``text`` on one line: white space and control characters as single spaces."""
-    return " ".join(CONTROL.sub(" ", text).split())
+    if not text.isprintable():  # control characters never are
+        text = CONTROL.sub(" ", text)
+    return " ".join(text.split())
 
 
 def check_size(rows: int, columns: int, written: int) -> None:

@@ -95,8 +95,9 @@ def parse_csv(text: str) -> Table:
 def _table(caption: str, header: list[list[str]], body: list[list[str]]) -> Table:
     width = max(map(len, header + body), default=0)
     check_size(len(header) + len(body), width, sum(map(len, header + body)))
-    padded = [row + [""] * (width - len(row)) for row in header + body]
-    return Table(squeeze(caption), padded[: len(header)], padded[len(header) :])
+    for row in header + body:
+        row += [""] * (width - len(row))
+    return Table(squeeze(caption), header, body)
 
 
 def _plain(text: str) -> str:
@@ -128,7 +129,8 @@ def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list
     rule = next((number for number, line in enumerate(block) if _is_rule(line)), None)
     if rule is None:
         piped = [line for line in block if line.startswith("|")]
-        rows = [_cells(line, len(_split(piped[0], PIPE))) for line in piped]
+        width = len(_split(piped[0], PIPE)) if piped else 0
+        rows = [_cells(line, width) for line in piped]
         header = len(rows) > 1
         return [line for line in block if not line.startswith("|")], rows[:header], rows[header:]
     start = max(rule - 1, 0)
@@ -144,6 +146,24 @@ def _is_rule(line: str) -> bool:
 
 
 def _cells(line: str, width: int) -> list[str]:
+    return plain_cells(line) if is_plain(line) else marked_cells(line, width)
+
+
+def is_plain(line: str) -> bool:
+    """Return whether nothing in ``line`` but its pipes means anything in a table row."""
+    return "\\" not in line and "`" not in line and "<" not in line
+
+
+def plain_cells(line: str) -> list[str]:
+    """Return what :func:`marked_cells` returns of a plain line of any width, several times sooner."""
+    cells = _without_ends(line, line.split("|"))
+    if "  " in line or not line.isprintable():
+        return [squeeze(cell) for cell in cells]
+    return [cell.strip() for cell in cells]  # the only white space in a printable line is spaces
+
+
+def marked_cells(line: str, width: int) -> list[str]:
+    """Return the cells of a row, escapes read; a pipe inside backticks is text where that gives ``width`` cells."""
     with_code = _split(line, PIPE_OUTSIDE_CODE)
     cells = with_code if len(with_code) == width else _split(line, PIPE)
     return [squeeze(ESCAPED.sub(lambda match: match[1] or " ", cell)) for cell in cells]
@@ -151,9 +171,14 @@ def _cells(line: str, width: int) -> list[str]:
 
 def _split(line: str, mark: re.Pattern[str]) -> list[str]:
     cuts = [match.start() for match in mark.finditer(line) if match[0] == "|"]
-    cells = [line[before + 1 : after] for before, after in pairwise([-1, *cuts, len(line)])]
-    cells = cells[1:] if line.startswith("|") else cells
-    return cells[:-1] if len(cells) > 1 and cuts[-1] == len(line) - 1 else cells
+    return _without_ends(line, [line[before + 1 : after] for before, after in pairwise([-1, *cuts, len(line)])])
+
+
+def _without_ends(line: str, cells: list[str]) -> list[str]:
+    """Return the cells without the empty texts before a first and after a last pipe of the line."""
+    start = 1 if line.startswith("|") else 0
+    closed = len(cells) - start > 1 and not cells[-1]
+    return cells[start:-1] if closed else cells[start:]
 
 
 def _separator(text: str, rows: int) -> str:

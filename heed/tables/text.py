@@ -63,7 +63,7 @@ def as_fields(table: Table) -> dict[str, str]:
     return {
         "caption": squeeze(table.caption),
         "header": " ".join(filter(None, header)),
-        "cells": "\n".join(" ".join(filter(None, map(squeeze, row))) for row in table.body),
+        "cells": "\n".join(squeeze(" ".join(row)) for row in table.body),
     }
 
 
