@@ -247,7 +247,7 @@ def test_no_text_of_results_runs_or_asks_for_anything(tab: "Page") -> None:
 
 
 def test_every_view_reflows_and_is_accessible(chromium: "Browser", report: Path) -> None:
-    axe, of_explorer = axe_core(), AXE.replace("axe.run(", "axe.run('#explorer', ")
+    axe, of_explorer = axe_core(), (AXE % "{}").replace("axe.run(", "axe.run('#explorer', ")
     problems = []
     with chromium.new_context(bypass_csp=True) as context:
         page = context.new_page()

