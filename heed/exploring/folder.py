@@ -1,5 +1,6 @@
 """A results folder with all that its pages need: topics, judgements, runs, and the documents where they are here."""
 
+import os
 from collections.abc import Mapping, Set
 from functools import cached_property
 from pathlib import Path
@@ -117,7 +118,7 @@ class Explored:
 def _stored(results: Path, noted: Noted, indexes: Path | None) -> Path:
     """Return the folder of the document store: as noted, or in the folder of indexes as it is laid out."""
     if indexes is None:
-        return results / noted.store
+        return Path(os.path.normpath(results / noted.store))
     return indexes.joinpath(*Path(noted.store).parts[-STORE_PARTS:])
 
 

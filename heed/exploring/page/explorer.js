@@ -98,6 +98,7 @@ async function draw(route, isCurrent) {
     && before.conditions.join() === state.conditions.join();
   if (!isSame) drawTopic(before);
   byId("explorer").toggleAttribute("data-further", isFurther(route.kind));
+  if (isFurther(route.kind)) byId("explorer").removeAttribute("data-reading");
   if (!isFurther(route.kind)) return drawDocument(isCurrent);
   const further = await furtherParts(route, { source, folder, topic, marks: flags });
   if (isCurrent()) parts.further.replaceChildren(...further);
