@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from heed.measures import irs
+from heed.reporting.drawing import render
+from heed.reporting.spec import PALETTE, SHAPES, chart, layer, level, listed, number
 
 BASES = {"mixed base": "p1 n1 o1 p2 n2 o2", "ideal base": "p1 p2 o1 o2 n1 n2"}
 STEPS = (
@@ -32,21 +34,23 @@ def _run(order: str) -> dict[str, dict[str, float]]:
 
 def main(target: Path) -> None:
     """Draw both lines; the same bytes every time."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "heed"
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 3.6), layout="constrained")
-    for (name, base), marker in zip(BASES.items(), "os", strict=True):
-        axes.plot(range(1, 7), values(base), marker=marker, label=f"{name}: {base}")
-    axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set_xticks(range(1, 7), [step.replace(" ", "\n") for step in STEPS])
-    axes.set_ylabel("IRS")
-    axes.set_title("IRS falls with every step of a degrading ranking (p wanted, n unwanted, o other)", fontsize=10)
-    axes.legend(fontsize=8)
-    figure.savefig(target, metadata={"Date": None})
+    names = [f"{name}: {base}" for name, base in BASES.items()]
+    points = [
+        {"step": step, "at": at, "irs": value, "name": name}
+        for name, base in zip(names, BASES.values(), strict=True)
+        for at, (step, value) in enumerate(zip(STEPS, values(base), strict=True))
+    ]
+    axis = {"labelExpr": "split(datum.label, ' ')", "labelAngle": 0, "grid": False}
+    x = {"field": "step", "type": "nominal", "title": None, "sort": list(STEPS), "axis": axis}
+    channels = {"x": x, "y": number("irs", "IRS"), "color": listed("name", names, PALETTE[:2], columns=2)}
+    shape = {"shape": listed("name", names, SHAPES[:2], columns=2)}
+    layers = [
+        level(0, opacity=0.5),
+        layer(points, {"type": "line"}, channels | {"order": {"field": "at", "type": "quantitative"}}),
+        layer(points, {"type": "point", "filled": True, "size": 50, "opacity": 1}, channels | shape),
+    ]
+    title = "IRS falls with every step of a degrading ranking (p wanted, n unwanted, o other)"
+    target.write_bytes(render(chart(title, "", (560, 220), layers), "svg"))
 
 
 if __name__ == "__main__":

@@ -216,6 +216,12 @@ def test_the_best_system_and_those_like_it() -> None:
         assert comparison.p_values["like"] > 0.05 > comparison.p_values["worse"]
 
 
+@pytest.mark.parametrize("measure", ["NFR", "FlipRate@20", "mean gold rank"])
+def test_of_measures_of_failures_the_lowest_is_best(measure: str) -> None:
+    values = {"often": {"1": 0.75, "2": 0.5}, "seldom": {"1": 0.25, "2": 0.5}}
+    assert compare_by(measure, values, correct=False).best == "seldom"
+
+
 def test_systems_of_a_folder_are_compared_as_data(files: Path) -> None:
     judgements = {qid: {"x": 1, "y": 1} for qid in "12"}, {qid: {"x": 0, "y": 1} for qid in "12"}
     for system, name in (("good", "new"), ("same", "base")):

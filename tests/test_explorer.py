@@ -8,14 +8,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, without_plots
-from explored_results import evaluated, tables
+from conftest import ROOT
+from explored_results import evaluated, tables, without_plots
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
 from heed.exploring.embedding import embedded
 from heed.exploring.folder import Explored
-from heed.exploring.lists import read_list, read_lists
+from heed.exploring.lists import Names, read_list, read_lists
 from heed.exploring.making import document_view, folder_view, topic_view
 from heed.exploring.packing import packed
 from heed.exploring.pages import script
@@ -59,13 +59,13 @@ def test_stretches_are_what_polarity_scores(lang: str) -> None:
 def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
     path = tmp_path / "a.original.run"
     write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
-    lists = read_lists(path, 2, {"1": {"d", "zzz"}})
+    lists = read_lists(path, 2, {"1": {b"d", b"zzz"}}, Names())
     assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
     assert lists["10"] == (1, ["b"], [1], [1.0])
     assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None
     path.write_text("1 Q0 a 1 3.0\n")
     with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
-        read_lists(path, 2, {})
+        read_lists(path, 2, {}, Names())
 
 
 def ships(root: Path) -> Path:
@@ -197,7 +197,7 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
     assert bare.notes == [f"Topics and judgements are not noted in this folder: {again}."]
     view = topic_view(bare, "1")
     assert view["docids"] == ["d1", "d2"] and view["query"] == ""
-    with without_plots(""):
+    with without_plots():
         write_page(read_tree(moved), moved, moved / "report.html")
     assert 'id="explorer-data"' in (moved / "report.html").read_text()
     (moved / "topics.json").write_text('{"language": 1}')
@@ -217,7 +217,7 @@ def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> Non
     for run in moved.glob("*.run"):
         run.unlink()
     assert embedded(read_tree(moved)) == ("", "", "")
-    with without_plots(""):
+    with without_plots():
         assert "explorer-data" not in page(read_tree(moved), moved)
 
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 from annotating_browser import CHROMIUM
-from conftest import ROOT, without_plots
-from explored_results import PAYLOADS, by_grade, hostile, sample, tables
+from conftest import ROOT
+from explored_results import PAYLOADS, by_grade, hostile, sample, tables, without_plots
 from test_annotate_reflow import AXE, axe_core
 
 from heed.io.trec_files import read_qrels
@@ -38,7 +38,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables(root)
     hostile(root)
     path = root / "report.html"
-    with without_plots(""):
+    with without_plots():
         write_page(read_tree(root / "runs"), root / "runs", path)
     return path
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.evaluation.evaluate import Judging, Pair
-from heed.exploring.lists import read_lists
+from heed.exploring.lists import Names, read_lists
 from heed.exploring.noted import Noted, read_noted
 from heed.io.document_store import DocumentStore, existing_store
 from heed.types import CONDITIONS, Topic
@@ -61,7 +61,7 @@ class Explored:
         self.store = self._store(noted)
 
     def _topics_of_runs(self) -> dict[str, Topic]:
-        qids = dict.fromkeys(qid for path in self.runs.values() for qid in read_lists(path, 0, {}))
+        qids = dict.fromkeys(qid for path in self.runs.values() for qid in read_lists(path, 0, {}, Names()))
         instructions = dict.fromkeys((name for name in self.conditions if name != "query"), "")
         return {qid: Topic(qid, "eng", "", instructions) for qid in qids}
 

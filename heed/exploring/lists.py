@@ -9,7 +9,16 @@ from heed.errors import DataError
 from heed.io.files import read_bytes
 
 COLUMNS = 6
-NO_IDS: frozenset[str] = frozenset()
+NO_IDS: frozenset[bytes] = frozenset()
+
+
+class Names(dict[bytes, str]):
+    """Ids as text by their bytes in a file, one object each however often they come."""
+
+    def __missing__(self, raw: bytes) -> str:
+        """Decode an id."""
+        self[raw] = raw.decode()
+        return self[raw]
 
 
 class Listed(NamedTuple):
@@ -27,18 +36,21 @@ class Listed(NamedTuple):
         return Listed(self.length, *(list(column) for column in zip(*kept, strict=True)))
 
 
-def read_lists(path: Path, depth: int, judged: Mapping[str, Set[str]]) -> dict[str, Listed]:
+def read_lists(path: Path, depth: int, judged: Mapping[str, Set[bytes]], names: Names) -> dict[str, Listed]:
     """Return the first ``depth`` and the judged documents of each topic of a run that Heed wrote, by qid.
 
     Such a run lists each topic in one go and by rank. Raises :class:`DataError` for lines of another form.
     """
-    return {qid: _listed(path, lines, depth, judged.get(qid, NO_IDS)) for qid, lines in _topics(path, read_bytes(path))}
+    lists = {}
+    for qid, lines in _topics(path, read_bytes(path)):
+        lists[qid] = _listed(path, lines, depth, judged.get(qid, NO_IDS), names)
+    return lists
 
 
 def read_list(path: Path, qid: str, depth: int, judged: Set[str]) -> Listed | None:
     """Return the same of one topic; None if the run does not have it."""
     lines = next((lines for found, lines in _topics(path, read_bytes(path)) if found == qid), None)
-    return _listed(path, lines, depth, judged) if lines else None
+    return _listed(path, lines, depth, {docid.encode() for docid in judged}, Names()) if lines else None
 
 
 def _topics(path: Path, run: bytes) -> Iterator[tuple[str, bytes]]:
@@ -53,18 +65,14 @@ def _topics(path: Path, run: bytes) -> Iterator[tuple[str, bytes]]:
         start = lines.end()
 
 
-def _listed(path: Path, lines: bytes, depth: int, judged: Set[str]) -> Listed:
+def _listed(path: Path, lines: bytes, depth: int, judged: Set[bytes], names: Names) -> Listed:
     fields = lines.split()
     docids, scores = fields[2::COLUMNS], fields[4::COLUMNS]
     if len(fields) % COLUMNS or len(docids) != lines.count(b"\n"):
         raise DataError(f"{path}: lines without {COLUMNS} columns; run the collection again")
-    places = [*range(min(depth, len(docids)))]
-    if judged and len(docids) > depth:
-        found = {docid.encode() for docid in judged}.intersection(docids[depth:])
-        places += [place for place, docid in enumerate(docids) if place >= depth and docid in found] if found else []
-    return Listed(
-        len(docids),
-        [docids[place].decode() for place in places],
-        [place + 1 for place in places],
-        [float(scores[place]) for place in places],
-    )
+    further = judged & {*docids[depth:]} if judged else NO_IDS
+    places = sorted(docids.index(docid, depth) for docid in further)
+    shown = docids[:depth] + [docids[place] for place in places]
+    known = scores[:depth] + [scores[place] for place in places]
+    ranks = [*range(1, min(depth, len(docids)) + 1), *(place + 1 for place in places)]
+    return Listed(len(docids), [names[docid] for docid in shown], ranks, [float(score) for score in known])

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from heed.annotation.documents import as_table
 from heed.errors import DataError
@@ -103,7 +104,7 @@ def _topic(explored: Explored, qid: str) -> Topic:
 
 def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
     """Return the documents of a topic's lists, and those that are judged, each once."""
-    listed = dict.fromkeys(docid for each in lists.values() for docid in each.docids)
+    listed = dict.fromkeys(chain.from_iterable(each.docids for each in lists.values()))
     return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
 
 

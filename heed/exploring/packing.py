@@ -14,22 +14,23 @@ reads itself since that takes long for many, or ``["", table]``.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
+from msgspec import Raw
 from msgspec.json import encode
 
 from heed.exploring.absences import absences
 from heed.exploring.blocks import pack, pack_blocks
 from heed.exploring.folder import Explored
-from heed.exploring.lists import Listed, read_lists
-from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, short, shown_docids, table_of, title_of
+from heed.exploring.lists import Listed, Names, read_lists
+from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, shown_docids, table_of, title_of
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
 
 BATCH = 200  # documents read at once
 PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
-RELEVANT = 0  # before all ranks, in the order in which documents are carried
 
 
 class Packed(NamedTuple):
@@ -45,12 +46,15 @@ def packed(explored: Explored, limit: int) -> Packed:
     """Return the folder in at most ``limit`` characters, topics before documents and these by their best rank."""
     topics = [*explored.topics.values()]
     lists = _lists(explored)
-    docids = _by_importance(explored, lists)
+    shown = {qid: shown_docids(explored, explored.topics[qid], of_topic) for qid, of_topic in lists.items()}
+    docids = _by_importance(explored, lists, shown)
     number = {docid: place for place, docid in enumerate(docids)}
     about = {**folder_view(explored)}
     titles: list[str] = []
     room = limit - len(pack(encode([about, docids])))
-    topic_blocks = pack_blocks((_topic(explored, topic, lists[topic.qid], number) for topic in topics), room)
+    topic_blocks = pack_blocks(
+        (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
+    )
     # titles are in the index, which is packed last: half of their length is enough for them
     document_blocks = pack_blocks(_documents(explored, docids, titles), room - topic_blocks.size)
     index = about | {
@@ -78,45 +82,39 @@ def packed(explored: Explored, limit: int) -> Packed:
 def _lists(explored: Explored) -> dict[str, Lists]:
     """Return for each topic its lists, by system and condition."""
     by_topic: dict[str, dict[tuple[str, str], Listed]] = {qid: {} for qid in explored.topics}
-    known: dict[str, str] = {}  # one object for each docid
+    names = Names()
     for condition in explored.conditions:
         asked: dict[str, list[Topic]] = defaultdict(list)
-        judged: dict[str, set[str]] = defaultdict(set)
+        judged: dict[str, set[bytes]] = defaultdict(set)
         for topic in explored.topics.values():
             qid = explored.qid_under(topic, condition)
             asked[qid].append(topic)
-            judged[qid] |= explored.judged(topic)
+            judged[qid].update(docid.encode() for docid in explored.judged(topic))
         for (system, of_run), path in explored.runs.items():
-            if of_run != condition:
-                continue
-            for qid, listed in read_lists(path, DEPTH, judged).items():
-                shared = listed._replace(docids=[known.setdefault(docid, docid) for docid in listed.docids])
+            lists = read_lists(path, DEPTH, judged, names) if of_run == condition else {}
+            for qid, listed in lists.items():
                 for topic in asked.get(qid, ()):
-                    own = shared if len(asked[qid]) == 1 else shared.only(DEPTH, explored.judged(topic))
+                    own = listed if len(asked[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))
                     by_topic[topic.qid][system, condition] = own
     return {**by_topic}
 
 
-def _by_importance(explored: Explored, lists: dict[str, Lists]) -> list[str]:
-    """Return all documents that are shown: relevant ones, others by their best rank, judged ones in no list."""
-    best: dict[str, int] = {}
-    for qid, of_topic in lists.items():
-        topic = explored.topics[qid]
+def _by_importance(explored: Explored, lists: Mapping[str, Lists], shown: Mapping[str, list[str]]) -> list[str]:
+    """Return all documents that are ``shown``: relevant ones, others by their best rank, judged ones in no list."""
+    order: dict[str, None] = {}
+    for qid in lists:
         for condition in explored.conditions:
-            for docid, grade in (explored.grades(topic, condition) or {}).items():
-                if grade > 0:
-                    best[docid] = RELEVANT
-        for listed in of_topic.values():
-            for docid, rank in zip(listed.docids, listed.ranks, strict=True):
-                if rank < best.get(docid, DEPTH + 1):
-                    best[docid] = rank
-        for docid in shown_docids(explored, topic, of_topic):
-            best.setdefault(docid, DEPTH + 1)
-    return sorted(best, key=lambda docid: best[docid])
+            grades = explored.grades(explored.topics[qid], condition) or {}
+            order |= dict.fromkeys(docid for docid, grade in grades.items() if grade > 0)
+    every = [listed.docids[:DEPTH] for of_topic in lists.values() for listed in of_topic.values()]
+    for of_rank in zip_longest(*every):
+        order |= dict.fromkeys(of_rank)
+    order |= dict.fromkeys(chain.from_iterable(shown.values()))
+    order.pop(None, None)  # type: ignore[call-overload]  # of lists that are shorter than others
+    return [*order]
 
 
-def _topic(explored: Explored, topic: Topic, lists: Lists, number: dict[str, int]) -> bytes:
-    docids = shown_docids(explored, topic, lists)
+def _topic(explored: Explored, topic: Topic, lists: Lists, docids: list[str], number: Mapping[str, int]) -> bytes:
     place = {docid: index for index, docid in enumerate(docids)}
     rows = [
         [_list(lists.get((system, condition)), place) for condition in explored.conditions]
@@ -128,12 +126,12 @@ def _topic(explored: Explored, topic: Topic, lists: Lists, number: dict[str, int
     )
 
 
-def _list(listed: Listed | None, place: dict[str, int]) -> object:
+def _list(listed: Listed | None, place: Mapping[str, int]) -> object:
     if listed is None:
         return 0
     first = min(listed.length, DEPTH)
-    places = [place[docid] for docid in listed.docids]
-    return [listed.length, places, listed.ranks[first:], [short(score) for score in listed.scores[:first]]]
+    scores = ",".join(["%.5g"] * first) % tuple(listed.scores[:first])  # in one go, since there are many
+    return [listed.length, [place[docid] for docid in listed.docids], listed.ranks[first:], Raw(f"[{scores}]".encode())]
 
 
 def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iterator[bytes]:

@@ -20,9 +20,9 @@ def render(spec: Spec, form: str) -> bytes:
     """Return the chart as the bytes of an ``svg``, ``png`` or ``pdf``, the same for the same chart."""
     import vl_convert
 
-    if form == "svg":
-        return _svg(spec).encode()
     paper = spec | {"config": spec["config"] | {"background": "white"}}
+    if form == "svg":
+        return _svg(paper).encode()
     if form == "png":
         return vl_convert.vegalite_to_png(paper, vl_version=VERSION, allowed_base_urls=[], ppi=DENSITY)
     return vl_convert.vegalite_to_pdf(paper, vl_version=VERSION, allowed_base_urls=[])

@@ -18,7 +18,7 @@ from heed.exploring.parts import Part
 from heed.io.files import write_bytes
 from heed.published.beside import grids
 from heed.reporting.figures import figures
-from heed.reporting.links import place, systems_link
+from heed.reporting.links import place, systems_link, topic_link
 from heed.reporting.plots import MOST, Best, best, plots
 from heed.reporting.settings import Settings, read_settings
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from heed.reporting.folders import Results
 
+LARGEST = 20_000_000  # characters of a page; topics and documents get what tables and charts leave
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 STYLES = (("heed.annotation", "page/colours.css"), ("heed.reporting", "page/report.css"))
 SCRIPTS = ("report.js", "pair.js", "places.js")
@@ -52,6 +53,7 @@ class Section(NamedTuple):
     marked: set[int]
     charted: Best
     pair: str  # the place of its two best systems side by side, empty where there are none
+    topics: str  # the place of its first topic, empty where there is none
 
 
 def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
@@ -63,7 +65,8 @@ def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
 
 def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    return composed(runs, [embedded(results), overview(results, runs)])
+    tables = overview(results, runs)
+    return composed(runs, [embedded(results, max(LARGEST - len(tables.html), 0)), tables])
 
 
 def overview(results: "Sequence[Results]", runs: Path) -> Part:
@@ -79,7 +82,9 @@ def _section(results: "Results", settings: Settings) -> Section:
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
     charted = best(results.rows, MOST)
     pair = systems_link(results.folder, *best(results.rows, 2).systems) if len(systems) > 1 else ""
-    return Section(results, settings, len(systems), _best_rows(results.rows), charted, pair)
+    qids = sorted(qid for detail in results.details for qid in detail["per_topic"])
+    topics = topic_link(results.folder, qids[0], charted.systems[0]) if qids else ""
+    return Section(results, settings, len(systems), _best_rows(results.rows), charted, pair, topics)
 
 
 def _best_rows(rows: Sequence[Row]) -> set[int]:

@@ -47,6 +47,7 @@ function press(event) {
   if (event.key === "Escape" && !byId("pair").hidden) location.hash = `#/${encodeURIComponent(here().folder)}`;
 }
 
+if (byId("explorer")) document.querySelectorAll(".topics").forEach((link) => (link.hidden = false));
 addEventListener("hashchange", show);
 document.addEventListener("keydown", press);
 show();
