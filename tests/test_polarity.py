@@ -11,7 +11,10 @@ from heed.languages import LANGUAGES, language, script_language
 from heed.progress import gathering
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues, cues_digest, warn_without_cues
-from heed.reranking.polarity import ALPHA, BETA, Polarity, parts_of
+from heed.reranking.demotion import demoted
+from heed.reranking.likeness import centroid, vector
+from heed.reranking.parts import parts_of
+from heed.reranking.polarity import Polarity, Settings
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
@@ -167,16 +170,17 @@ def scores(polarity: Polarity, topic: Topic, condition: str, docids: list[str]) 
     return list(polarity.score(topic.under(condition), polarity._bm25.corpus.documents.get(docids)))
 
 
-def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> None:
+def test_the_score_is_query_plus_asked_minus_excluded_as_far_as_it_may_fall(polarity: Polarity) -> None:
+    polarity = Polarity(polarity._bm25, Settings(like=0, unlike=0))
     topic = Topic("1", "eng", "car", {"original": "Engines; leave out prices and cars."})
     docids = ["both", "engine", "car", "none", "price"]
     searcher = polarity._bm25.searcher
     hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("car", "engine", "price")}
     share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
-    expected = [
-        share["car"][docid] + ALPHA * share["engine"][docid] - BETA * share["price"][docid]  # "cars" is in the query
-        for docid in docids
-    ]
+    engine, price = share["engine"]["both"], share["price"]["both"]
+    limit = 0.2 * engine
+    assert engine - 2 * price < limit  # "cars" is in the query
+    expected = [limit * limit / (2 * limit - engine + 2 * price), share["engine"]["engine"], 1, 0, 0]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
     assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
     alone = [share["car"][docid] for docid in docids]
@@ -193,9 +197,18 @@ def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity)
 
 def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
     found = parts_of(
-        polarity._bm25.searcher, "car", "Relevant documents must mention engines; leave out any document about trees."
+        polarity._bm25.searcher.terms,
+        "car",
+        "Relevant documents must mention engines; leave out any document about trees.",
     )
-    assert [{term for _, term in part} for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
+    assert [part.keys() for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
+
+
+def test_a_term_weighs_as_many_sentences_as_ask_for_it_less_those_that_exclude_it(polarity: Polarity) -> None:
+    instruction = "Engines, engines and brakes. Old engines. Leave out trees. Leave out engines, brakes and trees."
+    found = parts_of(polarity._bm25.searcher.terms, "car", instruction)
+    assert found.asked == {"engin": 2 - 1, "old": 1}  # brakes: once each
+    assert found.excluded == {"tree": 2}
 
 
 def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
@@ -206,3 +219,22 @@ def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
 
 def test_no_documents_give_no_scores(polarity: Polarity) -> None:
     assert scores(polarity, Topic("1", "eng", "car", {}), "query", []) == []
+
+
+def test_evidence_against_a_document_counts_in_full_down_to_a_fifth_of_that_for_it() -> None:
+    assert demoted(1.0, 0.5) == 0.5
+    assert demoted(1.0, 0.8) == pytest.approx(0.2)
+    assert demoted(1.0, 1.8) == pytest.approx(0.2 * 0.2 / (0.4 + 0.8))
+    assert demoted(0.0, 3.0) == 0.0
+    falling = [demoted(1.0, step / 10) for step in range(60)]
+    assert falling == sorted(falling, reverse=True) and falling[-1] > 0
+
+
+def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:
+    idf = {"car": 3.0, "red": 4.0, "the": 0.0}
+    # f / (f + 1): car 2/3 · 3 = 2, red 1/2 · 4 = 2, each 2 / √8 at length 1
+    first = vector(["car", "car", "red", "the"], idf)
+    assert first == pytest.approx({"car": 0.5**0.5, "red": 0.5**0.5, "the": 0.0})
+    second = vector(["red"], idf)
+    assert centroid([first, second], 1) == pytest.approx({"red": 0.5**0.5 + 1})
+    assert list(centroid([first, second], 2)) == ["car", "red"]

@@ -32,6 +32,14 @@ class Split(NamedTuple):
     excluded: str
 
 
+class Piece(NamedTuple):
+    """A stretch of an instruction with one sign, 1 (asked for) or -1 (excluded), and the number of its sentence."""
+
+    text: str
+    sign: int
+    sentence: int
+
+
 class Mark(NamedTuple):
     """A cue in a sentence."""
 
@@ -49,26 +57,22 @@ class Sentence(NamedTuple):
 
 
 def split(instruction: str, lang: str = "eng") -> Split:
-    """Return the asked and the excluded part of ``instruction``, written in ``lang``.
+    """Return the asked and the excluded part of ``instruction``, written in ``lang``."""
+    found = pieces(instruction, lang)
+    return Split(*(" ".join(piece.text for piece in found if piece.sign == sign) for sign in (1, -1)))
+
+
+def pieces(instruction: str, lang: str = "eng") -> list[Piece]:
+    """Return the pieces of ``instruction``, written in ``lang``, that are asked for or excluded, in order.
 
     Sentences in another script are read in Chinese, Persian, Russian or English. Of a language without cues all is
     asked for.
     """
-    asked: list[str] = []
-    excluded: list[str] = []
-    for sentence in sentences(instruction):
-        for piece, sign in _stretches(sentence, _signs(_read(sentence, lang))):
-            (asked if sign > 0 else excluded).append(piece)
-    return Split(" ".join(asked), " ".join(excluded))
-
-
-def of_schema(instruction: str, lang: str = "eng") -> str:
-    """Return the sentences of ``instruction`` about a table's columns, rows, units or granularity."""
-    return " ".join(
-        sentence
-        for sentence in sentences(instruction)
-        if cues(script_language(sentence, lang)).schema.search(sentence.lower())
-    )
+    return [
+        Piece(text, sign, number)
+        for number, sentence in enumerate(sentences(instruction))
+        for text, sign in _stretches(sentence, _signs(_read(sentence, lang)))
+    ]
 
 
 def sentences(instruction: str) -> list[str]:
