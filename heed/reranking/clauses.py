@@ -11,7 +11,7 @@ follows: "not X but Y". Reasons and concessions ("because", "even if") get no si
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from heed.languages import script_language
@@ -22,6 +22,7 @@ NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "
 ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
 SENTENCE = re.compile(rf"{ABBREVIATED}(?<=[.!?])\s+|(?<=[。！？؟;；؛\n])\s*")
 COMMA = re.compile(r"[,，،:：—–()（）]")
+PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ", "und ", "et ", "ni ", "y ", "ولا ", "وليس ")
 
 
@@ -91,14 +92,17 @@ def _signs(sentence: Sentence) -> list[int]:
     """Return for each character 1 (asked), -1 (excluded) or 0 (neither)."""
     signs = [1] * len(sentence.text)
     turning = [mark for mark in sentence.marks if mark.kind in ("before", "after") or _contrasts(sentence, mark)]
+    inner = [first for first, second in pairwise(turning) if _is_negation(sentence, first, second)]
+    turning = [mark for mark in turning if mark not in inner]
     for mark in turning:
         _turn(signs, *_scope(sentence, mark))
     for mark in sentence.marks:
         if mark.kind in ("except", "except back", "around"):
             _except(signs, *_exception(sentence, mark), turning)
     for mark in sentence.marks:
-        if mark.kind == "negation" and mark not in turning:
-            _undo(signs, *_negated(sentence, mark))
+        if (mark.kind == "negation" and mark not in turning) or mark in inner:
+            # before the negation the clause may hold more than what is negated
+            _undo(signs, *_negated(sentence, mark), sign=0 if sentence.cue.negation_back else 1)
     for mark in sentence.marks:
         if mark.kind != "around":
             end = _clause_end(sentence, mark) if mark.kind == "aside" else mark.end
@@ -145,6 +149,15 @@ def _contrasts(sentence: Sentence, mark: Mark) -> bool:
     return following is not None and following.kind == "turn"
 
 
+def _is_negation(sentence: Sentence, first: Mark, second: Mark) -> bool:
+    """Return whether a turn is about the clause, and the next, right after it, about the document.
+
+    So it is in Persian, where verbs are last: "whose source is not official, is not relevant".
+    """
+    words = set(re.findall(r"\w+", sentence.text[first.end : second.start]))
+    return first.kind == second.kind == "after" and sentence.cue.negation_back and words <= sentence.cue.task
+
+
 def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     """Return the text that a cue turns: on the side of its kind, or on the other one if that is empty."""
     back = _clause_start(sentence, mark), mark.start
@@ -164,8 +177,15 @@ def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
 def _negated(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     if not sentence.cue.negation_back:
         return mark.end, _clause_end(sentence, mark)
-    commas = [comma.end() for comma in COMMA.finditer(sentence.text, 0, mark.start)]
-    return max(commas, default=0), mark.start
+    return max(_commas(sentence, mark, 0, mark.start), default=0), mark.start
+
+
+def _commas(sentence: Sentence, mark: Mark, start: int, end: int) -> list[int]:
+    """Return the places after commas from ``start`` to ``end``; parentheses that do not hold the cue have none."""
+    outline = PARENTHESIS.sub(
+        lambda found: found[0] if found.start() <= mark.start < found.end() else " " * len(found[0]), sentence.text
+    )
+    return [comma.end() for comma in COMMA.finditer(outline, start, end)]
 
 
 def _clause_start(sentence: Sentence, mark: Mark) -> int:
@@ -173,9 +193,10 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
     start = max(closing, default=0)
     if sentence.cue.list_comma:
         return start
-    commas = [comma.end() for comma in COMMA.finditer(sentence.text, start, mark.start)]
-    for comma in reversed(commas):  # a clause of pointing words alone refers to the clause before it
-        if _has_content(sentence, comma, mark.start):
+    # a clause of pointing words alone, or a concession ("even so"), refers to the clause before it
+    for comma in reversed(_commas(sentence, mark, start, mark.start)):
+        concession = any(other.kind == "aside" and other.start == comma for other in sentence.marks)
+        if not concession and _has_content(sentence, comma, mark.start):
             return comma
     return start
 
@@ -213,9 +234,9 @@ def _turn(signs: list[int], start: int, end: int) -> None:
     signs[start:end] = [-sign for sign in signs[start:end]]
 
 
-def _undo(signs: list[int], start: int, end: int) -> None:
-    """Make an excluded part asked for that is negated in its clause: "if it does not name X it is left out"."""
-    signs[start:end] = [abs(sign) for sign in signs[start:end]]
+def _undo(signs: list[int], start: int, end: int, sign: int) -> None:
+    """Give ``sign`` to an excluded part that is negated in its clause: "if it does not name X it is left out"."""
+    signs[start:end] = [max(old, sign) for old in signs[start:end]]
 
 
 def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None:

@@ -2,14 +2,14 @@
 
 The evidence for a document is BM25 of the query's terms, of the terms that the instruction asks for, and of the terms
 of the ten documents that fit best by these. The evidence against it is BM25 of the terms that the instruction
-excludes, and of those of the ten documents that have most of them. A part of the evidence is divided by the topic's
-best; :mod:`heed.reranking.demotion` says how the second is taken from the first. Statistics are the whole collection's.
+excludes, and of those of the ten documents that have most of them. Each part is divided by the topic's best, and
+:mod:`heed.reranking.demotion` says how the second is taken from the first. Statistics are the whole collection's.
 
 In a table the caption counts once more beside the whole text, for the terms asked for the header too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.document_store import docids_of
 from heed.ranking import ranked
@@ -21,6 +21,9 @@ from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Subset, Term
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Query
+
+if TYPE_CHECKING:
+    from heed.reranking.demotion import Doubles
 
 VERSION = 5  # raise when scores change
 
@@ -57,14 +60,27 @@ TABLE = Fields(
 class Part(NamedTuple):
     """One part of the evidence: its ``weight``, below 0 against a document, its terms, and each document's share.
 
-    ``shares`` has by docid BM25 of the terms divided by ``best``, that of the topic's best document.
+    ``shares`` has BM25 of the terms divided by ``best``, that of the topic's best document, in the documents' order.
     """
 
     name: str
     weight: float
     terms: dict[Term, float]
     best: float
-    shares: dict[str, float]
+    shares: "Doubles"
+
+
+def evidence(parts: Sequence[Part]) -> "dict[str, Doubles]":
+    """Return what each part adds to the evidence for each document, below 0 against it.
+
+    Excluded words count as far as the document is on the topic, by the query and by what is like the best documents.
+    """
+    import numpy as np
+
+    values = {part.name: part.weight * part.shares for part in parts}
+    if "excluded" in values:
+        values["excluded"] = values["excluded"] * np.minimum(1.0, values["query"] + values.get("like", 0.0))
+    return values
 
 
 class Polarity:
@@ -98,14 +114,15 @@ class Polarity:
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document; under ``query`` its normalised BM25."""
-        parts = self.parts(query, documents)
-        return [self.combined(parts, docid) for docid in docids_of(documents)]
+        scores: list[float] = self.combined(self.parts(query, documents)).tolist()
+        return scores
 
-    def combined(self, parts: Sequence[Part], docid: str) -> float:
-        """Return a document's score by the parts of the evidence."""
-        shares = [part.weight * part.shares[docid] for part in parts]
-        wanted = sum((share for share in shares if share > 0), 0.0)
-        unwanted = sum((-share for share in shares if share < 0), 0.0)
+    def combined(self, parts: Sequence[Part]) -> "Doubles":
+        """Return the score of each document by the parts of the evidence."""
+        import numpy as np
+
+        values = np.stack(list(evidence(parts).values()))
+        wanted, unwanted = np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
         return demoted(wanted, unwanted, self._settings.floor)
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
@@ -116,7 +133,7 @@ class Polarity:
         if self._subset.docids != docids:
             self._subset = Subset(docids)
         weights, fields = self._settings, self._fields
-        terms = parts_of(self._bm25.searcher.terms, query.query, query.instruction, query.lang)
+        terms = parts_of(self.terms, query.query, query.instruction, query.lang)
         parts = [self._part("query", 1.0, terms.query, fields.query)]
         if terms.asked:
             parts.append(self._part("asked", weights.asked, terms.asked, fields.asked))
@@ -126,32 +143,44 @@ class Polarity:
 
     def _likeness(self, parts: Sequence[Part], documents: Sequence[Document]) -> Iterator[Part]:
         """Yield the parts by the documents that fit an instruction best, and those that it excludes most clearly."""
+        import numpy as np
+
         by_name = {part.name: part for part in parts}
         if len(parts) > 1 and self._settings.like:
-            scores = {document.docid: self.combined(parts, document.docid) for document in documents}
-            yield self._part("like", self._settings.like, self._centroid(scores, documents), WHOLE)
+            like = self._centroid(self.combined(parts), documents)
+            yield self._part("like", self._settings.like, like, WHOLE)
         if "excluded" in by_name and self._settings.unlike:
-            shares = by_name["excluded"].shares
-            scores = {
-                docid: sum(
-                    abs(part.weight) * part.shares[docid] * (-1 if part.name == "asked" else 1) for part in parts
-                )
-                for docid, share in shares.items()
-                if share > 0
-            }
+            scores = sum((-part.weight if part.name == "asked" else abs(part.weight)) * part.shares for part in parts)
+            scores = np.where(by_name["excluded"].shares > 0, scores, -np.inf)
             yield self._part("unlike", -self._settings.unlike, self._centroid(scores, documents), WHOLE)
 
-    def _centroid(self, scores: Mapping[str, float], documents: Sequence[Document]) -> Mapping[str, float]:
-        """Return the terms of the documents with the highest scores."""
-        place_of = {document.docid: place for place, document in enumerate(documents)}
-        best = [documents[place_of[docid]] for docid in ranked(scores)[: self._settings.examples]]
-        searcher = self._bm25.searcher
-        bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in best)
-        idf = searcher.idf({term: None for bag in bags for term in bag})
+    def _centroid(self, scores: "Doubles", documents: Sequence[Document]) -> Mapping[str, float]:
+        """Return the terms of the documents with the highest scores; those with −∞ have no part in it."""
+        import numpy as np
+
+        docids, count = self._subset.docids, min(self._settings.examples, len(scores))
+        lowest = np.partition(scores, len(scores) - count)[len(scores) - count] if count else 0.0
+        near = np.flatnonzero((scores >= lowest) & (scores > -np.inf)).tolist()
+        place_of = {docids[place]: place for place in near}
+        best = ranked({docid: float(scores[place]) for docid, place in place_of.items()})[:count]
+        bags = self._bm25.searcher.terms_of_each(documents[place_of[docid]].contents()[:CHARACTERS] for docid in best)
+        idf = self._bm25.searcher.idf({term: None for bag in bags for term in bag})
         return centroid(vector(bag, idf) for bag in bags)
 
+    def term_values(self, part: Part, docid: str) -> dict[Term, float]:
+        """Return BM25 of each of a part's terms in a document, with their weights; they add up to share · best."""
+        one, searcher = Subset([docid]), self._bm25.searcher
+        return {term: searcher.score({term: weight}, one)[docid] for term, weight in part.terms.items()}
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of ``text`` as the index holds them."""
+        return self._bm25.searcher.terms(text)
+
     def _part(self, name: str, weight: float, terms: Mapping[str, float], fields: Mapping[str, float]) -> Part:
+        import numpy as np
+
         weighted = {(field, term): boost * terms[term] for field, boost in fields.items() for term in terms}
         scores = self._bm25.searcher.score(weighted, self._subset)
-        best = max(scores.values(), default=0.0) or 1.0
-        return Part(name, weight, weighted, best, {docid: score / best for docid, score in scores.items()})
+        values = np.fromiter((scores[docid] for docid in self._subset.docids), np.float64, len(self._subset.docids))
+        best = float(values.max(initial=0.0)) or 1.0
+        return Part(name, weight, weighted, best, values / best)
