@@ -86,6 +86,10 @@ class FieldScores:
         """The share of the longest document."""
         return np.float32(self._shares[self._field.lengths.max()])
 
+    def idf(self, term: str) -> float:
+        """Return a term's idf, in single precision."""
+        return float(self._statistics.find(term)[1])
+
     def add(self, sums: Doubles, weighted: Iterable[tuple[str, float]]) -> None:
         """Add the scores of weighted terms to ``sums``, which has a number for every document."""
         block: list[Weighted] = []

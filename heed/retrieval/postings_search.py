@@ -152,6 +152,11 @@ class MatrixSearch:
         scores: list[float] = document_scores.tolist()
         return scores
 
+    def idf(self, name: str, terms: Iterable[str]) -> dict[str, float]:
+        """Return the idf of terms in a field, with the statistics of all shards; empty for a field that none has."""
+        shard = next((scores for scores in self._scores if name in scores), None)
+        return {term: shard[name].idf(term) for term in terms} if shard else {}
+
     def _zeros(self, shard: int) -> Doubles:
         return np.zeros(self.matrix.shards[shard].size)
 
