@@ -227,6 +227,25 @@ def test_what_bright_excludes_is_taken_out_before_measuring(tmp_path: Path) -> N
     assert long.judging.qrels["original"]["0"] == {"pony/1.txt": 1}
 
 
+def test_of_ifir_instfol_is_computed_from_given_grades(tmp_path: Path, heed: Heed) -> None:
+    """By hand, of the first document of each list.
+
+    bm25 finds "loan" for the query loan, graded 1, and "student-bank", two of whose words the instruction has, with it,
+    graded 2: (2 − 1) / (3 − 1).
+    """
+    queries = [("q0_l1", "loan", "I am a student bank")]
+    mteb(tmp_path / "copy", queries, ["loan", "student-bank"], [["q0_l1", "loan", 1]])
+    (tmp_path / "grades").write_text("q0_l1 0 loan 1\nq0_l1 0 student-bank 2\n")
+    plain = ("--dataset", "ifir/fiqa", "--data", "copy", *BM25)
+    result = heed(TREC, *plain)
+    assert result.returncode == 0 and "INSTFOL" not in result.stdout, "the set's own qrels are no such grades"
+    result = heed(TREC, *plain, "--measure", "INSTFOL@1", "--qrels", "grades")
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((tmp_path / "runs/ifir/fiqa/summary.json").read_text())
+    figures = {(row["condition"], row["measure"]): row["value"] for row in summary["rows"]}
+    assert figures["query>original", "INSTFOL@1"] == (2 - 1) / (3 - 1)
+
+
 def test_of_the_tracks_each_language_has_its_topics_documents_and_judgements(tmp_path: Path) -> None:
     bench = read("neuclirbench/eng-zho", tmp_path / "bench")
     assert [(topic.qid, topic.query, topic.lang) for topic in bench.topics] == [("200", "storm", "eng")]
