@@ -182,6 +182,15 @@ def values(collection: Collection, runs: dict[str, dict[str, dict[str, float]]])
     return {(one["condition"], one["measure"]): round(one["value"], 4) for one in details}
 
 
+OLDER = "followir-older"  # the same topics in the hub's older layout: tests/test_followir.py
+ELSEWHERE = {"ragtime2026", "trec-covid", "touche", OLDER}  # the first three in tests of their own below
+
+
+def test_every_entry_without_a_command_of_its_own_has_small_files_here() -> None:
+    groups = {name for name, entry in Catalogue().entries.items() if not entry.use}
+    assert groups == {name.partition("/")[0] for name in LAYOUTS} | ELSEWHERE
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_entry_is_read_run_and_measured(name: str, tmp_path: Path, heed: Heed) -> None:
     LAYOUTS[name](tmp_path / "copy")
@@ -374,10 +383,12 @@ def spoil_ragtime(folder: Path) -> str:
     return f"{path}, line 1: no field problem_statement"
 
 
-def spoil_qrels(folder: Path) -> str:
-    path = folder / "bench/data/qrels.zho.gains.txt"
-    path.write_text("200 0 zho-1 3\n200 zho-1 1\n")
-    return f"{path}, line 2: 3 columns, expected 4"
+def spoil_qrels(name: str) -> Callable[[Path], str]:
+    def spoil(folder: Path) -> str:
+        (folder / name).write_text("200 0 zho-1 3\n200 zho-1 1\n")
+        return f"{folder / name}, line 2: 3 columns, expected 4"
+
+    return spoil
 
 
 def spoil_topics(folder: Path) -> str:
@@ -402,9 +413,13 @@ def lose_documents(folder: Path) -> str:
         ("bright/pony", spoil_bright),
         ("mair/TAD", spoil_mair),
         ("ragtime2025/eng", spoil_ragtime),
-        ("neuclirbench/zho", spoil_qrels),
+        ("neuclirbench/zho", spoil_qrels("bench/data/qrels.zho.gains.txt")),
+        ("neuclirtech/zho", spoil_qrels("tech/data/qrels.gains.txt")),
+        ("neuclir2024-tech/eng", spoil_qrels("2024.technical_qrels.txt")),
         ("neuclir2024/eng-zho", spoil_topics),
         ("instructir", spoil_mteb),
+        ("nevir", spoil_mteb),
+        ("ifir/fiqa", spoil_mteb),
         ("bright-long/pony", lose_documents),
     ],
 )
@@ -422,7 +437,7 @@ def test_a_dry_run_of_every_entry_needs_no_network(heed: Heed, tmp_path: Path) -
         result = heed("pipelines.fetch", name, *langs, "--dry-run", "--quiet", IR_DATASETS_HOME=str(tmp_path / "irds"))
         assert result.returncode == 0, result.stderr
         assert f"  licence: {entry.licence}" in result.stdout
-        assert any(text in result.stdout for text in ("out of reach", "to fetch", "not here", "licence: "))
+        assert any(text in result.stdout for text in ("out of reach", "to fetch", "not here")), name
     told = heed("pipelines.fetch", "bright/pony", "--dry-run", "--quiet").stdout
     assert "7,894 documents" in told and "documents/pony[-./]*, examples/pony[-./]*" in told
 
