@@ -1,5 +1,6 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -319,6 +320,7 @@ class Experiment:
             "runs": runs,
             "judging": judging_recipe(self.collection.judging),
             "documents": self.documents.count + self._missing,
+            "index": os.path.relpath(self._index, self.folder),
             "manifest": made_by,
             "warnings": list(self.warnings),
         }

@@ -100,7 +100,7 @@ def call(
     stdout, stderr = io.StringIO(), io.StringIO()
     drawn = plots or command == "pipelines.report"
     with (
-        contextlib.nullcontext() if drawn else mock.patch("heed.reporting.plots.plots", lambda _: []),
+        contextlib.nullcontext() if drawn else mock.patch("heed.reporting.page.plots", lambda _: []),
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
         mock.patch.object(sys, "path", [str(folder), *sys.path]),  # where python -m finds modules first

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest import mock
 
-from conftest import without_plots, write_jsonl
+from conftest import write_jsonl
 
 from heed import Collection, Experiment, Judging, Pair, Topic, language, load
 from heed.tables.documents import Tables
@@ -34,6 +36,11 @@ PAYLOADS = (  # each runs if it is taken for markup, script, address or style
 )
 
 
+def without_plots() -> AbstractContextManager[object]:
+    """Pages are written without charts, which take longer than all else."""
+    return mock.patch("heed.reporting.page.plots", lambda _: [])
+
+
 def by_grade(grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:
     """Return the run that lists the judged documents by their grades."""
     return {
@@ -54,7 +61,7 @@ def evaluated(collection: Collection, root: Path) -> Path:
         experiment.add("stays", {pair.base: base, pair.new: stays}),
         experiment.add("obeys", {pair.base: base, pair.new: by_grade(judging.of(pair.new))}),
     ]
-    with without_plots(""):
+    with without_plots():
         experiment.evaluate(systems)
     return experiment.folder
 

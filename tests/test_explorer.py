@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, without_plots
-from explored_results import evaluated, tables
+from conftest import ROOT
+from explored_results import evaluated, tables, without_plots
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
@@ -197,7 +197,7 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
     assert bare.notes == [f"Topics and judgements are not noted in this folder: {again}."]
     view = topic_view(bare, "1")
     assert view["docids"] == ["d1", "d2"] and view["query"] == ""
-    with without_plots(""):
+    with without_plots():
         write_page(read_tree(moved), moved, moved / "report.html")
     assert 'id="explorer-data"' in (moved / "report.html").read_text()
     (moved / "topics.json").write_text('{"language": 1}')
@@ -217,7 +217,7 @@ def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> Non
     for run in moved.glob("*.run"):
         run.unlink()
     assert embedded(read_tree(moved)) == ("", "", "")
-    with without_plots(""):
+    with without_plots():
         assert "explorer-data" not in page(read_tree(moved), moved)
 
 
