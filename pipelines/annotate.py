@@ -130,7 +130,9 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     from heed.annotation.guard import LOCAL
     from heed.annotation.payloads import check_name, refuse_reserved
     from heed.annotation.server import LOWEST_PORT, Server, listen, serve
+    from heed.languages import language
     from heed.progress import log
+    from heed.retrieval.lucene.analysis import Analysis
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()
@@ -147,7 +149,8 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
         # in a thread, since a browser in a terminal would block
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
-        serve(Server(task, store, assessor), sock, properties["token"], options.allow_host)
+        server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
+        serve(server, sock, properties["token"], options.allow_host)
     except KeyboardInterrupt:
         log.info(f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics")
 
