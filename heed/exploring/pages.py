@@ -10,7 +10,7 @@ PAGE = PurePosixPath("exploring/page")
 MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("annotation/page")
 STYLES = (PAGE / "explorer.css", PAGE / "topic.css", PAGE / "ranking.css", PAGE / "document.css", PAGE / "narrow.css")
-AFRESH = "* { all: revert; }"  # of what the page says of its own elements
+AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements
 ALONE = """
 [data-exploring] body { max-width: none; margin: 0; padding: 0; }
 [data-exploring] body > :not(#explorer) { display: none; }
