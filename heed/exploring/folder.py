@@ -75,10 +75,10 @@ class Explored:
     def _store(self, noted: Noted | None) -> DocumentStore | None:
         if noted is None:
             return None
-        folder = self.path / noted.store
-        store = existing_store(folder, noted.documents)
+        store = existing_store(self.path / noted.store, noted.documents)
         if store is None:
-            self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")
+            place = f"{noted.store}, seen from this folder"  # no name of a home: pages are passed on
+            self.notes.append(f"The documents are no longer in {place}, so their texts are not shown: {AGAIN}.")
         return store
 
     @cached_property
