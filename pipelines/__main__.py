@@ -20,6 +20,7 @@ COMMANDS = {
     "judgements": "results of annotation tools back to qrels: Label Studio, doccano, Relevation, CSV, Excel",
     "compare": "two or three runs pairwise, or all systems of a folder: p-MRR, IRS, NFR, WISE, SICR",
     "report": "tables and plots of results folders: text, Markdown, LaTeX, CSV, one HTML page",
+    "explore": "see why, in the browser: topics, narratives, whole runs, and a playground for changed instructions",
     "models": "every registered model: what it is, what it needs, what is missing here, and what it sees",
     "published": "the papers' figures, as these lay them out, with what is doubtful",
     "reproduce": "published rows again: what can run here does, with a verdict on each figure",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from heed.io.topics import FIELDS
 from pipelines.command import run_command
 from pipelines.options import log_options
+from pipelines.serving import check_server_options, serve_page, server_options
 
 if TYPE_CHECKING:
     from heed.annotation.store import Store
@@ -68,17 +69,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="THERE=HERE",
         help="what an assessor of an added database is called here: Ann=Ann if both are one person; repeatable",
     )
-    judging.add_argument(
-        "--port", type=int, default=0, metavar="N", help="port (default 0: that of the last start, or any)"
-    )
-    judging.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="answer under this name too, that of a port forward's other end, such as localhost:9000; repeatable",
-    )
-    judging.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    server_options(judging, "that of the last start, or any")
     judging.add_argument(
         "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
     )
@@ -101,11 +92,7 @@ def open_given(options: argparse.Namespace) -> tuple["Task", "Store"]:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.annotation.guard import check_host
-    from heed.annotation.server import check_port
-
-    check_port(options.port)
-    options.allow_host = [check_host(host) for host in options.allow_host]
+    check_server_options(options)
     task, store = open_given(options)
     try:
         if options.export:
@@ -124,30 +111,25 @@ def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
 
 
 def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
-    import threading
-    import webbrowser
-
-    from heed.annotation.guard import LOCAL
     from heed.annotation.payloads import check_name, refuse_reserved
-    from heed.annotation.server import LOWEST_PORT, Server, listen, serve
+    from heed.annotation.server import Server
+    from heed.languages import language
     from heed.progress import log
+    from heed.retrieval.lucene.analysis import Analysis
+    from heed.serving.guard import Access
+    from heed.serving.listening import LOWEST_PORT, listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()
     previous = int(properties.get("port", 0))
     sock = listen(options.port, previous if previous >= LOWEST_PORT else 0)
-    port = sock.getsockname()[1]
-    store.set_property("port", str(port))  # so that open pages find the server when it is started again
+    store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
     log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
-    address = f"http://{LOCAL}:{port}/?token={properties['token']}"
-    forwarded = [f"http://{host}/?token={properties['token']}" for host in options.allow_host]
-    print(address, *forwarded, sep="\n", flush=True)
-    if not options.no_browser:
-        # in a thread, since a browser in a terminal would block
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    access = Access(properties["token"], "python -m pipelines.annotate", options.allow_host)
     try:
-        serve(Server(task, store, assessor), sock, properties["token"], options.allow_host)
+        server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
+        serve_page(options, server.application(), sock, access)
     except KeyboardInterrupt:
         log.info(f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics")
 

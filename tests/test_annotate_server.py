@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ import pytest
 from annotating import Running, grade, running, sample_pool
 from conftest import write_jsonl
 
-from heed.annotation.guard import LARGEST
 from heed.annotation.server import PAGE
 
 
@@ -30,67 +28,6 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(pool: Path) -> Iterator[Running]:
     with running(pool, "--lang", "zho", "--grades", "0,1,3") as process:
         yield process
-
-
-def raw(port: int, request: bytes) -> bytes:
-    """The answer to bytes as they are: no client mends the path."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(request)
-        connection.shutdown(socket.SHUT_WR)
-        return b"".join(iter(lambda: connection.recv(65536), b""))
-
-
-def test_it_listens_on_this_machine_alone(server: Running) -> None:
-    tables = [Path("/proc/net/tcp").read_text(), Path("/proc/net/tcp6").read_text()]
-    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
-    addresses = [row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{server.port:04X}")]  # 0A: listening
-    assert addresses == [f"0100007F:{server.port:04X}"]
-
-
-def test_the_link_brings_the_page_and_a_strict_cookie(server: Running) -> None:
-    status, headers, text = server.request("GET", f"/?token={server.token}", Cookie="")
-    assert status == 200 and "<!doctype html>" in text
-    assert headers["set-cookie"] == f"heed-{server.port}={server.token}; Path=/; HttpOnly; SameSite=Strict"
-    assert len(server.token) >= 43  # 32 bytes of chance
-    assert server.request("GET", "/")[0] == 200, "a reload has the cookie"
-    assert "set-cookie" not in server.request("GET", "/")[1]
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["/", "/?token=", "/?token=wrong", "/static/annotate.js", "/api/task", "/api/topic?qid=01&assessor=a", "/absent"],
-)
-@pytest.mark.parametrize("cookie", ["", "heed-PORT=", "heed-PORT=wrong", "heed-1=TOKEN", "other=TOKEN"])
-def test_without_the_token_all_is_refused(server: Running, path: str, cookie: str) -> None:
-    cookie = cookie.replace("PORT", str(server.port)).replace("TOKEN", server.token)
-    status, headers, text = server.request("GET", path, Cookie=cookie)
-    assert status == 403
-    assert "set-cookie" not in headers
-    assert "open the link that python -m pipelines.annotate printed" in text
-
-
-def test_the_token_opens_the_page_only(server: Running) -> None:
-    for path in ("/api/task", "/static/annotate.js", "/api/changes"):
-        assert server.request("GET", f"{path}?token={server.token}", Cookie="")[0] == 403
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["evil.example", "evil.example:PORT", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:PORT", "[::1]:PORT"],
-)
-def test_a_foreign_host_is_refused(server: Running, host: str) -> None:
-    host = host.replace("PORT", str(server.port))
-    status, headers, text = server.request("GET", f"/?token={server.token}", Host=host)
-    assert status == 403 and "set-cookie" not in headers
-    wanted = host if ":" in host else "HOST:PORT"
-    assert text.startswith("this host is not served here;") and f" --allow-host {wanted} " in text
-
-
-def test_what_is_no_host_is_not_repeated(server: Running) -> None:
-    for host in ("<script>alert(1)</script>", "a b:1", "evil.example:123456", "\u0661:1"):
-        head = f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-        answer = raw(server.port, head.encode())
-        assert b" 403 " in answer.splitlines()[0] and b" --allow-host HOST:PORT " in answer
 
 
 def test_a_port_forward_works_under_the_name_that_was_allowed_and_no_other(pool: Path) -> None:
@@ -114,79 +51,6 @@ def test_a_port_forward_works_under_the_name_that_was_allowed_and_no_other(pool:
             assert server.request("GET", "/api/task", Host=host)[0] == 403
 
 
-def test_localhost_is_this_machine_too(server: Running) -> None:
-    assert server.request("GET", "/api/task", Host=f"localhost:{server.port}")[0] == 200
-
-
-def test_a_request_without_a_host_is_refused(server: Running) -> None:
-    cookie = f"Cookie: heed-{server.port}={server.token}\r\n"
-    assert b" 403 " in raw(server.port, f"GET /api/task HTTP/1.0\r\n{cookie}\r\n".encode()).splitlines()[0]
-
-
-@pytest.mark.parametrize(
-    "origin",
-    ["http://evil.example", "null", "https://127.0.0.1:PORT", "http://127.0.0.1:1", "http://localhost:PORT", "file://"],
-)
-@pytest.mark.parametrize(("method", "path"), [("GET", "/api/task"), ("POST", "/api/changes"), ("GET", "/")])
-def test_a_foreign_origin_is_refused(server: Running, origin: str, method: str, path: str) -> None:
-    body = {"id": "from-elsewhere", "assessor": "a", "changes": []} if method == "POST" else None
-    status, _, text = server.request(method, path, body, Origin=origin.replace("PORT", str(server.port)))
-    assert (status, text) == (403, "requests from other pages are refused\n")
-
-
-def test_pages_of_other_ports_may_not_ask_even_where_browsers_call_them_the_same_site(server: Running) -> None:
-    for site in ("same-site", "cross-site", "none"):
-        assert server.request("GET", "/api/task", Sec_Fetch_Site=site)[0] == 403
-    assert server.request("GET", "/api/task", Sec_Fetch_Site="same-origin")[0] == 200
-    assert server.request("GET", "/api/task", Origin=f"http://127.0.0.1:{server.port}")[0] == 200
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../annotation_server.py",
-        "/../../etc/passwd",
-        "/static/%2e%2e/annotation_server.py",
-        "/static/%2e%2e%2fannotation_server.py",
-        "/static/..%5cannotation_server.py",
-        "/static//etc/passwd",
-        "//etc/passwd",
-        "/static/annotate.js%00.css",
-        "/static/annotate%2ejs",
-        "/static/",
-        "/static/absent.js",
-        "/api/absent",
-        "/favicon.ico",
-        "http://127.0.0.1/api/task",
-    ],
-)
-def test_nothing_outside_is_served(server: Running, path: str) -> None:
-    head = f"Host: 127.0.0.1:{server.port}\r\nCookie: heed-{server.port}={server.token}\r\nConnection: close\r\n\r\n"
-    answer = raw(server.port, f"GET {path} HTTP/1.1\r\n{head}".encode())
-    assert b" 404 " in answer.splitlines()[0], answer
-    assert b"import" not in answer and b"root:" not in answer
-
-
-def test_every_answer_carries_the_strict_headers(server: Running) -> None:
-    answers = [
-        server.request("GET", "/"),
-        server.request("GET", "/api/task"),
-        server.request("GET", "/static/annotate.css"),
-        server.request("GET", "/absent"),
-        server.request("GET", "/", Cookie=""),
-        server.request("POST", "/api/changes", {"id": 1}),
-    ]
-    for _, headers, _ in answers:
-        policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
-        assert policy["default-src"] == "'none'"
-        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
-        assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
-        assert headers["cache-control"] == "no-store"
-        assert "access-control-allow-origin" not in headers
-
-
 def test_the_page_names_nothing_outside_and_holds_nothing_inline() -> None:
     for path in PAGE.iterdir():
         text = path.read_text(encoding="utf-8")
@@ -202,25 +66,6 @@ def test_the_pages_modules_import_one_another_without_a_circle() -> None:
     assert set().union(*imports.values()) == sources.keys() - {"annotate.js"}
     order = [*TopologicalSorter(imports).static_order()]  # CycleError names a circle
     assert order[-1] == "annotate.js"
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Content_Length": str(LARGEST + 1)}, 413),
-        ({"Content_Length": "", "Transfer_Encoding": "chunked"}, 411),
-        ({"Content_Length": "ten"}, 400),
-        ({"Content_Type": "text/plain"}, 415),
-        ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
-    ],
-)
-def test_bodies_are_small_and_json(server: Running, headers: dict[str, str], status: int) -> None:
-    sent = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"heed-{server.port}={server.token}", "Connection": "close"}
-    sent |= {"Content-Length": "2", "Content-Type": "application/json"}
-    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items() if value)
-    answer = raw(server.port, f"POST /api/changes HTTP/1.1\r\n{lines}\r\n{{}}".encode())
-    assert f" {status} ".encode() in answer.splitlines()[0]
 
 
 DOCID = "n005"
@@ -288,6 +133,27 @@ def test_what_does_not_fit_the_task_is_an_error_and_not_stored(server: Running, 
     status, _, text = server.request("POST", "/api/changes", body)
     assert status == 400
     assert message in json.loads(text)["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "missing required field `texts`"),
+        ({"texts": "a"}, "Expected `array`, got `str`"),
+        ({"texts": [1]}, "Expected `str`, got `int`"),
+        ({"texts": ["a"] * 11}, "Expected `array` of length <= 10"),
+        ({"texts": ["a", "\ud800"]}, "texts: holds half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_text_has_no_terms(server: Running, body: object, message: str) -> None:
+    status, _, text = server.request("POST", "/api/terms", body)
+    assert status == 400 and message in json.loads(text)["error"]
+
+
+def test_terms_are_the_analysers_with_the_places_that_javascript_counts(server: Running) -> None:
+    """Chinese: pairs of characters; what is beyond 16 bits counts two, and Java is started by the first request."""
+    status, _, text = server.request("POST", "/api/terms", {"texts": ["", "😀，火车 GDP"]})
+    assert (status, json.loads(text)) == (200, {"terms": [[], [[0, 2, "😀"], [3, 5, "火车"], [6, 9, "gdp"]]]})
 
 
 def test_all_changes_that_do_not_fit_are_reported_together(server: Running) -> None:

@@ -158,7 +158,7 @@ def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
     press("k")
     tab.wait_for_selector(f".document[data-docid='{order[0]}']")
     assert tab.evaluate("document.activeElement.dataset.docid") == order[0]
-    press("o")
+    press("c")
     tab.wait_for_function("location.hash.endsWith('condition=changed')")
     press("s")
     tab.wait_for_function("location.hash.includes('system=obeys')")

@@ -1,7 +1,9 @@
 """A results folder with all that its pages need: topics, judgements, runs, and the documents where they are here."""
 
+import os
 from collections.abc import Mapping, Set
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.evaluation.evaluate import Judging, Pair
@@ -13,6 +15,7 @@ from heed.types import CONDITIONS, Topic
 if TYPE_CHECKING:
     from heed.reporting.folders import Results
 
+STORE_PARTS = 3  # in a folder of indexes: collection, index, documents
 AGAIN = "run the command that made it once more (runs are used again)"
 
 
@@ -27,11 +30,15 @@ class Key(NamedTuple):
 class Explored:
     """A results folder opened for its pages.
 
-    ``topics`` by qid, ``systems`` and ``conditions`` those that have runs, ``notes`` what is not here.
+    ``topics`` by qid, ``systems`` and ``conditions`` those that have runs, ``notes`` what is not here. ``store`` holds
+    the documents, and is in the folder ``stored``.
     """
 
-    def __init__(self, results: "Results") -> None:
-        """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form."""
+    def __init__(self, results: "Results", indexes: Path | None = None) -> None:
+        """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form.
+
+        ``indexes`` is where the folder of indexes is now, if it was moved.
+        """
         self.results, self.path, self.notes = results, results.path, list[str]()
         listed = dict.fromkeys(row["system"] for row in results.rows)
         self.runs = {
@@ -50,6 +57,7 @@ class Explored:
         self.topics = {topic.qid: topic.topic() for topic in noted.topics} if noted else self._topics_of_runs()
         self.compared = self._compared(noted)
         self.pairs = self._pairs()
+        self.stored = _stored(self.path, noted, indexes) if noted else None
         self.store = self._store(noted)
 
     def _topics_of_runs(self) -> dict[str, Topic]:
@@ -73,9 +81,9 @@ class Explored:
         return pairs
 
     def _store(self, noted: Noted | None) -> DocumentStore | None:
-        if noted is None:
+        if noted is None or self.stored is None:
             return None
-        store = existing_store(self.path / noted.store, noted.documents)
+        store = existing_store(self.stored, noted.documents)
         if store is None:
             place = f"{noted.store}, seen from this folder"  # no name of a home: pages are passed on
             self.notes.append(f"The documents are no longer in {place}, so their texts are not shown: {AGAIN}.")
@@ -106,6 +114,13 @@ class Explored:
     def value(self, key: Key, topic: Topic) -> float | None:
         """Return a figure of the topic; None if it has none."""
         return self.values[key].get(self.qid_under(topic, key.condition))
+
+
+def _stored(results: Path, noted: Noted, indexes: Path | None) -> Path:
+    """Return the folder of the document store: as noted, or in the folder of indexes as it is laid out."""
+    if indexes is None:
+        return Path(os.path.normpath(results / noted.store))
+    return indexes.joinpath(*Path(noted.store).parts[-STORE_PARTS:])
 
 
 def _judging(noted: Noted | None) -> Judging:

@@ -126,13 +126,14 @@ def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str,
 def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
     """Return the topic's instructions by condition of the runs, with what is read in them as asked and as excluded."""
     return {
-        condition: _narrative(topic.instructions[condition], topic.lang)
+        condition: narrative_of(topic.instructions[condition], topic.lang)
         for condition in explored.conditions
         if topic.instructions.get(condition)
     }
 
 
-def _narrative(text: str, lang: str) -> Narrative:
+def narrative_of(text: str, lang: str) -> Narrative:
+    """Return an instruction with what is read in it as asked and as excluded."""
     asked: list[Span] = []
     excluded: list[Span] = []
     # two units in JavaScript

@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 PAGE = PurePosixPath("exploring/page")
 MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("annotation/page")
-STYLES = (PAGE / "explorer.css", PAGE / "topic.css", PAGE / "ranking.css", PAGE / "document.css", PAGE / "narrow.css")
+SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
+STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
 AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements
 ALONE = """
 [data-exploring] body { max-width: none; margin: 0; padding: 0; }

@@ -65,10 +65,17 @@ def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
 
 def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    sections = [_section(each, read_settings(each.path)) for each in results]
-    title = runs.resolve().name
-    overview = _overview(title, sections)
-    return _composed(title, [embedded(results, max(LARGEST - len(overview.html), 0)), overview])
+    tables = overview(results, runs)
+    return composed(runs, [embedded(results, max(LARGEST - len(tables.html), 0)), tables])
+
+
+def overview(results: "Sequence[Results]", runs: Path) -> Part:
+    """Return the part with the tables and charts of ``results``, which are at and below the folder ``runs``."""
+    return _overview(_title(runs), [_section(each, read_settings(each.path)) for each in results])
+
+
+def _title(runs: Path) -> str:
+    return runs.resolve().name
 
 
 def _section(results: "Results", settings: Settings) -> Section:
@@ -113,9 +120,16 @@ def _overview(title: str, sections: Sequence[Section]) -> Part:
         across=across,
         data=Markup(_json(data)),  # noqa: S704 - escaped
     )
+    return look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
+
+
+def look() -> Part:
+    """Return the overview's style and script, which are the same for all results."""
+    from markupsafe import Markup
+
     style = "\n".join(files(package).joinpath(name).read_text("utf-8") for package, name in STYLES)
     script = "\n".join(files("heed.reporting").joinpath("page", name).read_text("utf-8") for name in SCRIPTS)
-    return Part(Markup(html), style, script)  # noqa: S704 - made by a template that escapes
+    return Part(Markup(), style, script)
 
 
 def _pictures(results: "Sequence[Results]") -> list[Picture]:
@@ -146,18 +160,28 @@ def _json(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _composed(title: str, parts: Sequence[Part]) -> str:
-    """Return the page of all parts; its policy allows the one style and the one script that it has."""
+def composed(runs: Path, parts: Sequence[Part], connect: str = "'none'") -> str:
+    """Return the page of all parts; its policy allows the one style and script that it has, and to ``connect``."""
     from markupsafe import Markup
 
-    style = "\n".join(part.style for part in parts)
-    script = "\n".join(f"{{\n{part.script}\n}}" for part in parts)
-    policy = (
-        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
+    style, script = _joined(parts)
     code = {"style": Markup(style), "script": Markup(script)}  # noqa: S704 - our own files
-    return _template("page.html.jinja").render(title=title, policy=policy, parts=parts, **code)
+    return _template("page.html.jinja").render(title=_title(runs), policy=policy(parts, connect), parts=parts, **code)
+
+
+def policy(parts: Sequence[Part], connect: str = "'none'") -> str:
+    """Return the Content-Security-Policy of the page of all parts, which may ``connect`` to no other place."""
+    style, script = _joined(parts)
+    return (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
+
+def _joined(parts: Sequence[Part]) -> tuple[str, str]:
+    """Return the style and the script of all parts."""
+    return "\n".join(part.style for part in parts), "\n".join(f"{{\n{part.script}\n}}" for part in parts)
 
 
 def _digest(text: str) -> str:

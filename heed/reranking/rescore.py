@@ -80,7 +80,7 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
         scored = score_all(reranker, ((query, documents(query)) for query in missing))
         for query, query_scores in zip(bar(missing, len(missing), label, "topics"), scored, strict=True):
             docids = documents.docids(query)
-            scores = _checked(reranker.name, query.qid, docids, query_scores)
+            scores = checked(reranker.name, query.qid, docids, query_scores)
             run[query.qid] = dict(zip(docids, scores, strict=True))
             stream.write(json.dumps({"qid": query.qid, "scores": run[query.qid]}) + "\n")
             stream.flush()
@@ -126,7 +126,8 @@ def _read_journal(journal: Path, key: str) -> Run:
     return run
 
 
-def _checked(name: str, qid: str, docids: Sequence[str], given: Sequence[float]) -> list[float]:
+def checked(name: str, qid: str, docids: Sequence[str], given: Sequence[float]) -> list[float]:
+    """Return scores as numbers; :class:`ModelError` unless there is one finite score for each document."""
     if len(given) != len(docids):
         raise ModelError(f"{name}: topic {qid}: {len(given)} scores for {len(docids)} documents")
     try:

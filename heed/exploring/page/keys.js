@@ -5,10 +5,13 @@ import { make } from "../../annotation/page/dom.js";
 const ARROWS = { ArrowRight: "j", ArrowLeft: "k" };
 const HELP = [
   ["j →   k ←", "next and previous document of the list"],
-  ["o", "the same document, or rank, in the other condition's list"],
+  ["c", "the same document, or rank, in the other condition's list"],
+  ["o", "judge the document in annotate"],
+  ["f", "flag its judgement as doubtful"],
+  ["p", "playground: what if the instruction were another?"],
   ["] [", "next and previous topic"],
   ["s S", "next and previous system"],
-  ["/", "search topics (Esc leaves)"],
+  ["/", "search topics, with Enter documents too (Esc leaves)"],
   ["Esc", "close the document, then go back to the overview"],
   ["?", "this list"],
 ];

@@ -24,14 +24,24 @@ export function topicParts(topic, folder, system, conditions, go) {
   return [
     make("p", { class: "label" }, "Topic ", make("span", { class: "id" }, ...about), ...family(topic, folder, go)),
     query,
-    ...narratives(topic, pair),
+    ...narrativeTabs(topic, pair),
     ...(wrong ? [wrong] : []),
     choices(topic, folder, system, conditions, go),
     rankingColumns(topic, system, conditions, go.document),
+    ...depths(go.depths()),
     make("h2", { class: "label" }, "Measures of this topic ", make("span", {}, "×100")),
     ...(why ? [why] : []),
     ...(values ? [values] : [make("p", { class: "soft" }, "This topic has no value of any measure.")]),
   ];
+}
+
+/** Return links to more of the lists; none where only one depth is there. */
+function depths(known) {
+  if (!known.length) return [];
+  const links = known.map(({ depth, href, isShown }) =>
+    make("a", { class: "choice", href, "aria-current": isShown ? "true" : null }, String(depth)),
+  );
+  return [make("p", { class: "tabs" }, make("span", { class: "label" }, "first documents"), ...links)];
 }
 
 /** Return links to the topics that ask the same query, alone or with other instructions. */
@@ -43,7 +53,8 @@ function family(topic, folder, go) {
   return [make("span", { class: "family" }, "same query: ", ...links.flatMap((link) => [link, " "]))];
 }
 
-function narratives(topic, pair) {
+/** Return tabs and panels of a topic's narratives, and first of how the pair of them differs. */
+export function narrativeTabs(topic, pair) {
   const panels = narrativePanels(topic, pair);
   if (!panels.length) return [make("p", { class: "soft" }, "This topic is the query alone, without an instruction.")];
   const buttons = panels.map(({ label }, i) =>

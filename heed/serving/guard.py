@@ -1,4 +1,4 @@
-"""Who may send the annotation server requests, and the security headers of every answer.
+"""Who may send a server of pages requests, and the security headers of every answer.
 
 Any page that a browser has open can send a server on this machine requests, and so can other users of the machine:
 every request must carry the token, name this host or one that was allowed (else a foreign name could be made to resolve
@@ -8,6 +8,7 @@ to this machine) and, if the browser names the page that it comes from, come fro
 import hmac
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.responses import PlainTextResponse, Response
@@ -22,7 +23,6 @@ POLICY = (
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 HEADERS = [
-    (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -34,21 +34,36 @@ LOCAL = "127.0.0.1"
 HOST = re.compile(r"(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):(\d{1,5})", re.IGNORECASE | re.ASCII)
 
 
+class Access(NamedTuple):
+    """Who is let in, and what the page may load.
+
+    ``token`` comes once in the page's address, which ``command`` prints, and then in a cookie. Requests may name this
+    machine or one of the ``allowed`` hosts (:func:`check_host`). ``policy`` is the Content-Security-Policy.
+    """
+
+    token: str
+    command: str
+    allowed: Sequence[str] = ()
+    policy: str = POLICY
+
+    def addresses(self, port: int) -> list[str]:
+        """Return the links that open the page: on this machine, and under each allowed host."""
+        return [f"http://{host}/?token={self.token}" for host in (f"{LOCAL}:{port}", *self.allowed)]
+
+
 class Guard:
     """ASGI middleware: passes allowed requests to ``app`` and adds security headers to every response."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int, allowed: Sequence[str] = ()) -> None:
-        """``token`` comes once in the page's address, and then in a cookie.
-
-        Requests may name this machine with ``port``, or one of the ``allowed`` hosts (:func:`check_host`).
-        """
-        self._app, self._token = app, token
-        names = [f"{LOCAL}:{port}", f"localhost:{port}", *(host.removesuffix(":80") for host in allowed)]
+    def __init__(self, app: ASGIApp, access: Access, port: int) -> None:
+        """``port`` is that of this machine on which the requests come."""
+        self._app, self._token, self._command = app, access.token, access.command
+        names = [f"{LOCAL}:{port}", f"localhost:{port}", *(host.removesuffix(":80") for host in access.allowed)]
         self._hosts = {name.encode() for name in names}
+        self._headers = [(b"content-security-policy", access.policy.encode()), *HEADERS]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        headers = [*HEADERS]
+        headers = [*self._headers]
         request = RequestHead(scope)
         refusal = self._refusal(request)
         if refusal is None and self._opens_page(request):
@@ -74,8 +89,7 @@ class Guard:
         if from_elsewhere or (origin and origin != b"http://" + host):
             return _refused(403, "requests from other pages are refused")
         if not self._opens_page(request) and not self._has_cookie(request):
-            problem = "open the link that python -m pipelines.annotate printed; this address lacks its token"
-            return _refused(403, problem)
+            return _refused(403, f"open the link that {self._command} printed; this address lacks its token")
         if not PATH.fullmatch(request.path):
             return _refused(404, "nothing is here")
         return _body_refusal(request) if request.method == "POST" else None

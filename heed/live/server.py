@@ -1,0 +1,185 @@
+"""The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Annotated, TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from heed.errors import DataError, HeedError
+from heed.exploring.flags import Flag, Flags
+from heed.exploring.folder import Explored
+from heed.exploring.making import DEPTH, document_view, folder_view, topic_view
+from heed.live.answers import Answer, answer
+from heed.live.page import LivePage
+from heed.live.searching import Found, search
+from heed.live.systems import Choice, LiveSystems, Question
+from heed.progress import log
+from heed.reporting.folders import Results
+from heed.serving.answers import json_route, read_json
+
+DEEPEST = 1000  # documents of a list, as the longest runs have
+LONGEST = 20_000  # characters of a query or an instruction
+LONGEST_SEARCH = 400
+LONGEST_NUMBER = 6  # digits
+
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
+Body = TypeVar("Body")
+
+
+class Ask(msgspec.Struct):
+    """The body of a question to the playground."""
+
+    folder: str
+    system: str
+    topic: str
+    condition: str
+    query: Text
+    instruction: Text
+
+
+class Tree:
+    """The results folders, each opened when it is first asked for, and its systems when they are."""
+
+    def __init__(self, results: Iterable[Results], indexes: Path | None, choice: Choice) -> None:
+        """``indexes`` is where the folder of indexes was moved to, if it was."""
+        self._results = {each.folder: each for each in results}
+        self._indexes, self._choice, self._lock = indexes, choice, Lock()
+        self._explored: dict[str, Explored] = {}
+        self._live: dict[str, LiveSystems] = {}
+        self._warm: set[str] = set()
+
+    def explored(self, folder: str) -> Explored:
+        """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
+        if folder not in self._results:
+            raise HTTPException(404)
+        with self._lock:
+            if folder not in self._explored:
+                self._explored[folder] = Explored(self._results[folder], self._indexes)
+            return self._explored[folder]
+
+    def live(self, folder: str) -> LiveSystems:
+        """Return the systems of a folder; :class:`DataError` where its documents are not here."""
+        explored = self.explored(folder)
+        with self._lock:
+            if folder not in self._live:
+                self._live[folder] = LiveSystems(explored, self._choice)
+            return self._live[folder]
+
+    def names(self, folder: str) -> list[str]:
+        """Return the systems that can be asked changed topics; none where topics or documents are not here."""
+        return self.live(folder).names if self.explored(folder).store else []
+
+    def warm(self, folder: str) -> None:
+        """Begin to load the systems of a folder, unless they are: somebody is looking at it."""
+        if self.names(folder) and folder not in self._warm:
+            self._warm.add(folder)
+            Thread(target=_load, args=(self.live(folder),), daemon=True).start()
+
+    def close(self) -> None:
+        """Close all systems."""
+        for live in self._live.values():
+            live.close()
+
+
+class Server:
+    """The routes over a tree of results folders and a file of flags."""
+
+    def __init__(self, page: LivePage, tree: Tree, flags: Flags) -> None:
+        """Nothing is read before the first request."""
+        self._page, self._tree, self._flags = page, tree, flags
+
+    def application(self) -> Starlette:
+        """Return the routes with the handlers of errors."""
+        return Starlette(
+            routes=[
+                Route("/", self._index),
+                Route("/api/folder", json_route(self._folder)),
+                Route("/api/topic", json_route(self._topic)),
+                Route("/api/document", json_route(self._document)),
+                Route("/api/search", json_route(self._search)),
+                Route("/api/flags", json_route(lambda _: msgspec.to_builtins(self._flags.all()))),
+                Route("/api/ask", self._ask, methods=["POST"]),
+                Route("/api/flag", self._flag, methods=["POST"]),
+            ],
+            exception_handlers={HeedError: _bad_request},
+        )
+
+    async def _index(self, request: Request) -> Response:
+        return HTMLResponse(await run_in_threadpool(self._page.html))
+
+    def _folder(self, request: Request) -> object:
+        explored = self._explored(request)
+        self._tree.warm(explored.results.folder)
+        return {**folder_view(explored), "playground": self._tree.names(explored.results.folder)}
+
+    def _explored(self, request: Request) -> Explored:
+        return self._tree.explored(request.query_params.get("folder", ""))
+
+    def _topic(self, request: Request) -> object:
+        explored, qid = self._explored(request), request.query_params.get("id", "")
+        if qid not in explored.topics:
+            raise HTTPException(404)
+        return topic_view(explored, qid, _number(request, "depth", DEPTH, DEEPEST))
+
+    def _document(self, request: Request) -> object:
+        return document_view(self._explored(request), request.query_params.get("docid", ""))
+
+    def _search(self, request: Request) -> Found:
+        text = request.query_params.get("q", "")[:LONGEST_SEARCH]
+        explored = self._explored(request)
+        live = self._tree.live(explored.results.folder) if explored.store else None
+        return search(explored, live, text)
+
+    async def _ask(self, request: Request) -> Response:
+        body = _read(await read_json(request), Ask)
+        return JSONResponse(await run_in_threadpool(self._answer, body))
+
+    def _answer(self, body: Ask) -> Answer:
+        live = self._tree.live(body.folder)
+        return answer(live, body.system, Question(body.topic, body.condition, body.query, body.instruction))
+
+    async def _flag(self, request: Request) -> Response:
+        flag = _read(await read_json(request), Flag)
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, flag)))
+
+    def _flagged(self, flag: Flag) -> Flag:
+        explored = self._tree.explored(flag.folder)
+        if flag.topic not in explored.topics or flag.condition not in explored.conditions:
+            raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
+        given = explored.grades(explored.topics[flag.topic], flag.condition) or {}
+        return self._flags.add(msgspec.structs.replace(flag, grade=given.get(flag.docid)))
+
+
+def _load(live: LiveSystems) -> None:
+    try:
+        live.load(live.names)
+    except HeedError as error:  # whoever asks a system gets it too
+        log.info(f"{live.explored.path}: {error}")
+
+
+def _read(body: object, kind: type[Body]) -> Body:
+    """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
+    try:
+        read = msgspec.convert(body, kind)
+        msgspec.json.encode(read)
+    except (msgspec.ValidationError, UnicodeError) as error:  # the latter for half of a surrogate pair
+        raise DataError(f"request: {error}") from error
+    return read
+
+
+def _number(request: Request, name: str, by_default: int, most: int) -> int:
+    """Return a number from 0 to ``most`` among the parameters of ``request``."""
+    text = request.query_params.get(name, "")
+    return min(int(text), most) if text.isdecimal() and len(text) < LONGEST_NUMBER else by_default
+
+
+async def _bad_request(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 400)

@@ -1,0 +1,79 @@
+"""How the runs of a folder were made, as far as it decides what a question's answer is."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from heed.errors import DataError
+from heed.io.files import read_bytes
+from heed.retrieval.bm25_index import K1, B, Bm25Settings
+from heed.types import JOIN
+
+
+class Made(NamedTuple):
+    """``join`` is how query and instruction became one text; ``depth`` documents a topic in a run and in a pool.
+
+    ``systems`` are the names of those that ran; ``foreign`` says that BM25 searched an index made elsewhere.
+    """
+
+    join: str = JOIN
+    depth: int = 1000
+    pool_depth: int = 1000
+    bm25: Bm25Settings = Bm25Settings()
+    systems: tuple[str, ...] = ()
+    foreign: bool = False
+
+
+def read_made(folder: Path) -> Made:
+    """Return what ``manifest.yml`` in ``folder`` says, else the defaults; :class:`DataError` if it is broken."""
+    import yaml
+
+    path = folder / "manifest.yml"
+    if not path.exists():
+        return Made()
+    try:
+        manifest = yaml.load(read_bytes(path), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+        return msgspec.convert(manifest, _Manifest).made()
+    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise DataError(f"{path}: {' '.join(str(error).split())[:200]}; run the collection again") from error
+
+
+class _Collection(msgspec.Struct):
+    join: str = msgspec.field(default=JOIN, name="query and instruction")
+
+
+class _Data(msgspec.Struct):
+    collection: _Collection = msgspec.field(default_factory=_Collection, name="test collection")
+
+
+class _Pool(msgspec.Struct):
+    depth: int = 0
+
+
+class _Settings(msgspec.Struct):
+    depth: int = 1000
+    pool: _Pool = msgspec.field(default_factory=_Pool)
+
+
+class _System(msgspec.Struct):
+    name: str
+    parameters: dict[str, Any] = {}
+
+
+class _Method(msgspec.Struct):
+    retrieval: list[_System] = []
+
+
+class _Manifest(msgspec.Struct):
+    data: _Data = msgspec.field(default_factory=_Data)
+    settings: _Settings = msgspec.field(default_factory=_Settings)
+    method: _Method = msgspec.field(default_factory=_Method)
+
+    def made(self) -> Made:
+        found = (system.parameters for system in self.method.retrieval if system.name == "bm25")
+        parameters = next(found, {})
+        bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B)], Bm25Settings)
+        depth, pool_depth = self.settings.depth, self.settings.pool.depth or self.settings.depth
+        systems = tuple(system.name for system in self.method.retrieval)
+        return Made(self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters)

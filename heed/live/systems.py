@@ -1,0 +1,184 @@
+"""The systems of a results folder, loaded once: they rank what is asked as a command would."""
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from heed.errors import DataError, fail
+from heed.exploring.folder import AGAIN, Explored
+from heed.io.document_store import StoredDocuments
+from heed.io.files import locked
+from heed.languages import language
+from heed.live.settings import read_made
+from heed.models.registry import Registry
+from heed.pooling.fusion import pool as fused_pool
+from heed.ranking import ranked
+from heed.reranking.rescore import checked, score_all
+from heed.retrieval.bm25 import Bm25
+from heed.retrieval.bm25_index import Searcher
+from heed.retrieval.corpus import Corpus
+from heed.settings import Machine, Search, systems_of
+from heed.systems import RERANKERS, RETRIEVERS, refuse_twins
+from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
+from heed.workers.pool import open_pool
+
+SHARDS = re.compile(r"bm25-(\d+)-shards")
+KEPT = 256  # lists of earlier questions
+
+
+class Choice(NamedTuple):
+    """Which systems answer beside those of the runs that need no model, and what runs them.
+
+    ``rerank_depth`` is the number of documents in a pool, None for that of the runs.
+    """
+
+    retrievers: Sequence[str] = ()
+    rerankers: Sequence[str] = ()
+    rerank_depth: int | None = None
+    machine: Machine = Machine()
+    registry: Registry | None = None
+
+
+class Question(NamedTuple):
+    """A topic under one condition, with its query and that condition's instruction as they may have been changed."""
+
+    qid: str
+    condition: str
+    query: str
+    instruction: str
+
+
+class LiveSystems:
+    """Retrievers and rerankers over the documents of a results folder; one question is answered at a time."""
+
+    def __init__(self, explored: Explored, choice: Choice) -> None:
+        """Build and load nothing yet; raises :class:`DataError` where the documents of ``explored`` are not here.
+
+        Raises :class:`UsageError` for a system that is unknown, named twice, or cannot run here.
+        """
+        if explored.store is None or explored.stored is None:
+            raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
+        self.explored, self.made, self.documents = explored, read_made(explored.path), explored.store
+        self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
+        self._open, self._loaded = ExitStack(), set[str]()
+        self._lock, self._loading = threading.Lock(), threading.Lock()  # to answer, and to load, one at a time
+        self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
+        workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
+        search, registry = Search(self.made.bm25, _shards(self._corpus.folder)), choice.registry or Registry()
+        answers = explored.stored.parents[2] / "api"
+        systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
+        retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
+        rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
+        self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
+        refuse_twins(self.names)
+        self._retrievers = {retriever.name: retriever for retriever in retrievers}
+        self._rerankers = {reranker.name: reranker for reranker in rerankers}
+        own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
+        self._bm25 = next(own, None) or systems.retriever("bm25")
+        self._found = lru_cache(KEPT)(self._search)
+        self._ranked = lru_cache(KEPT)(self._rank)
+
+    def _names(self, light: Sequence[str], otherwise: str, further: Sequence[str]) -> list[str]:
+        """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
+        ran = [name for name in light if name in self.made.systems]
+        return list(dict.fromkeys([*(ran or [otherwise]), *further]))
+
+    def close(self) -> None:
+        """Forget indexes and models."""
+        for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
+            close(system)
+        self._open.close()
+
+    def load(self, names: Sequence[str] = ()) -> None:
+        """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""
+        self._load(self._bm25)
+        for name in names:
+            self._load(self._system(name))
+
+    def _system(self, name: str) -> Retriever | Reranker:
+        found = self._retrievers.get(name) or self._rerankers.get(name)
+        fail([] if found else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"])
+        return cast(Retriever | Reranker, found)
+
+    def _load(self, system: Retriever | Reranker) -> None:
+        if system.name in self._loaded:
+            return
+        with self._loading:
+            if system.name not in self._loaded:
+                if not self.indexed:
+                    raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
+                with locked(self._corpus.folder):
+                    load(system)
+                self._loaded.add(system.name)
+
+    @property
+    def indexed(self) -> bool:
+        """Whether BM25's index of the documents is here: nothing large is built while somebody waits."""
+        return any(self._corpus.folder.glob("bm25*"))
+
+    @property
+    def searcher(self) -> Searcher:
+        """The index of BM25 over the documents."""
+        return cast(Bm25, self._bm25).searcher
+
+    def search(self, text: str, depth: int) -> list[str]:
+        """Return the docids that BM25 finds for ``text``, best first."""
+        self.load()
+        return ranked(self.searcher.search({"": text}, depth)[""])
+
+    def scores(self, name: str, question: Question) -> Mapping[str, float]:
+        """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
+        self.load([name] if name in self._retrievers else [*self._retrievers, name])
+        with self._lock:
+            return self._ranked(name, question)
+
+    def topic(self, question: Question) -> Topic:
+        """Return the topic with the question's query and instruction; :class:`DataError` for an unknown topic."""
+        topic = self.explored.topics.get(question.qid)
+        if topic is None:
+            raise DataError(f"{self.explored.path}: no topic {question.qid!r}")
+        if not topic.has(question.condition) and not (question.condition == "query" and topic.base):
+            raise DataError(f"topic {question.qid}: it is not asked under {question.condition!r}")
+        instructions = topic.instructions
+        if question.condition != "query":
+            instructions = instructions | {question.condition: question.instruction}
+        return topic._replace(query=question.query, instructions=instructions)
+
+    def query(self, question: Question) -> Query:
+        """Return the question as systems get it."""
+        return self.topic(question).under(question.condition, self.made.join)
+
+    def _rank(self, name: str, question: Question) -> Mapping[str, float]:
+        query = self.query(question)
+        if name in self._retrievers:
+            return self._found(name, query)
+        docids = self._pool(self.topic(question))
+        reranker = self._rerankers[name]
+        [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
+        return dict(zip(docids, checked(name, query.qid, docids, given), strict=True))
+
+    def _pool(self, topic: Topic) -> list[str]:
+        """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
+        base = topic.base or topic.qid
+        asked = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
+        queries = [
+            each.under(condition, self.made.join)
+            for condition in self.explored.conditions
+            for each in asked
+            if (each.base or each.qid) == base and each.has(condition)
+        ]
+        lists: Iterator[Run] = ({base: self._found(name, query)} for name in self._retrievers for query in queries)
+        return fused_pool(lists, self._size, self._size).get(base, [])
+
+    def _search(self, name: str, query: Query) -> dict[str, float]:
+        return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
+
+
+def _shards(folder: Path) -> int:
+    """Return into how many shards the index of BM25 in ``folder`` is split."""
+    found = (SHARDS.fullmatch(path.name) for path in folder.glob("bm25-*"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[1]) for match in found if match), default=1)

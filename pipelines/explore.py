@@ -1,0 +1,116 @@
+"""See why: topics, narratives, rankings and documents of results folders in the browser, and what a change would do."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.command import run_command
+from pipelines.options import entry_options, inference_options, log_options, machine_options, positive
+from pipelines.serving import check_server_options, serve_page, server_options
+
+if TYPE_CHECKING:
+    from heed.live.systems import Choice
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line of ``python -m pipelines.explore``."""
+    command = argparse.ArgumentParser(prog="python -m pipelines.explore", description=__doc__)
+    command.add_argument(
+        "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"
+    )
+    command.add_argument(
+        "--indexes",
+        type=Path,
+        metavar="DIR",
+        help="where the folder of indexes is now (default: where the runs left it)",
+    )
+    command.add_argument(
+        "--flags", type=Path, metavar="FILE", help="doubtful judgements (default: RUNS_DIR/flags.jsonl)"
+    )
+    command.add_argument(
+        "--annotate",
+        default="",
+        metavar="URL",
+        help="the link that a running annotate printed: o judges a document there",
+    )
+    server_options(command, "any")
+    systems = command.add_argument_group("playground", "systems to be asked changed queries and instructions")
+    for kind in ("retriever", "reranker"):
+        systems.add_argument(
+            f"--{kind}",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"a {kind} as for the collection commands, beside those of the runs that need no model; repeatable",
+        )
+    systems.add_argument(
+        "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: as in the runs)"
+    )
+    entry_options(systems)
+    inference_options(systems)
+    machine_options(command)
+    log_options(command)
+    return command
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit status."""
+    return run_command(parser(), _run, argv)
+
+
+def _run(options: argparse.Namespace) -> None:
+    import secrets
+
+    from heed.exploring.flags import FILE, Flags
+    from heed.live.page import LivePage, live_policy
+    from heed.live.server import Server, Tree
+    from heed.progress import log
+    from heed.reporting.folders import read_tree
+    from heed.serving.guard import Access
+    from heed.serving.listening import listen
+
+    check_server_options(options)
+    results = read_tree(options.runs)
+    flags = Flags(options.flags or options.runs / FILE)
+    page = LivePage(results, options.runs, flags.path, _link(options.annotate))
+    tree = Tree(results, options.indexes, _choice(options))
+    sock = listen(options.port, 0)
+    log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
+    access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, live_policy())
+    try:
+        serve_page(options, Server(page, tree, flags).application(), sock, access)
+    except KeyboardInterrupt:
+        log.info("stopped")
+    finally:
+        tree.close()
+
+
+def _choice(options: argparse.Namespace) -> "Choice":
+    from heed.live.systems import Choice
+    from heed.models.registry import Registry
+    from heed.settings import Machine
+
+    registry = Registry(
+        [options.models] if options.models else [], {"family": options.family}, options.trust_remote_code
+    )
+    machine = Machine(options.device, options.threads, options.heap, options.inference)
+    machine.check()
+    return Choice(options.retriever, options.reranker, options.rerank_depth, machine, registry)
+
+
+def _link(url: str) -> str:
+    """Return the address of a running annotation page; :class:`heed.errors.UsageError` for anything else."""
+    from urllib.parse import urlsplit
+
+    from heed.errors import UsageError
+
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.fragment):
+        raise UsageError(f"--annotate {url!r}: expected the link that a running annotate printed, http://127.0.0.1:…")
+    return url
+
+
+if __name__ == "__main__":
+    sys.exit(main())

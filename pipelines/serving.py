@@ -1,0 +1,48 @@
+"""What the commands that serve a page for a browser share: their options, the links that they print, the browser."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import socket
+
+    from starlette.types import ASGIApp
+
+    from heed.serving.guard import Access
+
+
+def server_options(parser: argparse._ActionsContainer, port: str) -> None:
+    """Add port, hosts and browser; ``port`` says what the default port is."""
+    parser.add_argument("--port", type=int, default=0, metavar="N", help=f"port (default 0: {port})")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="answer under this name too, that of a port forward's other end, such as localhost:9000; repeatable",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+
+
+def check_server_options(options: argparse.Namespace) -> None:
+    """Raise :class:`heed.errors.UsageError` for a port or a host that cannot be served."""
+    from heed.serving.guard import check_host
+    from heed.serving.listening import check_port
+
+    check_port(options.port)
+    options.allow_host = [check_host(host) for host in options.allow_host]
+
+
+def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: "socket.socket", access: "Access") -> None:
+    """Print the links, open the first in a browser unless ``options`` forbid it, and serve until interrupted."""
+    import threading
+    import webbrowser
+
+    from heed.serving.listening import serve
+
+    addresses = access.addresses(sock.getsockname()[1])
+    print(*addresses, sep="\n", flush=True)
+    if not options.no_browser:
+        # in a thread, since a browser in a terminal would block
+        threading.Thread(target=webbrowser.open, args=(addresses[0],), daemon=True).start()
+    serve(app, sock, access)

@@ -1,0 +1,101 @@
+"""What the tests of commands that serve a page share: the command running, requests."""
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+from conftest import ROOT, hear_interrupts
+
+
+class Running:
+    """The command, serving; ``address`` is the link that it printed."""
+
+    def __init__(self, process: "subprocess.Popen[str]", address: str) -> None:
+        self.process, self.address = process, address
+        parts = urlsplit(address)
+        self.port = int(parts.port or 0)
+        self.token = parse_qs(parts.query)["token"][0]
+        self.messages: list[str] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stderr
+        self.messages.extend(self.process.stderr)
+
+    def request(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], str]:
+        """Status, headers and text of the answer; with the token's cookie unless headers tell another."""
+        sent = {"Host": f"127.0.0.1:{self.port}", "Cookie": f"heed-{self.port}={self.token}"}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        content = None if body is None else json.dumps(body).encode()
+        if content is not None:
+            sent.setdefault("Content-Type", "application/json")
+            sent.setdefault("Content-Length", str(len(content)))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in sent.items():
+                if value:
+                    connection.putheader(name, value)
+            connection.endheaders(content)
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+        finally:
+            connection.close()
+
+    def get(self, path: str) -> dict:
+        status, _, text = self.request("GET", path)
+        assert status == 200, text
+        data: dict = json.loads(text)
+        return data
+
+    def kill(self) -> None:
+        """SIGKILL: nothing can be put in order any more."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGINT, as Ctrl-C sends it; gives back the exit status."""
+        self.process.send_signal(2)
+        return self.process.wait(timeout=20)
+
+
+R = TypeVar("R", bound=Running)
+
+
+@contextmanager
+def serving(command: str, *arguments: object, kind: type[R]) -> Iterator[R]:
+    """The command as a user starts it, without a browser."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"pipelines.{command}", "--no-browser", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,
+    )
+    assert process.stdout and process.stderr
+    try:
+        address = process.stdout.readline().strip()
+        assert address, process.stderr.read()
+        yield kind(process, address)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def raw(port: int, request: bytes) -> bytes:
+    """The answer to bytes as they are: no client mends the path."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -1,0 +1,172 @@
+"""The explorer in a real Chromium, from its server: by keyboard alone, hostile texts, with annotate, accessible."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from annotating import running, sample_pool
+from annotating_browser import CHROMIUM
+from serving import Running, serving
+from test_annotate_reflow import AXE, axe_core
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
+
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+
+
+@pytest.fixture(scope="module")
+def runs(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's Persian results, whose first topic is hostile."""
+    made = sample_runs("fas")
+    folder = shutil.copytree(made, tmp_path_factory.mktemp("explore") / "runs")
+    note = json.loads((folder / "topics.json").read_text())
+    note["store"] = str((made / note["store"]).resolve())
+    note["topics"][0]["query"] += HOSTILE
+    note["topics"][0]["instructions"]["original"] += HOSTILE
+    (folder / "topics.json").write_text(json.dumps(note))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def annotation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    pool = tmp_path_factory.mktemp("annotation") / "pool.jsonl"
+    sample_pool(pool)
+    with running(pool, "--lang", "fas") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(runs: Path, annotation: Running) -> Iterator[Running]:
+    with serving("explore", runs, "--annotate", annotation.address, kind=Running) as process:
+        yield process
+
+
+@pytest.fixture
+def tab(chromium: "Browser", server: Running, request: pytest.FixtureRequest) -> "Iterator[Page]":
+    """A window with the explorer; what it complains of, or asks for elsewhere, fails the test."""
+    bypass = bool(axe_core()) and "accessible" in request.node.name  # axe-core is put into the page
+    with chromium.new_context(viewport={"width": 1366, "height": 768}, bypass_csp=bypass) as context:
+        context.set_default_timeout(20_000)
+        seen: list[str] = []
+        page = context.new_page()
+        page.on("console", lambda message: seen.append(message.text))
+        page.on("pageerror", lambda error: seen.append(str(error)))
+        page.on("request", lambda request: seen.append(request.url))
+        page.goto(server.address)
+        yield page
+        ours = f"http://127.0.0.1:{server.port}/"
+        assert [line for line in seen if not line.startswith(ours)] == []
+        assert page.title() != "owned"
+
+
+def show(tab: "Page", place: str) -> None:
+    tab.evaluate("place => { location.hash = place }", place)
+
+
+def answered(tab: "Page") -> None:
+    tab.wait_for_selector('.tabs [role="status"]:has-text("answered in")')
+
+
+def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page", runs: Path) -> None:
+    show(tab, "#/./topic/01")
+    tab.wait_for_selector(".ranking a")
+    assert HOSTILE in tab.inner_text("h1.query"), "hostile text is text"
+    tab.keyboard.press("j")
+    tab.wait_for_selector(".document[data-docid] .facts")
+    docid = tab.get_attribute(".document", "data-docid")
+    tab.keyboard.press("f")
+    tab.wait_for_selector("dialog[open] textarea")
+    tab.keyboard.insert_text(HOSTILE)
+    tab.keyboard.press("Control+Enter")
+    tab.wait_for_selector(".flagged")
+    assert HOSTILE in tab.inner_text(".flagged")
+    [line] = (runs / "flags.jsonl").read_text().splitlines()
+    flag = json.loads(line)
+    assert (flag["docid"], flag["topic"], flag["note"]) == (docid, "01", HOSTILE)
+    assert tab.locator(f'.ranking a[data-docid="{docid}"][data-flagged]').count() >= 1
+    tab.keyboard.press("p")
+    answered(tab)
+    assert re.fullmatch("the same ranking", tab.inner_text('[aria-label="polarity"] h2 .soft'))
+    field = tab.locator(".asked textarea").nth(1)
+    while not field.evaluate("field => field === document.activeElement"):
+        tab.keyboard.press("Tab")
+    tab.keyboard.press("Control+End")
+    tab.keyboard.insert_text(f" اخبار سیاسی را کنار بگذارید. {HOSTILE}")
+    tab.wait_for_selector('[aria-label="polarity"] h2 .soft:not(:text-is("the same ranking"))')
+    assert tab.locator('.reads ins:has-text("سیاسی")').count() == 1
+    assert tab.locator('.reads button[aria-pressed="true"]').inner_text().startswith("before → after: +")
+    tab.keyboard.press("Escape")  # leaves the field
+    tab.keyboard.press("Escape")  # goes back to the topic
+    tab.wait_for_selector(".topic h1.query")
+    assert tab.evaluate("location.hash").startswith("#/./topic/01")
+    show(tab, "#/./flags")
+    assert HOSTILE in tab.locator(".found p").inner_text()
+
+
+def test_a_search_by_keyboard_finds_topics_and_documents_as_text(tab: "Page") -> None:
+    show(tab, "#/./topic/02")
+    tab.wait_for_selector(".ranking a")
+    tab.keyboard.press("/")
+    tab.keyboard.insert_text(HOSTILE)
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".found a")
+    assert HOSTILE in tab.inner_text(".further")
+    assert tab.locator(".found a").first.inner_text().endswith("01")
+    show(tab, f"#/./search?q={quote('n005')}")
+    tab.wait_for_selector('.found a:has-text("n005")')
+
+
+def test_a_document_is_opened_in_annotate(tab: "Page", annotation: Running) -> None:
+    pooled = next(iter(annotation.get("/api/topic?qid=02&assessor=Ann")["documents"][3:]))["docid"]
+    show(tab, f"#/./document/{pooled}?topic=02&condition=changed")
+    tab.wait_for_selector(".document[data-docid] .facts")
+    with tab.context.expect_page() as opening:
+        tab.keyboard.press("o")
+    judging = opening.value
+    judging.wait_for_selector("#ask[open]")
+    judging.keyboard.insert_text("Ann")
+    judging.keyboard.press("Enter")
+    judging.wait_for_selector("#document .facts")
+    assert judging.get_attribute("#document", "data-docid") == pooled
+    assert judging.get_attribute("#tab-changed", "aria-selected") == "true"
+
+
+def test_a_report_says_that_flags_and_judging_need_the_server(chromium: "Browser", runs: Path) -> None:
+    with chromium.new_context() as context:
+        tab = context.new_page()
+        tab.goto(f"{(runs / 'report.html').as_uri()}#/./topic/02")
+        for key in ("f", "o", "p"):
+            tab.wait_for_selector(".ranking a")
+            tab.keyboard.press(key)
+            tab.wait_for_selector('#toast:has-text("heed explore RUNS_DIR")')
+            tab.reload()
+
+
+def test_every_view_reflows_and_is_accessible(tab: "Page") -> None:
+    axe = axe_core()
+    if axe:
+        tab.evaluate(axe)
+    problems = []
+    for place in ("topic/02", "document/n005?topic=02", "playground/02", "search?q=n005", "flags"):
+        show(tab, f"#/./{place}")
+        answered(tab) if place.startswith("playground") else tab.wait_for_selector("#explorer h1:visible")
+        for width, height in ((1366, 768), (390, 844)):
+            tab.set_viewport_size({"width": width, "height": height})
+            wide = tab.evaluate("document.documentElement.scrollWidth")
+            if wide > width:
+                problems.append(f"{place} at {width} pixels: {wide} wide")
+            for theme in (("light", "dark") if width > 390 else ("light",)) if axe else ():
+                tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+                problems += [f"{place} at {width} pixels, {theme}: {each}" for each in tab.evaluate(AXE % "{}")]
+        tab.set_viewport_size({"width": 1366, "height": 768})
+    assert problems == []
+    if not axe:
+        pytest.skip("reflow holds; accessibility is not tested without axe-playwright-python")
