@@ -4,9 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
+unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 WITH_LOCKS := $(filter 3.11 3.12,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
-.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load bench clean
+.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load docs bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -92,6 +93,10 @@ load: .venv/.tools ## fifty assessors, kills, two databases joined: latency, los
 fuzz: .venv/.tools ## ten minutes of random inputs for every reader, then hostile ones
 	$(BIN)/python -m hardening.fuzz
 	$(BIN)/python -m hardening.hostile
+
+docs: .venv/.made ## the documentation as pages, in build/docs
+	$(LOCKED) locks/docs.txt
+	$(BIN)/python -m mkdocs build --quiet --strict
 
 bench: .venv/.tools ## compare Heed's speed with its peers': docs/benchmarks.md
 	$(LOCKED) locks/bench.txt

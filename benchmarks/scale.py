@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -86,6 +87,7 @@ def _measured(options: argparse.Namespace, count: int) -> dict[str, Any]:
     topics = write_topics(options.work / "topics", count)
     for name in ("indexes", "runs"):
         shutil.rmtree(place / name, ignore_errors=True)
+    (place / "pool.db").unlink(missing_ok=True)
     found = {"settings": settings, "machine": machine(), **measure(place, documents, topics, options)}
     shutil.rmtree(place / "indexes")
     write_json(known, found)
@@ -110,6 +112,15 @@ def measure(place: Path, documents: Sequence[Path], topics: Path, options: argpa
     steps["pool"] = run(["pipelines.pool", *files, "--depth", str(POOLED), "--out", "pool.jsonl"], place)
     judged = ["--qrels", str(topics / "original.qrels"), "--new-qrels", str(topics / "changed.qrels")]
     steps["compare"] = run(["pipelines.compare", *files, *judged], place)
+    [docids] = place.glob("indexes/*/*/documents")
+    asked = ["--topics", str(topics / "topics.jsonl")]
+    read = [*asked, "--docs", *map(str, documents), "--lang", "eng"]
+    steps["check"] = run(["pipelines.check", *files, *asked, "--condition", "original", "--docids", str(docids)], place)
+    judge = ["pipelines.annotate", "pool.jsonl", *read, "--database", "pool.db", "--no-browser"]
+    steps["annotate, first start"] = run(judge, place, until=b"?token=")
+    steps["polarity"] = run(["polarity" if word == "none" else word for word in collection], place)
+    reranker = ["--reranker", "polarity", "--depth", str(POOLED), "--indexes", "indexes", "--heap", options.heap]
+    steps["rerank"] = run(["pipelines.rerank", files[0], *read, *reranker, "--out", "one.run"], place)
     disk = {
         path.name: _size(path) for path in sorted(place.glob("indexes/*/*/*")) if path.is_dir() and path.name[0] != "."
     }
@@ -121,8 +132,8 @@ def measure(place: Path, documents: Sequence[Path], topics: Path, options: argpa
     }
 
 
-def run(command: Sequence[str], place: Path) -> Used:
-    """Run ``python -m command`` in ``place``; ends this program where it fails."""
+def run(command: Sequence[str], place: Path, until: bytes = b"") -> Used:
+    """Run ``python -m command`` in ``place``, to its end or ``until`` it prints that; exits where it fails."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     start = time.perf_counter()
     with (place / "told.txt").open("wb") as told:
@@ -131,6 +142,11 @@ def run(command: Sequence[str], place: Path) -> Used:
         )
         watch = Watch(process.pid)
         watch.start()
+        while until and watch.is_alive():
+            if until in (place / "told.txt").read_bytes():
+                process.send_signal(signal.SIGINT)
+                break
+            time.sleep(EVERY)
         _, status, used = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     watch.join()

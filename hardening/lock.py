@@ -27,12 +27,14 @@ EXTRAS = {  # the extras of pyproject.toml in each lock
     "models": ("models", "data"),
     "tools": ("models", "data", "test", "check"),
     "bench": ("models", "data", "bench"),
+    "docs": ("docs",),
 }
 EARLIER = {  # locks that are installed before, not repeated
     "run": ("build",),
     "models": ("build", "run"),
     "tools": ("build", "run", "models"),
     "bench": ("build", "run", "models"),
+    "docs": ("build", "run"),
 }
 WHOLE = "--no-config"  # for the benchmarks, which import pyserini: with its own requirements (pyproject.toml, tool.uv)
 CUDA = ("cuda-", "nvidia-", "triton")  # what torch requires on Linux unless it is built for the CPU alone

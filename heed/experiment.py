@@ -284,7 +284,7 @@ class Experiment:
                 results = Results(collection.name, collection.subset, earlier.details, tuple(self.warnings))
             else:
                 forget_results(folder)
-                write_manifest(folder / "manifest.yml", made_by)
+                write_manifest(folder / "manifest.yml", made_by)  # the report reads it
                 results = self._measured(systems)
                 if recipe:
                     note_results(folder, recipe, self.warnings)

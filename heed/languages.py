@@ -78,6 +78,12 @@ def known_language(code: str) -> Language | None:
     return LANGUAGES.get(code) or next(by_short, None)
 
 
+def code_of(text: str) -> str:
+    """Return the ISO 639-3 code of a 639-3 or 639-1 code, and any other text as it is."""
+    known = known_language(text)
+    return known.code if known else text
+
+
 def language(code: str) -> Language:
     """Return the language of an ISO 639-3 or 639-1 code.
 

@@ -113,7 +113,9 @@ def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
 def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     from heed.annotation.payloads import check_name, refuse_reserved
     from heed.annotation.server import Server
+    from heed.languages import language
     from heed.progress import log
+    from heed.retrieval.lucene.analysis import Analysis
     from heed.serving.guard import Access
     from heed.serving.listening import LOWEST_PORT, listen
 
@@ -126,7 +128,8 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
     access = Access(properties["token"], "python -m pipelines.annotate", options.allow_host)
     try:
-        serve_page(options, Server(task, store, assessor).application(), sock, access)
+        server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
+        serve_page(options, server.application(), sock, access)
     except KeyboardInterrupt:
         log.info(f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics")
 

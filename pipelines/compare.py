@@ -144,9 +144,11 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
 
 def _judgements(options: argparse.Namespace) -> "tuple[Qrels, Qrels]":
     from heed.io.trec_files import read_qrels
+    from heed.languages import language
 
-    qrels = read_qrels(options.qrels, options.lang) if options.qrels else {}
-    return qrels, read_qrels(options.new_qrels, options.lang) if options.new_qrels else {}
+    lang = language(options.lang).code if options.lang else None
+    qrels = read_qrels(options.qrels, lang) if options.qrels else {}
+    return qrels, read_qrels(options.new_qrels, lang) if options.new_qrels else {}
 
 
 def _check_unknown(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:

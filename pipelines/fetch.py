@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
         "collection", nargs="?", metavar="COLLECTION", help="a collection, or a group of them as followir or infosearch"
     )
     command.add_argument(
-        "--lang", action="append", metavar="LANG", help="language of the documents: zho, fas or rus; repeatable"
+        "--lang", action="append", metavar="LANG", help="language of the documents: zho or zh, fas, rus; repeatable"
     )
     command.add_argument(
         "--dry-run", action="store_true", help="show what would be fetched, and fetch nothing; needs no network"

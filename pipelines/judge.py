@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
         "--docs", nargs="+", required=True, metavar="PATH", help=".jsonl[.gz], folders, or an ir_datasets id"
     )
     data.add_argument("--name", metavar="NAME", help="what the collection of --docs is called (default: as its file)")
-    data.add_argument("--lang", metavar="LANG", help="eng, zho, fas, rus (default: the data set's, else eng)")
+    data.add_argument("--lang", metavar="LANG", help="ISO 639 code such as de (default: the data set's, else eng)")
     data.add_argument(
         "--condition",
         choices=CONDITIONS,

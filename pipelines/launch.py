@@ -64,7 +64,9 @@ def launch_systems(
     log_resources(experiment.timings)
     if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
         log.info(times)  # not among the results: it differs from run to run
-    log.info(f"{experiment.folder}/: runs, summary.json, report.html, manifest.yml and more")
+    page = experiment.folder / "report.html"
+    size = f" ({page.stat().st_size / 1e6:.2f} MB)" if results.rows else ""
+    log.info(f"{experiment.folder}/: runs, summary.json, report.html{size}, manifest.yml and more")
     return results, systems
 
 

@@ -16,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
         "--lang",
         required=True,
         metavar="LANG",
-        help="language of the documents: zho, fas or rus; or mlir: all three, in one ranked list",
+        help="language of the documents: zho, fas or rus (or zh, fa, ru); or mlir: all three, in one ranked list",
     )
     command.add_argument(
         "--merge",

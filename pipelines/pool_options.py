@@ -80,7 +80,7 @@ def _export_options(exports: argparse._ArgumentGroup) -> None:
     )
     exports.add_argument("--topics", metavar="PATH", help="topics, for exports and for languages")
     exports.add_argument("--docs", nargs="+", metavar="PATH", help="documents, for exports")
-    exports.add_argument("--lang", metavar="LANG", help="of topics and documents of exports (default eng)")
+    exports.add_argument("--lang", metavar="LANG", help="of exported topics and documents: ISO 639 code (default eng)")
     exports.add_argument("--condition", choices=CONDITIONS, help="whose instruction exports show (default original)")
     exports.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
 

@@ -41,9 +41,17 @@ class Assessor:
     """A browser of its own with the page open; all that it asks for and complains of is kept."""
 
     def __init__(
-        self, chromium: "Browser", server: Running, name: str, bypass_csp: bool = False, address: str = ""
+        self,
+        chromium: "Browser",
+        server: Running,
+        name: str,
+        bypass_csp: bool = False,
+        address: str = "",
+        java: bool = False,
     ) -> None:
         self.context = chromium.new_context(viewport={"width": 1400, "height": 900}, bypass_csp=bypass_csp)
+        if not java:  # as from a server without it: starting it takes two seconds for each server of the tests
+            self.context.route("**/api/terms", lambda route: route.fulfill(json={"terms": None}))
         self.context.set_default_timeout(PATIENCE)
         self.asked: list[str] = []
         self.complaints: list[str] = []
@@ -93,8 +101,10 @@ class Assessor:
 
 
 @contextmanager
-def assessor(chromium: "Browser", server: Running, name: str = "Ann", address: str = "") -> Iterator[Assessor]:
-    person = Assessor(chromium, server, name, address=address)
+def assessor(
+    chromium: "Browser", server: Running, name: str = "Ann", address: str = "", java: bool = False
+) -> Iterator[Assessor]:
+    person = Assessor(chromium, server, name, address=address, java=java)
     try:
         yield person
     finally:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # read when torch is loaded; two workers of pytest, with a thread for each core each, would wait for one another
@@ -165,13 +166,24 @@ def heed_process(tmp_path: Path, environment: dict[str, str]) -> Heed:
 
 @pytest.fixture(scope="session")
 def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the folder with the results of the NeuCLIR sample in one language; to be read only."""
+    """Return the folder with the results of the NeuCLIR sample in one language; to be read only.
+
+    Each is made once for all workers of pytest, beside whose folders it is, as deep as what the tests make themselves.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.with_name("sample") if "PYTEST_XDIST_WORKER" in os.environ else base
+    shared.mkdir(exist_ok=True)
 
     @cache
     def results(lang: str) -> Path:
-        folder = tmp_path_factory.mktemp(f"sample-{lang}")
-        result = call("pipelines.neuclir", folder, stranger(folder / "home"), "--lang", lang, plots=lang == "zho")
-        assert result.returncode == 0, result.stderr
+        folder, whole = shared / f"sample-{lang}", shared / f"sample-{lang}.whole"
+        with FileLock(shared / f"sample-{lang}.lock"):
+            if not whole.exists():
+                folder.mkdir(exist_ok=True)
+                options = ("--lang", lang)
+                result = call("pipelines.neuclir", folder, stranger(folder / "home"), *options, plots=lang == "zho")
+                assert result.returncode == 0, result.stderr
+                whole.touch()
         return folder / "runs" / "neuclir-sample" / lang
 
     return results

@@ -135,6 +135,27 @@ def test_what_does_not_fit_the_task_is_an_error_and_not_stored(server: Running, 
     assert message in json.loads(text)["error"]
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "missing required field `texts`"),
+        ({"texts": "a"}, "Expected `array`, got `str`"),
+        ({"texts": [1]}, "Expected `str`, got `int`"),
+        ({"texts": ["a"] * 11}, "Expected `array` of length <= 10"),
+        ({"texts": ["a", "\ud800"]}, "texts: holds half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_text_has_no_terms(server: Running, body: object, message: str) -> None:
+    status, _, text = server.request("POST", "/api/terms", body)
+    assert status == 400 and message in json.loads(text)["error"]
+
+
+def test_terms_are_the_analysers_with_the_places_that_javascript_counts(server: Running) -> None:
+    """Chinese: pairs of characters; what is beyond 16 bits counts two, and Java is started by the first request."""
+    status, _, text = server.request("POST", "/api/terms", {"texts": ["", "😀，火车 GDP"]})
+    assert (status, json.loads(text)) == (200, {"terms": [[], [[0, 2, "😀"], [3, 5, "火车"], [6, 9, "gdp"]]]})
+
+
 def test_all_changes_that_do_not_fit_are_reported_together(server: Running) -> None:
     body = sent(grade("01", DOCID, 2), grade("99", DOCID, 1), grade("01", "gone", 2, "query"), note("\ud800"))
     status, _, text = server.request("POST", "/api/changes", body)

@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT, Heed, hear_interrupts, write_jsonl
 
 from pipelines.__main__ import COMMANDS
+from pipelines.__main__ import main as list_or_run
 
 COMMAND = "pipelines.neuclir"
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
@@ -39,11 +40,18 @@ def test_commands_are_listed(heed_process: Heed) -> None:
         assert f"python -m pipelines.{name}" in result.stdout
 
 
-def test_every_command_of_the_list_exists_and_answers_help(heed: Heed, heed_process: Heed) -> None:
+def test_every_command_of_the_list_exists_and_answers_help(
+    heed: Heed, heed_process: Heed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in COMMANDS:
-        for result in (heed(f"pipelines.{name}", "--help"), heed_process("pipelines", name, "--help")):
-            assert (result.returncode, result.stderr) == (0, "")
-            assert f"usage: python -m pipelines.{name}" in result.stdout
+        result = heed(f"pipelines.{name}", "--help")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert f"usage: python -m pipelines.{name}" in result.stdout
+        monkeypatch.setattr(sys, "argv", ["pipelines/__main__.py", name, "--help"])
+        with pytest.raises(SystemExit, match="^0$"):
+            list_or_run()
+        assert f"usage: python -m pipelines.{name}" in capsys.readouterr().out
+    assert f"usage: python -m pipelines.{name}" in heed_process("pipelines", name, "--help").stdout
 
 
 def test_the_console_script_is_the_same_under_its_own_name(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -71,7 +71,7 @@ def test_threads_and_the_order_of_input_files_move_no_byte(tmp_path: Path) -> No
     tiny_models(tmp_path / "models")
     systems = (
         *("--retriever", "bm25", "--retriever", "lsa", "--retriever", "../models/bi", "--device", "cpu"),
-        *("--reranker", "polarity", "--reranker", "../models/cross", "--rerank-depth", "20"),
+        *("--reranker", "polarity", "--reranker", "../models/cross", "--rerank-depth", "8"),
     )
     found = {}
     for name, threads, seed, python in (("one", 1, 0, ""), ("shuffled", 2, 7, sys.executable)):

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /u
 FAS, ZHO = "neuclir-sample%2Ffas", "neuclir-sample%2Fzho"
 EXPLORER = "#explorer:not([hidden])"
 TALL = 900
-THEMES = {1366: ("light", "dark"), 683: (), 390: ("light",)}
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +245,16 @@ def test_no_text_of_results_runs_or_asks_for_anything(tab: "Page") -> None:
     assert tab.locator(made).count() == 0
 
 
+VIEWS = (  # place, size, themes in which it is accessible
+    (f"#/{FAS}/document/n003?topic=01", (1366, 800), ("light", "dark")),
+    (f"#/{FAS}/document/n003?topic=01", (390, 844), ()),
+    (f"#/{FAS}/document/n003?topic=01", (683, 400), ()),
+    ("#/tables-sample%2Feng/document/t003?topic=5_0", (1366, 800), ("light",)),
+    ("#/tables-sample%2Feng/document/t003?topic=5_0", (390, 844), ()),
+    (f"#/{FAS}/topic/01", (390, 844), ("light",)),
+)
+
+
 def test_every_view_reflows_and_is_accessible(chromium: "Browser", report: Path) -> None:
     axe, of_explorer = axe_core(), (AXE % "{}").replace("axe.run(", "axe.run('#explorer', ")
     problems = []
@@ -254,20 +263,15 @@ def test_every_view_reflows_and_is_accessible(chromium: "Browser", report: Path)
         page.goto(report.as_uri())
         if axe:
             page.evaluate(axe)
-        for place in (
-            f"#/{FAS}/topic/01",
-            f"#/{FAS}/document/n003?topic=01",
-            "#/tables-sample%2Feng/document/t003?topic=5_0",
-        ):
+        for place, (width, height), themes in VIEWS:
+            page.set_viewport_size({"width": width, "height": height})
             page.evaluate(f"location.hash = {json.dumps(place)}")
             page.wait_for_selector(f"{EXPLORER} .columns", state="attached")
-            for width, height in ((1366, 800), (683, 400), (390, 844)):
-                page.set_viewport_size({"width": width, "height": height})
-                wide = page.evaluate("document.documentElement.scrollWidth")
-                problems += [f"{place} at {width} pixels: {wide} wide"] if wide > width else []
-                for theme in THEMES[width] if axe else ():
-                    page.emulate_media(color_scheme=theme)
-                    problems += [f"{place} at {width}, {theme}: {found}" for found in page.evaluate(of_explorer)]
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            problems += [f"{place} at {width} pixels: {wide} wide"] if wide > width else []
+            for theme in themes if axe else ():
+                page.emulate_media(color_scheme=theme)
+                problems += [f"{place} at {width}, {theme}: {found}" for found in page.evaluate(of_explorer)]
     assert problems == []
     if not axe:
         pytest.skip("reflow holds; accessibility is not tested without axe-playwright-python")

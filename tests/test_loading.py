@@ -87,7 +87,7 @@ def test_a_collection_needs_no_files(tmp_path: Path) -> None:
         (SAMPLE, {}, "neuclir-sample: needs lang"),
         (SAMPLE, {"lang": "cn"}, "language: found 'cn', expected one of eng, zho, fas, rus, ara, "),
         (SAMPLE, {"lang": "chinese"}, "vie; did you mean zho?"),
-        ("hc4", {"lang": "zh"}, "--lang: found 'zh', expected zho, fas or rus; did you mean zho?"),
+        ("hc4", {"lang": "chinese"}, "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
         (
             "hc4",
             {"lang": "mlir"},

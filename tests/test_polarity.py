@@ -1,17 +1,24 @@
 import json
+import random
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import ROOT, write_jsonl
 
+from heed.errors import UsageError
 from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.languages import LANGUAGES, language, script_language
 from heed.progress import gathering
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues, cues_digest, warn_without_cues
-from heed.reranking.polarity import ALPHA, BETA, Polarity, parts_of
+from heed.reranking.demotion import demoted
+from heed.reranking.explain import explain
+from heed.reranking.likeness import centroid, vector
+from heed.reranking.parts import parts_of
+from heed.reranking.polarity import SETTINGS, Part, Polarity, Settings, evidence
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
@@ -62,6 +69,14 @@ WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom a
         ("Documents shouldn't discuss recalls.", [], ["recalls"]),
         ("Documents must not merely mention recalls.", ["mention", "recalls"], []),
         ("文档不得提到召回。", [], ["召回"]),
+        ("Papers on trade, however long, should be left out.", [], ["Papers", "trade"]),
+        ("Bridges that fell while still being built are not relevant.", [], ["Bridges", "built"]),
+        ("I would like to ignore those and focus on engines.", ["engines"], []),
+        ("Станции за пределами Москвы.", ["Станции"], ["Москвы"]),
+        ("Сюда не относятся дела курьеров.", [], ["дела", "курьеров"]),
+        ("以药物（包括针剂、药片）为主的文章不再相关。", [], ["药物", "针剂"]),
+        ("数据出自企业的，即使充分也不相关。", [], ["企业"]),
+        ("گزارش‌هایی که آمارشان رسمی نباشد، مرتبط نیست.", [], []),
     ],
 )
 def test_an_instruction_is_split(instruction: str, asked: list[str], excluded: list[str]) -> None:
@@ -136,9 +151,9 @@ def test_every_languages_cues_compile(lang: str) -> None:
 
 
 def test_cues_of_other_languages_leave_a_systems_settings_as_they_are() -> None:
-    """The digest names the cues in every run's settings; this one is of the commit before there were more than four."""
+    """The digest names the cues in every run's settings; this one is of the last change of the first four."""
     assert (
-        cues_digest("eng") == cues_digest("fas") == "1b32f3778a378af43877ba2404a8ff4bf644e50356bdeb1193139bf60742cfdb"
+        cues_digest("eng") == cues_digest("fas") == "56fb612fc048f209e301652cad849734673acf8c4e259f31b0bfea3cf8b3bf84"
     )
     assert len({cues_digest(lang) for lang in ("eng", "deu", "jpn", "")}) == 4
     assert cues_digest("ita") == cues_digest("eng")
@@ -158,29 +173,91 @@ def test_a_language_without_cues_is_told(polarity: Polarity) -> None:
 @pytest.fixture
 def polarity(tmp_path: Path) -> Polarity:
     texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
+    return reranker(tmp_path, texts)
+
+
+def reranker(tmp_path: Path, texts: dict[str, str], settings: Settings = SETTINGS) -> Polarity:
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()))
+    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()), settings)
 
 
 def scores(polarity: Polarity, topic: Topic, condition: str, docids: list[str]) -> list[float]:
     return list(polarity.score(topic.under(condition), polarity._bm25.corpus.documents.get(docids)))
 
 
-def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> None:
-    topic = Topic("1", "eng", "car", {"original": "Engines; leave out prices and cars."})
+def test_the_score_is_query_plus_asked_minus_excluded_as_far_as_it_may_fall(polarity: Polarity) -> None:
+    polarity = Polarity(polarity._bm25, Settings(like=0, unlike=0))
+    topic = Topic("1", "eng", "engine", {"original": "Speed; leave out prices and engines."})
     docids = ["both", "engine", "car", "none", "price"]
     searcher = polarity._bm25.searcher
-    hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("car", "engine", "price")}
+    hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("engine", "price")}
     share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
-    expected = [
-        share["car"][docid] + ALPHA * share["engine"][docid] - BETA * share["price"][docid]  # "cars" is in the query
-        for docid in docids
-    ]
+    excluded = 2 * share["price"]["both"]  # "engines" is in the query, of which "both" has all
+    assert 1 - excluded < 0.2
+    # "price" has nothing of the query and of what is asked for, so that nothing can be taken from it
+    expected = [0.2 * 0.2 / (0.4 - 1 + excluded), 1 + 1, 0, 0, 0]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
     assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
-    alone = [share["car"][docid] for docid in docids]
+    alone = [share["engine"][docid] for docid in docids]
     assert scores(polarity, topic, "query", docids) == pytest.approx(alone, abs=3e-4)
+
+
+def test_excluded_words_count_as_far_as_a_document_is_on_the_topic() -> None:
+    query, excluded = np.array([1.0, 0.5, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 0.0])
+    parts = [Part("query", 1.0, {}, 1.0, query), Part("excluded", -2.0, {}, 1.0, excluded)]
+    assert evidence(parts)["excluded"].tolist() == [-2.0, -1.0, 0.0, 0.0]
+    like = Part("like", 1.0, {}, 1.0, np.array([1.0, 0.0, 0.5, 0.0]))
+    assert evidence([*parts, like])["excluded"].tolist() == [-2.0, -1.0, -1.0, 0.0]
+
+
+def test_documents_like_the_best_rise_and_those_like_the_excluded_fall(tmp_path: Path) -> None:
+    texts = {
+        "best": "car engine turbine",
+        "like_best": "car turbine blade",
+        "plain": "car paint shade",
+        "excluded": "car price discount",
+        "like_excluded": "car discount coupon",
+        **{f"other{number}": f"tree{number} leaf" for number in range(20)},
+    }
+    found = reranker(tmp_path, texts, Settings(examples=1))
+    topic = Topic("1", "eng", "car", {"original": "Engines; leave out prices."})
+    values = dict(zip(texts, scores(found, topic, "original", list(texts)), strict=True))
+    best, like, plain, unlike, excluded = (
+        values[docid] for docid in ("best", "like_best", "plain", "like_excluded", "excluded")
+    )
+    assert best > like > plain > unlike > excluded > values["other1"]
+
+
+def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
+    chooser = random.Random(5)
+    words = ["car", "engine", "price", "tree", "road", "wheel", "speed", "paint"]
+    texts = {f"d{number}": " ".join(chooser.choices(words, k=6)) for number in range(60)}
+    found = reranker(tmp_path, texts)
+    topic = Topic("1", "eng", "car road", {"original": "Engines and wheels; leave out prices and paint."})
+    docids = list(texts)
+    first = dict(zip(docids, scores(found, topic, "original", docids), strict=True))
+    for _ in range(3):
+        chooser.shuffle(docids)
+        assert dict(zip(docids, scores(found, topic, "original", docids), strict=True)) == first
+
+
+def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None:
+    topic = Topic("1", "eng", "engine", {"original": "Old cars at speed. Leave out prices, though cheap."})
+    documents = polarity._bm25.corpus.documents.get(["both", "engine", "price"])
+    query = topic.under("original")
+    for document, score in zip(documents, polarity.score(query, documents), strict=True):
+        found = explain(polarity, query, documents, document.docid)
+        wanted = sum(one.value for one in found.contributions if one.value > 0)
+        unwanted = -sum(one.value for one in found.contributions if one.value < 0)
+        assert found.score == score == pytest.approx(demoted(np.array([wanted]), np.array([unwanted]))[0])
+    both = explain(polarity, query, documents, "both").contributions
+    assert [(one.part, one.term, one.words, one.clauses) for one in both if one.part in ("query", "excluded")] == [
+        ("excluded", "price", ("prices",), ("prices,",)),
+        ("query", "engin", ("engine",), ("engine",)),
+    ]
+    with pytest.raises(UsageError, match="document x is not among the 3 documents of topic 1"):
+        explain(polarity, query, documents, "x")
 
 
 def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity) -> None:
@@ -193,9 +270,18 @@ def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity)
 
 def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
     found = parts_of(
-        polarity._bm25.searcher, "car", "Relevant documents must mention engines; leave out any document about trees."
+        polarity._bm25.searcher.terms,
+        "car",
+        "Relevant documents must mention engines; leave out any document about trees.",
     )
-    assert [{term for _, term in part} for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
+    assert [part.keys() for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
+
+
+def test_a_term_weighs_as_many_sentences_as_ask_for_it_less_those_that_exclude_it(polarity: Polarity) -> None:
+    instruction = "Engines, engines and brakes. Old engines. Leave out trees. Leave out engines, brakes and trees."
+    found = parts_of(polarity._bm25.searcher.terms, "car", instruction)
+    assert found.asked == {"engin": 2 - 1, "old": 1}  # brakes: once each
+    assert found.excluded == {"tree": 2}
 
 
 def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
@@ -206,3 +292,20 @@ def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
 
 def test_no_documents_give_no_scores(polarity: Polarity) -> None:
     assert scores(polarity, Topic("1", "eng", "car", {}), "query", []) == []
+
+
+def test_evidence_against_a_document_counts_in_full_down_to_a_fifth_of_that_for_it() -> None:
+    found = demoted(np.array([1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0.5, 0.8, 1.8, 3.0, 0.0]))
+    assert found == pytest.approx([0.5, 0.2, 0.2 * 0.2 / (0.4 + 0.8), 0.0, 0.0])
+    falling = demoted(np.ones(60), np.arange(60) / 10)
+    assert (np.diff(falling) < 0).all() and falling[-1] > 0
+
+
+def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:
+    idf = {"car": 3.0, "red": 4.0, "the": 0.0}
+    # f / (f + 1): car 2/3 · 3 = 2, red 1/2 · 4 = 2, each 2 / √8 at length 1
+    first = vector(["car", "car", "red", "the"], idf)
+    assert first == pytest.approx({"car": 0.5**0.5, "red": 0.5**0.5, "the": 0.0})
+    second = vector(["red"], idf)
+    assert centroid([first, second], 1) == pytest.approx({"red": 0.5**0.5 + 1})
+    assert list(centroid([first, second], 2)) == ["car", "red"]

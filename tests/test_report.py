@@ -227,7 +227,7 @@ def test_the_bars_show_the_mean_of_the_summary_and_its_interval(sample: Path, sa
 
 def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        options = ("--html", f"{name}.html", "--plots", name, "--out", f"{name}.txt")
+        options = ("--html", f"{name}.html", "--plots", name, "--plot-format", "pdf", "--out", f"{name}.txt")
         assert heed(COMMAND, sample, *options).returncode == 0
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     files = sorted(path.name for path in (tmp_path / "one").iterdir())

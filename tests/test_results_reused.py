@@ -11,7 +11,7 @@ from test_results_folders import Words, collection
 from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
 from heed.types import SubtopicGrades
 
-FILES = ("summary.json", "per_topic.json", "report.html", "manifest.yml")
+FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 DRINKS = Path("runs/drinks/eng")
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
-from heed.tables.html import CONTROL, squeeze
+from heed.tables.html import CONTROL, Row, has_no_spans, plain_grid, read_html, spanned_grid, squeeze
 from heed.tables.markup import (
     Table,
     is_plain,
@@ -23,6 +23,7 @@ from heed.tables.markup import (
     parse_table,
     plain_cells,
 )
+from heed.tables.plain_html import read_plain
 
 
 def grid(table: Table) -> list[list[str]]:
@@ -347,3 +348,60 @@ def test_a_row_with_escapes_code_or_line_breaks_is_not_plain(row: str) -> None:
 @given(st.text())
 def test_text_on_one_line_has_single_spaces_for_white_space_and_control_characters(text: str) -> None:
     assert squeeze(text) == " ".join(CONTROL.sub(" ", text).split())
+
+
+WORDS = st.text(st.sampled_from("ab \u00e9>\"'/=\n1"), max_size=6)
+SPAN = st.sampled_from(["", *(f' {side}span="{size}"' for side in ("col", "row") for size in (0, 1, 2, 3))])
+CELL = st.builds(
+    lambda tag, one, two, text: f"<{tag}{one}{two}>{text}</{tag}>", st.sampled_from(["td", "th"]), SPAN, SPAN, WORDS
+)
+ROW = st.lists(CELL, max_size=4).map(lambda cells: f"<tr>{' '.join(cells)}</tr>\n")
+ROWS = st.lists(ROW, max_size=3).map("".join)
+GROUP = st.builds("<{0}>{1}</{0}>".format, st.sampled_from(["thead", "tbody", "tfoot"]), ROWS)
+CAPTION = st.just("") | WORDS.map("<caption>{}</caption>".format)
+PLAIN = st.builds("<table>\n{} {}</table>".format, CAPTION, st.lists(ROWS | GROUP, max_size=4).map("".join))
+
+
+@given(PLAIN)
+def test_a_plain_html_table_is_read_as_the_parser_of_html_reads_it(text: str) -> None:
+    page = read_plain(text)
+    assert page is not None and page == read_html(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<table><tr><td>a &lt; b</td></tr></table>",
+        "<table><tr><td>a<br>b</td></tr></table>",
+        "<table><tr><td>a<td>b</tr></table>",
+        "<table><tr><td>a\x00b</td></tr></table>",
+        "before <table><tr><td>a</td></tr></table>",
+        "<table><tr><td>1</td></tr></table><table><tr><td>2</td></tr></table>",
+        "<table><tr><td><table></table></td></tr></table>",
+        '<table class="x"><tr><td>a</td></tr></table>',
+        "<table><tr><td>a</td></tr>",
+    ],
+)
+def test_what_is_no_plain_table_is_left_to_the_parser(text: str) -> None:
+    assert read_plain(text) is None
+
+
+@given(PLAIN, st.booleans())
+def test_rows_without_spans_are_laid_out_as_rows_with_spans_are(text: str, has_head: bool) -> None:
+    rows = rows_of(text)
+    if rows and has_no_spans(rows):
+        assert plain_grid(rows, has_head) == spanned_grid(rows, has_head)
+
+
+def rows_of(text: str) -> list[Row]:
+    """Return the rows of a plain table, without its spans."""
+    kept: list[Row] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heed.tables.plain_html.grid", lambda rows, _: kept.extend(rows))
+        read_plain(re.sub(r' (col|row)span="\d"', "", text))
+    return [row for row in kept if row.cells]
+
+
+def test_the_first_of_two_spans_of_one_name_counts_as_it_does_to_the_parser() -> None:
+    text = '<table><tr><td colspan="2" colspan="3">a</td><td>b</td></tr><tr><td>1</td><td>2</td><td>3</td></tr></table>'
+    assert read_plain(text) == read_html(text)

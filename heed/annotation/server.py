@@ -17,11 +17,13 @@ from heed.annotation.payloads import (
     document_data,
     progress_data,
     read_request,
+    read_texts,
     task_data,
     topic_data,
 )
 from heed.annotation.store import ConflictError, Store
 from heed.annotation.task import Task
+from heed.annotation.terms import Analyse, Terms
 from heed.errors import HeedError
 from heed.serving.answers import TYPES, json_route, read_json
 
@@ -31,9 +33,13 @@ PAGE = Path(__file__).with_name("page")
 class Server:
     """The routes over one task and its database; it keeps no state between requests."""
 
-    def __init__(self, task: Task, store: Store, assessor: str) -> None:
-        """``assessor`` is the name that the page starts with; if empty, the page asks for it."""
+    def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
+        """``assessor`` is the name that the page starts with; if empty, the page asks for it.
+
+        ``analyse`` returns the terms of texts as the documents' index has them.
+        """
         self._task, self._store, self._assessor = task, store, assessor
+        self._terms = Terms(analyse)
         self._files = {path.name: path.read_bytes() for path in PAGE.iterdir() if path.suffix in TYPES}
 
     def application(self) -> Starlette:
@@ -49,6 +55,7 @@ class Server:
                 Route("/api/agreement", json_route(lambda request: agreement_data(*self._of(request)))),
                 Route("/api/changes", self._changes, methods=["POST"]),
                 Route("/api/undo", self._undo, methods=["POST"]),
+                Route("/api/terms", self._terms_of_texts, methods=["POST"]),
             ],
             exception_handlers={HeedError: _bad_request, sqlite3.Error: _database_error},
         )
@@ -84,6 +91,10 @@ class Server:
         sent = await self._read(request)
         done = await run_in_threadpool(self._store.undo, sent.request_id, sent.assessor)
         return JSONResponse({"done": done})
+
+    async def _terms_of_texts(self, request: Request) -> Response:
+        texts = read_texts(await read_json(request))
+        return JSONResponse({"terms": await run_in_threadpool(self._terms.of_each, texts)})
 
     async def _read(self, request: Request) -> ChangeRequest:
         return read_request(await read_json(request), self._task)

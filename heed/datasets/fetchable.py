@@ -12,7 +12,7 @@ from heed.datasets.hub import Repository, hub_download
 from heed.datasets.irds import home, known_file
 from heed.errors import UsageError
 from heed.io.layouts import SUFFIXES
-from heed.languages import suggestion
+from heed.languages import code_of, suggestion
 
 
 class ByHand(NamedTuple):
@@ -130,10 +130,10 @@ def holdings(name: str, langs: Sequence[str], catalogue: Catalogue | None = None
     Raises :class:`UsageError` for an unknown name, with the nearest ones, and for languages that are
     missing, unknown, or given for a collection without any.
     """
-    members = (catalogue or Catalogue()).find(name, langs)
+    members = (catalogue or Catalogue()).find(name, [*dict.fromkeys(map(code_of, langs))])
     languages = members[0].entry.languages
     for lang in langs:
-        if lang not in languages:
+        if code_of(lang) not in languages:
             raise UsageError(f"--lang: found {lang!r}, {_expected(name, languages, lang)}")
     if languages and not langs:
         raise UsageError(f"{name}: comes by language; give --lang {', --lang '.join(languages)}, or several of them")

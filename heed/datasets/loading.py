@@ -15,7 +15,7 @@ from heed.datasets.tables import find_tables
 from heed.datasets.trec import SAMPLE, english_sample, ir_dataset, own_collection
 from heed.errors import DataError, UsageError, fail
 from heed.io.topic_files import OwnFiles
-from heed.languages import language
+from heed.languages import code_of, language
 
 ENTRIES = ("catalogue", "data", "fields")  # the arguments of an entry of the catalogue
 OTHERS = ("lang", "fields")  # the arguments of an ir_datasets id, and of the English sample
@@ -50,7 +50,7 @@ def load(
 ) -> Collection:
     """Return the collection ``name``: one of ``NAMES``, an entry of the catalogue, or an id of ir_datasets.
 
-    The arguments are the options of the commands: ``lang`` is an ISO 639-3 code; ``query_lang`` and ``docs_lang``
+    The arguments are the options of the commands: ``lang`` is an ISO 639 code; ``query_lang`` and ``docs_lang``
     are ``native`` or ``eng``; ``translation`` is ``human`` or ``machine``; ``fields`` takes the title, description or
     both as the query; ``subset`` is one of FollowTable's, ``dimension`` one of InfoSearch's; ``form`` is how tables
     are written for systems (``--serialise``); ``data`` is a local copy, ``catalogue`` a file of entries of one's own.
@@ -62,7 +62,7 @@ def load(
     entries = Catalogue([Path(catalogue)] if catalogue else [])
     if name not in NAMES and name in entries:
         return _entry(name, entries, given, Path(data) if data else None, fields or "title")
-    _check(name, given, lang)
+    _check(name, given, code_of(lang or ""))
     if name == SAMPLE and lang:
         lang = language(lang).code
     folder = Path(data) if data else None
@@ -102,7 +102,7 @@ def _entry(name: str, entries: Catalogue, given: Sequence[str], data: Path | Non
     return find_entries(name, entries, data=data, fields=fields)[0]
 
 
-def _check(name: str, given: Sequence[str], lang: str | None) -> None:
+def _check(name: str, given: Sequence[str], lang: str) -> None:
     """Raise :class:`UsageError` for an unknown name, and for arguments that it lacks or does not take."""
     if name not in NAMES:
         _check_id(name)

@@ -10,7 +10,7 @@ from heed.errors import UsageError
 from heed.evaluation.evaluate import Judging
 from heed.io.documents import Documents, Line, Source
 from heed.io.topic_files import NO_FILES, OwnFiles
-from heed.languages import language
+from heed.languages import code_of, language
 from heed.types import Qrels, SubtopicGrades, Topic
 
 MLIR = "mlir"  # what the track calls the task, in place of a language
@@ -81,6 +81,7 @@ def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
         lang, equals, path = text.partition("=")
         if not equals:
             lang, path = dataset_language(text) or "", text
+        lang = code_of(lang)
         if lang not in LANGS:
             expected = " or ".join(f"{each}={path}" for each in LANGS)
             raise UsageError(f"{text}: documents in several languages need each file's: expected {expected}")

@@ -1,7 +1,7 @@
 """NeuCLIR, HC4, mFollowIR and the embedded sample: where they are on this machine, and how each is read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from heed.io.neuclir_topics import Wanted, read_neuclir_topics
 from heed.io.topic_files import NO_FILES, OwnFiles, read_own, read_topics, recognised
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
-from heed.languages import language, script_language, suggestion
+from heed.languages import code_of, language, script_language, suggestion
 from heed.progress import log
 from heed.types import Qrels, Topic
 
@@ -75,12 +75,14 @@ def find_news(settings: NewsSettings, files: OwnFiles = NO_FILES) -> Collection:
     Raises :class:`UsageError` for settings that contradict each other and :class:`DataError` for missing data,
     saying how to get them.
     """
-    if settings.lang not in LANGS:
+    lang = code_of(settings.lang)
+    if lang not in LANGS:
         english = "; English documents are searched by python -m pipelines.trec"
-        hint = english if settings.lang in ("en", "eng") else suggestion(settings.lang, LANGS)
+        hint = english if lang == "eng" else suggestion(settings.lang, LANGS)
         if settings.lang == "mlir":
             hint = "; all three together are found by heed.datasets.multilingual.find_multilingual"
         raise UsageError(f"--lang: found {settings.lang!r}, expected zho, fas or rus{hint}")
+    settings = replace(settings, lang=lang)
     values = {name: getattr(settings, name) for name in CHOICES}
     wrong = {name: value for name, value in values.items() if value not in CHOICES[name]}
     fail(

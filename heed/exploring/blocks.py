@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 TOGETHER = 1 << 16  # bytes of JSON that are packed as one
-LEVEL = 6
+LEVEL = 4  # 4% larger than level 6, in less time
 AHEAD = 4  # blocks in work: gzip leaves Python to the making of the next ones
 THREADS = 2
 

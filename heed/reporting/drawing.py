@@ -13,11 +13,15 @@ VERSION = "6.4"  # of Vega-Lite, in vl-convert
 DENSITY = 200  # of a PNG, pixels an inch
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 BASE = "https://vega.github.io/vega-datasets/"  # before what Vega takes for the path of a file
+RESOURCE = re.compile(rb"/[a-z]+\d+ \d+ 0 R")  # of a PDF's page, by name
 USELESS = ("class", "role", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events", "font-family")
 
 
 def render(spec: Spec, form: str) -> bytes:
-    """Return the chart as the bytes of an ``svg``, ``png`` or ``pdf``, the same for the same chart."""
+    """Return the chart as the bytes of an ``svg``, ``png`` or ``pdf``, the same for the same chart.
+
+    vl-convert numbers a PDF's fonts by chance, so it has but one, unless a name is in another script.
+    """
     import vl_convert
 
     paper = spec | {"config": spec["config"] | {"background": "white"}}
@@ -25,7 +29,18 @@ def render(spec: Spec, form: str) -> bytes:
         return _svg(paper).encode()
     if form == "png":
         return vl_convert.vegalite_to_png(paper, vl_version=VERSION, allowed_base_urls=[], ppi=DENSITY)
-    return vl_convert.vegalite_to_pdf(paper, vl_version=VERSION, allowed_base_urls=[])
+    one_font = paper["config"] | {"title": paper["config"]["title"] | {"fontWeight": "normal"}}
+    return _ordered(vl_convert.vegalite_to_pdf(paper | {"config": one_font}, vl_version=VERSION, allowed_base_urls=[]))
+
+
+def _ordered(pdf: bytes) -> bytes:
+    """Return the same PDF, as long as before, with its lists of resources in order; vl-convert's are by chance."""
+
+    def sort(found: re.Match[bytes]) -> bytes:
+        entries = iter(sorted(RESOURCE.findall(found[0])))
+        return RESOURCE.sub(lambda _: next(entries), found[0])
+
+    return re.sub(rb"(?:%s\s+){2,}" % RESOURCE.pattern, sort, pdf)
 
 
 def _svg(spec: Spec) -> str:

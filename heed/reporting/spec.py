@@ -85,7 +85,7 @@ def level(y: float, **mark: Any) -> Spec:
 
 def note(text: str, x: float, y: float, align: str) -> Spec:
     """Return ``text`` at pixels from the chart's upper left corner."""
-    style = {"type": "text", "text": text, "align": align, "color": TEXT, "opacity": 0.75, "fontStyle": "italic"}
+    style = {"type": "text", "text": text, "align": align, "color": TEXT, "opacity": 0.75}
     return layer([{}], style, {"x": {"value": x}, "y": {"value": y}})
 
 

@@ -22,6 +22,7 @@ NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "
 ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
 SENTENCE = re.compile(rf"{ABBREVIATED}(?<=[.!?])\s+|(?<=[。！？؟;；؛\n])\s*")
 COMMA = re.compile(r"[,，،:：—–()（）]")
+PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ", "und ", "et ", "ni ", "y ", "ولا ", "وليس ")
 
 
@@ -38,6 +39,14 @@ class Stretch(NamedTuple):
     start: int
     end: int
     sign: int
+
+
+class Piece(NamedTuple):
+    """The text of a stretch of an instruction, its sign, and the number of its sentence."""
+
+    text: str
+    sign: int
+    sentence: int
 
 
 class Mark(NamedTuple):
@@ -57,40 +66,28 @@ class Sentence(NamedTuple):
 
 
 def split(instruction: str, lang: str = "eng") -> Split:
-    """Return the asked and the excluded part of ``instruction``, written in ``lang``.
+    """Return the asked and the excluded part of ``instruction``, written in ``lang``."""
+    found = pieces(instruction, lang)
+    return Split(*(" ".join(piece.text for piece in found if piece.sign == sign) for sign in (1, -1)))
+
+
+def pieces(instruction: str, lang: str = "eng") -> list[Piece]:
+    """Return the pieces of ``instruction``, written in ``lang``, that are asked for or excluded, in order.
 
     Sentences in another script are read in Chinese, Persian, Russian or English. Of a language without cues all is
     asked for.
     """
     text = _normalised(instruction)
-    parts = {1: list[str](), -1: list[str]()}
-    for start, end, sign in _stretches(text, lang):
-        parts[sign].append(text[start:end])
-    return Split(" ".join(parts[1]), " ".join(parts[-1]))
+    return [Piece(text[start:end], sign, number) for number, (start, end, sign) in _stretches(text, lang)]
 
 
 def stretches(instruction: str, lang: str = "eng") -> list[Stretch]:
-    """Return the parts of ``instruction`` that :func:`split` reads, in order, by their places in it as it is written.
+    """Return the places of :func:`pieces` in ``instruction`` as it is written, in order.
 
     What lies between them, the cues and what has no sign, is in none.
     """
     text, places = _placed(instruction)
-    return [Stretch(places[start], places[end], sign) for start, end, sign in _stretches(text, lang)]
-
-
-def of_schema(instruction: str, lang: str = "eng") -> str:
-    """Return the sentences of ``instruction`` about a table's columns, rows, units or granularity."""
-    return " ".join(
-        sentence
-        for sentence in sentences(instruction)
-        if cues(script_language(sentence, lang)).schema.search(sentence.lower())
-    )
-
-
-def sentences(instruction: str) -> list[str]:
-    """Return the sentences of ``instruction``, its characters normalised."""
-    text = _normalised(instruction)
-    return [text[start:end] for start, end in _sentences(text)]
+    return [Stretch(places[start], places[end], sign) for _, (start, end, sign) in _stretches(text, lang)]
 
 
 def _normalised(instruction: str) -> str:
@@ -134,14 +131,17 @@ def _signs(sentence: Sentence) -> list[int]:
     """Return for each character 1 (asked), -1 (excluded) or 0 (neither)."""
     signs = [1] * len(sentence.text)
     turning = [mark for mark in sentence.marks if mark.kind in ("before", "after") or _contrasts(sentence, mark)]
+    inner = [first for first, second in pairwise(turning) if _is_negation(sentence, first, second)]
+    turning = [mark for mark in turning if mark not in inner]
     for mark in turning:
         _turn(signs, *_scope(sentence, mark))
     for mark in sentence.marks:
         if mark.kind in ("except", "except back", "around"):
             _except(signs, *_exception(sentence, mark), turning)
     for mark in sentence.marks:
-        if mark.kind == "negation" and mark not in turning:
-            _undo(signs, *_negated(sentence, mark))
+        if (mark.kind == "negation" and mark not in turning) or mark in inner:
+            # before the negation the clause may hold more than what is negated
+            _undo(signs, *_negated(sentence, mark), sign=0 if sentence.cue.negation_back else 1)
     for mark in sentence.marks:
         if mark.kind != "around":
             end = _clause_end(sentence, mark) if mark.kind == "aside" else mark.end
@@ -188,6 +188,15 @@ def _contrasts(sentence: Sentence, mark: Mark) -> bool:
     return following is not None and following.kind == "turn"
 
 
+def _is_negation(sentence: Sentence, first: Mark, second: Mark) -> bool:
+    """Return whether a turn is about the clause, and the next, right after it, about the document.
+
+    So it is in Persian, where verbs are last: "whose source is not official, is not relevant".
+    """
+    words = set(re.findall(r"\w+", sentence.text[first.end : second.start]))
+    return first.kind == second.kind == "after" and sentence.cue.negation_back and words <= sentence.cue.task
+
+
 def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     """Return the text that a cue turns: on the side of its kind, or on the other one if that is empty."""
     back = _clause_start(sentence, mark), mark.start
@@ -207,8 +216,15 @@ def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
 def _negated(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     if not sentence.cue.negation_back:
         return mark.end, _clause_end(sentence, mark)
-    commas = [comma.end() for comma in COMMA.finditer(sentence.text, 0, mark.start)]
-    return max(commas, default=0), mark.start
+    return max(_commas(sentence, mark, 0, mark.start), default=0), mark.start
+
+
+def _commas(sentence: Sentence, mark: Mark, start: int, end: int) -> list[int]:
+    """Return the places after commas from ``start`` to ``end``; parentheses that do not hold the cue have none."""
+    outline = PARENTHESIS.sub(
+        lambda found: found[0] if found.start() <= mark.start < found.end() else " " * len(found[0]), sentence.text
+    )
+    return [comma.end() for comma in COMMA.finditer(outline, start, end)]
 
 
 def _clause_start(sentence: Sentence, mark: Mark) -> int:
@@ -216,9 +232,10 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
     start = max(closing, default=0)
     if sentence.cue.list_comma:
         return start
-    commas = [comma.end() for comma in COMMA.finditer(sentence.text, start, mark.start)]
-    for comma in reversed(commas):  # a clause of pointing words alone refers to the clause before it
-        if _has_content(sentence, comma, mark.start):
+    # a clause of pointing words alone, or a concession ("even so"), refers to the clause before it
+    for comma in reversed(_commas(sentence, mark, start, mark.start)):
+        concession = any(other.kind == "aside" and other.start == comma for other in sentence.marks)
+        if not concession and _has_content(sentence, comma, mark.start):
             return comma
     return start
 
@@ -256,9 +273,9 @@ def _turn(signs: list[int], start: int, end: int) -> None:
     signs[start:end] = [-sign for sign in signs[start:end]]
 
 
-def _undo(signs: list[int], start: int, end: int) -> None:
-    """Make an excluded part asked for that is negated in its clause: "if it does not name X it is left out"."""
-    signs[start:end] = [abs(sign) for sign in signs[start:end]]
+def _undo(signs: list[int], start: int, end: int, sign: int) -> None:
+    """Give ``sign`` to an excluded part that is negated in its clause: "if it does not name X it is left out"."""
+    signs[start:end] = [max(old, sign) for old in signs[start:end]]
 
 
 def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None:
@@ -270,9 +287,9 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
             _turn(signs, mark.end, end)
 
 
-def _stretches(text: str, lang: str) -> Iterator[Stretch]:
-    """Yield the pieces of a normalised instruction that have a sign, without the spaces around them."""
-    for first, last in _sentences(text):
+def _stretches(text: str, lang: str) -> Iterator[tuple[int, Stretch]]:
+    """Yield a normalised instruction's parts with a sign, without spaces around, with the number of the sentence."""
+    for number, (first, last) in enumerate(_sentences(text)):
         sentence = text[first:last]
         signs = _signs(_read(sentence, lang))
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
@@ -281,4 +298,4 @@ def _stretches(text: str, lang: str) -> Iterator[Stretch]:
             piece = sentence[start:end]
             if sign and piece.strip():
                 start += len(piece) - len(piece.lstrip())
-                yield Stretch(first + start, first + start + len(piece.strip()), sign)
+                yield number, Stretch(first + start, first + start + len(piece.strip()), sign)

@@ -17,7 +17,7 @@ NONE: dict[str, Any] = {  # of a language without cues: nothing turns, all of an
     "words": True,
     "negation_back": False,
     **dict.fromkeys(("plain", "before", "after", "around", "negation", "except", "except_after", "turn", "aside"), ()),
-    **dict.fromkeys(("opening", "schema", "task", "small"), ()),
+    **dict.fromkeys(("opening", "task", "small"), ()),
 }
 
 
@@ -36,7 +36,6 @@ class Cues(NamedTuple):
     turn: re.Pattern[str]
     aside: re.Pattern[str]
     opening: re.Pattern[str]
-    schema: re.Pattern[str]
     task: frozenset[str]
     small: frozenset[str]
 
@@ -75,7 +74,6 @@ def cues(lang: str) -> Cues:
         compiled("turn"),
         compiled("aside"),
         compiled("opening"),
-        compiled("schema"),
         frozenset(data["task"]),
         frozenset(data["small"]),
     )

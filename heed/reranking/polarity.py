@@ -1,56 +1,86 @@
 """``polarity``: a lexical reranker that reads the instruction, with no model.
 
-A document's score is ``q + α·a − β·x``: BM25 of the query's terms, plus that of the terms the
-instruction asks for, minus that of the terms it excludes and that neither the query nor the asked
-part contains. Statistics are the whole collection's, each part normalised per topic.
+The evidence for a document is BM25 of the query's terms, of the terms that the instruction asks for, and of the terms
+of the ten documents that fit best by these. The evidence against it is BM25 of the terms that the instruction
+excludes, and of those of the ten documents that have most of them. Each part is divided by the topic's best, and
+:mod:`heed.reranking.demotion` says how the second is taken from the first. Statistics are the whole collection's.
 
-In a table the caption counts once more beside the whole text, for the terms asked for the header too; terms
-asked for in sentences about columns, rows, units or granularity weigh most in the header.
+In a table the caption counts once more beside the whole text, for the terms asked for the header too.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.document_store import docids_of
-from heed.languages import script_language
-from heed.reranking.clauses import of_schema, split
-from heed.reranking.cues import cues, cues_digest, warn_without_cues
+from heed.ranking import ranked
+from heed.reranking.cues import cues_digest, warn_without_cues
+from heed.reranking.demotion import FLOOR, demoted
+from heed.reranking.likeness import CHARACTERS, TERMS, centroid, vector
+from heed.reranking.parts import parts_of
 from heed.retrieval.bm25 import Bm25
-from heed.retrieval.bm25_index import FIELD, Searcher, Subset, Term
+from heed.retrieval.bm25_index import FIELD, Subset, Term
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Query
 
-VERSION = 4  # raise when scores change
-# Chosen on FollowTable's WTR and IndusTR alone, and flat around this point: python -m benchmarks.polarity_weights
-ALPHA, BETA = 1.0, 2.0
-SCHEMA = 2.0  # of a header term that a sentence about the schema asks for
+if TYPE_CHECKING:
+    from heed.reranking.demotion import Doubles
+
+VERSION = 5  # raise when scores change
+
+
+class Settings(NamedTuple):
+    """Weights of the parts beside the query's 1, and how many documents the last two are made from."""
+
+    asked: float = 1.0
+    excluded: float = 2.0
+    like: float = 1.0
+    unlike: float = 1.0
+    examples: int = 10
+    floor: float = FLOOR
 
 
 class Fields(NamedTuple):
-    """The fields of the index in which each part's terms are searched, with weights."""
+    """The fields of the index in which a part's terms are searched, with weights."""
 
     query: dict[str, float]
     asked: dict[str, float]
     excluded: dict[str, float]
-    schema: dict[str, float]
 
 
-TEXT = Fields({FIELD: 1.0}, {FIELD: 1.0}, {FIELD: 1.0}, {})
+SETTINGS = Settings()
+WHOLE = {FIELD: 1.0}
+TEXT = Fields(WHOLE, WHOLE, WHOLE)
 TABLE = Fields(
     query={FIELD: 1.0, "caption": 1.0},
     asked={FIELD: 1.0, "caption": 1.0, "header": 1.0},
     excluded={FIELD: 1.0, "caption": 1.0},
-    schema={"header": SCHEMA},
 )
 
 
-class Parts(NamedTuple):
-    """Weighted index terms of a query and of the two sides of its instruction."""
+class Part(NamedTuple):
+    """One part of the evidence: its ``weight``, below 0 against a document, its terms, and each document's share.
 
-    query: dict[Term, float]
-    asked: dict[Term, float]
-    excluded: dict[Term, float]
+    ``shares`` has BM25 of the terms divided by ``best``, that of the topic's best document, in the documents' order.
+    """
+
+    name: str
+    weight: float
+    terms: dict[Term, float]
+    best: float
+    shares: "Doubles"
+
+
+def evidence(parts: Sequence[Part]) -> "dict[str, Doubles]":
+    """Return what each part adds to the evidence for each document, below 0 against it.
+
+    Excluded words count as far as the document is on the topic, by the query and by what is like the best documents.
+    """
+    import numpy as np
+
+    values = {part.name: part.weight * part.shares for part in parts}
+    if "excluded" in values:
+        values["excluded"] = values["excluded"] * np.minimum(1.0, values["query"] + values.get("like", 0.0))
+    return values
 
 
 class Polarity:
@@ -58,13 +88,13 @@ class Polarity:
 
     name = "polarity"
 
-    def __init__(self, bm25: Bm25) -> None:
+    def __init__(self, bm25: Bm25, settings: Settings = SETTINGS) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
-        self._bm25 = bm25
+        self._bm25, self._settings = bm25, settings
         self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self.config: Config = {
-            "polarity": [VERSION, ALPHA, BETA],
+            "polarity": [VERSION, *settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
             "cues": cues_digest(bm25.corpus.language.code),
             "bm25": bm25.config,
@@ -72,7 +102,7 @@ class Polarity:
 
     def over(self, corpus: Corpus) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus))
+        return Polarity(self._bm25.over(corpus), self._settings)
 
     def load(self) -> None:
         """Open the index."""
@@ -83,49 +113,74 @@ class Polarity:
         self._bm25.close()
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return ``q + α·a − β·x`` for each document; under ``query`` its normalised BM25."""
-        docids = docids_of(documents)
-        searcher = self._bm25.searcher
+        """Return the score of each document; under ``query`` its normalised BM25."""
+        scores: list[float] = self.combined(self.parts(query, documents)).tolist()
+        return scores
+
+    def combined(self, parts: Sequence[Part]) -> "Doubles":
+        """Return the score of each document by the parts of the evidence."""
+        import numpy as np
+
+        values = np.stack(list(evidence(parts).values()))
+        wanted, unwanted = np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
+        return demoted(wanted, unwanted, self._settings.floor)
+
+    def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
+        """Return the parts of the evidence for and against documents, those that the topic has."""
         if query.instruction:
             warn_without_cues(query.lang)
+        docids = docids_of(documents)
         if self._subset.docids != docids:
             self._subset = Subset(docids)
-        parts = parts_of(searcher, query.query, query.instruction, self._fields, query.lang)
-        scored = [_normalised(searcher.score(terms, self._subset)) for terms in parts]
-        return [
-            base + ALPHA * asked - BETA * excluded
-            for base, asked, excluded in zip(*(_in_order(part, docids) for part in scored), strict=True)
-        ]
+        weights, fields = self._settings, self._fields
+        terms = parts_of(self.terms, query.query, query.instruction, query.lang)
+        parts = [self._part("query", 1.0, terms.query, fields.query)]
+        if terms.asked:
+            parts.append(self._part("asked", weights.asked, terms.asked, fields.asked))
+        if terms.excluded:
+            parts.append(self._part("excluded", -weights.excluded, terms.excluded, fields.excluded))
+        return [*parts, *self._likeness(parts, documents)]
 
+    def _likeness(self, parts: Sequence[Part], documents: Sequence[Document]) -> Iterator[Part]:
+        """Yield the parts by the documents that fit an instruction best, and those that it excludes most clearly."""
+        import numpy as np
 
-def parts_of(searcher: Searcher, query: str, instruction: str, fields: Fields = TEXT, lang: str = "eng") -> Parts:
-    """Return the terms of a topic; words about the task itself ("document", "relevant") are left out.
+        by_name = {part.name: part for part in parts}
+        if len(parts) > 1 and self._settings.like:
+            like = self._centroid(self.combined(parts), documents)
+            yield self._part("like", self._settings.like, like, WHOLE)
+        if "excluded" in by_name and self._settings.unlike:
+            scores = sum((-part.weight if part.name == "asked" else abs(part.weight)) * part.shares for part in parts)
+            scores = np.where(by_name["excluded"].shares > 0, scores, -np.inf)
+            yield self._part("unlike", -self._settings.unlike, self._centroid(scores, documents), WHOLE)
 
-    A query's term counts as often as it is repeated, as in BM25; an instruction's once, since instructions
-    are wordy.
-    """
-    sides = split(instruction, lang)
-    task = set(searcher.terms("\n".join(sorted(cues(script_language(instruction, lang)).task))))
-    wanted = Counter(searcher.terms(query))
-    asked = set(searcher.terms(sides.asked)) - task - wanted.keys()
-    excluded = set(searcher.terms(sides.excluded)) - task - wanted.keys() - asked
-    schema = asked & set(searcher.terms(split(of_schema(instruction, lang), lang).asked)) if fields.schema else set()
-    weighted = _weighted(dict.fromkeys(asked, 1), fields.asked)
-    for term, weight in _weighted(dict.fromkeys(schema, 1), fields.schema).items():
-        weighted[term] = weighted.get(term, 0.0) + weight
-    return Parts(_weighted(wanted, fields.query), weighted, _weighted(dict.fromkeys(excluded, 1), fields.excluded))
+    def _centroid(self, scores: "Doubles", documents: Sequence[Document]) -> Mapping[str, float]:
+        """Return the terms of the documents with the highest scores; those with −∞ have no part in it."""
+        import numpy as np
 
+        docids, count = self._subset.docids, min(self._settings.examples, len(scores))
+        lowest = np.partition(scores, len(scores) - count)[len(scores) - count] if count else 0.0
+        near = np.flatnonzero((scores >= lowest) & (scores > -np.inf)).tolist()
+        place_of = {docids[place]: place for place in near}
+        best = ranked({docid: float(scores[place]) for docid, place in place_of.items()})[:count]
+        bags = self._bm25.searcher.terms_of_each(documents[place_of[docid]].contents()[:CHARACTERS] for docid in best)
+        idf = self._bm25.searcher.idf({term: None for bag in bags for term in bag})
+        return centroid(vector(bag, idf) for bag in bags)
 
-def _weighted(counts: Mapping[str, int], fields: Mapping[str, float]) -> dict[Term, float]:
-    # sorted: Lucene sums in the order of the clauses, and the last bit must not depend on a set's order
-    return {(field, term): weight * counts[term] for field, weight in fields.items() for term in sorted(counts)}
+    def term_values(self, part: Part, docid: str) -> dict[Term, float]:
+        """Return BM25 of each of a part's terms in a document, with their weights; they add up to share · best."""
+        one, searcher = Subset([docid]), self._bm25.searcher
+        return {term: searcher.score({term: weight}, one)[docid] for term, weight in part.terms.items()}
 
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of ``text`` as the index holds them."""
+        return self._bm25.searcher.terms(text)
 
-def _normalised(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return scores divided by the topic's best, so that parts of different length weigh the same."""
-    best = max(scores.values(), default=0.0)
-    return {docid: score / best for docid, score in scores.items()} if best > 0 else dict(scores)
+    def _part(self, name: str, weight: float, terms: Mapping[str, float], fields: Mapping[str, float]) -> Part:
+        import numpy as np
 
-
-def _in_order(scores: Mapping[str, float], docids: Sequence[str]) -> list[float]:
-    return [scores[docid] for docid in docids]
+        weighted = {(field, term): boost * terms[term] for field, boost in fields.items() for term in terms}
+        scores = self._bm25.searcher.score(weighted, self._subset)
+        values = np.fromiter((scores[docid] for docid in self._subset.docids), np.float64, len(self._subset.docids))
+        best = float(values.max(initial=0.0)) or 1.0
+        return Part(name, weight, weighted, best, values / best)

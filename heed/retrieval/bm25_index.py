@@ -165,6 +165,14 @@ class Searcher:
         """Return the terms of ``text`` as the index holds them, repeats included."""
         return self._analysis.terms(text)
 
+    def terms_of_each(self, texts: Iterable[str]) -> list[list[str]]:
+        """Return the terms of each of ``texts``."""
+        return self._analysis.terms_of_each(texts)
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return BM25's idf of terms in the whole text, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""
+        return (self._matrix or self.lucene).idf(FIELD, terms)
+
     def score(self, weighted: Mapping[Term, float], subset: "Subset") -> dict[str, float]:
         """Return BM25 of weighted terms for the documents of ``subset``, with the whole collection's statistics.
 

@@ -1,7 +1,6 @@
 """BM25 in one field, in Lucene's single-precision arithmetic (``BM25Similarity`` of Lucene 9.9 and 10.4)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from math import log
 
 import numpy as np
@@ -14,7 +13,7 @@ Doubles = NDArray[np.float64]
 TermPostings = tuple[slice, int, float]  # where they are in the arrays of a shard's field, how many, the term's idf
 Weighted = tuple[slice, int, float, float]  # the same with the term's weight in a query
 
-MAX_SATURATIONS = 25_000_000  # postings whose saturation is kept, 4 bytes each; of more, it is computed at each query
+MAX_SATURATIONS = 25_000_000  # postings up to which each term's saturations are kept, 4 bytes a posting
 DENSE = 8  # of a term in one of so many documents or more, a score for every document is kept
 MAX_DENSE_BYTES = 1 << 27  # of such scores
 BLOCK = 1 << 20  # postings whose scores are computed at once, or as many as a fourth of the documents; 40 bytes each
@@ -71,7 +70,9 @@ class FieldScores:
     ) -> None:
         """Nothing is computed before the first term; ``fields`` is the field as each shard has it."""
         self._field, self._shard, self._statistics = fields[shard], shard, statistics
-        self._keeps_saturations = sum(len(field.documents) for field in fields) <= MAX_SATURATIONS
+        # of the terms that were looked up; the system gives memory only to what is written
+        keep = sum(len(field.documents) for field in fields) <= MAX_SATURATIONS
+        self._saturations = np.empty(len(self._field.documents), dtype=np.float32) if keep else None
         self._max_dense_bytes = MAX_DENSE_BYTES // len(fields)
         self._terms: dict[str, TermPostings | None] = {}
         self._dense: dict[tuple[str, float], Doubles] = {}
@@ -84,6 +85,10 @@ class FieldScores:
     def least_share(self) -> np.float32:
         """The share of the longest document."""
         return np.float32(self._shares[self._field.lengths.max()])
+
+    def idf(self, term: str) -> float:
+        """Return a term's idf, in single precision."""
+        return float(self._statistics.find(term)[1])
 
     def add(self, sums: Doubles, weighted: Iterable[tuple[str, float]]) -> None:
         """Add the scores of weighted terms to ``sums``, which has a number for every document."""
@@ -117,9 +122,15 @@ class FieldScores:
         number, postings = numbers[self._shard], None
         if number >= 0:
             place = slice(int(self._field.starts[number]), int(self._field.starts[number + 1]))
+            self._keep_saturations(place)
             postings = place, self._field.document_frequency(number), float(idf)
         self._terms[term] = postings
         return postings
+
+    def _keep_saturations(self, place: slice) -> None:
+        if self._saturations is not None:
+            for part in _blocks(place):
+                self._saturations[part] = self._saturate(self._field.frequencies[part], self._field.documents[part])
 
     def _dense_scores(self, term: str, weight: float, place: slice, idf: float) -> Doubles:
         """Return a term's score for every document, kept for the next query while there is room."""
@@ -140,17 +151,6 @@ class FieldScores:
         if self._saturations is not None:
             return np.concatenate([self._saturations[place] for place in places])
         return self._saturate(np.concatenate([self._field.frequencies[place] for place in places]), documents)
-
-    @cached_property
-    def _saturations(self) -> Singles | None:
-        """Those of all postings; None if there are too many to keep."""
-        field = self._field
-        if not self._keeps_saturations:
-            return None
-        saturations = np.empty(len(field.documents), dtype=np.float32)
-        for part in _blocks(slice(0, len(saturations))):
-            saturations[part] = self._saturate(field.frequencies[part], field.documents[part])
-        return saturations
 
     def _saturate(self, frequencies: Integers, documents: Integers) -> Singles:
         shares = self._shares[self._field.lengths[documents]]

@@ -67,7 +67,7 @@ class PostingsMatrix:
 
     @cached_property
     def _docids(self) -> NDArray[np.object_]:
-        return np.array([docid.decode() for shard in self.shards for docid in shard.docids], dtype=object)
+        return np.array([docid for shard in self.shards for docid in shard.docids.decoded()], dtype=object)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -152,6 +152,11 @@ class MatrixSearch:
         scores: list[float] = document_scores.tolist()
         return scores
 
+    def idf(self, name: str, terms: Iterable[str]) -> dict[str, float]:
+        """Return the idf of terms in a field, with the statistics of all shards; empty for a field that none has."""
+        shard = next((scores for scores in self._scores if name in scores), None)
+        return {term: shard[name].idf(term) for term in terms} if shard else {}
+
     def _zeros(self, shard: int) -> Doubles:
         return np.zeros(self.matrix.shards[shard].size)
 
@@ -187,9 +192,10 @@ def _threshold(scores: Singles, depth: int) -> np.float32:
     """Return a score above 0 that all of the ``depth`` best reach, and usually few others."""
     sample = scores[::8]
     beyond = depth // 6 + 16
-    if beyond < len(sample):
-        guess = np.partition(sample, len(sample) - beyond)[len(sample) - beyond]
-        if guess > 0 and np.count_nonzero(scores >= guess) >= depth:
+    above = sample[sample > 0]
+    if beyond < len(above):
+        guess = np.sort(above)[-beyond]  # np.partition takes 20 times as long where many are equal
+        if np.count_nonzero(scores >= guess) >= depth:
             return np.float32(guess)
     return np.float32(np.finfo(np.float32).smallest_subnormal)
 

@@ -177,12 +177,12 @@ class _Events:
 
     def _open_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
         row = self._row if self._row is not None else self._open_row()
-        columns, rows = _spans(attributes) if attributes else (1, 1)
+        columns, rows = spans(attributes) if attributes else (1, 1)
         self._into = []
         row.cells.append(Cell(self._into, tag == "th", columns, rows))
 
 
-def _spans(attributes: Mapping[str, str]) -> tuple[int, int]:
+def spans(attributes: Mapping[str, str]) -> tuple[int, int]:
     """Return how many columns and rows a cell spans; 0 rows are those to the end of the row group."""
     columns = min(_number(attributes.get("colspan", "")) or 1, MOST_COLUMNS)
     rows = _number(attributes.get("rowspan", ""))
@@ -217,15 +217,40 @@ def grid(rows: list[Row], has_head: bool) -> Grid:
     A span ends with its row group. Where cells overlap, the one from the row above is kept.
     ``has_head`` says that there is a <thead>, even an empty one. Raises :class:`DataError` for a grid too large.
     """
-    written = sum(len(row.cells) for row in rows)
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
+    if has_no_spans(rows):
+        return plain_grid(rows, has_head)
+    return spanned_grid(rows, has_head)
+
+
+def has_no_spans(rows: list[Row]) -> bool:
+    """Return whether every row has cells, none of them spans anything, and the grid is of a size that any may have."""
+    widths = [len(row.cells) for row in rows]
+    small = min(widths) > 0 and max(widths) * len(rows) <= FREE_CELLS
+    return small and all(cell.columns == 1 and cell.rows == 1 for row in rows for cell in row.cells)
+
+
+def plain_grid(rows: list[Row], has_head: bool) -> Grid:
+    """Return what :func:`spanned_grid` returns of rows without spans, sooner."""
+    texts = [[cell.text() for cell in row.cells] for row in rows]
+    width = max(map(len, texts))
+    for row in texts:
+        row += [""] * (width - len(row))
+    header = _marked_header(rows, has_head)
+    return Grid(texts, min(1, len(rows) - 1) if header is None else header)
+
+
+def spanned_grid(rows: list[Row], has_head: bool) -> Grid:
+    """Return the grid of ``rows``, which are in the order of a page."""
+    written = sum(len(row.cells) for row in rows)
     lines: list[list[_Span]] = []
     for _, group in groupby(rows, key=lambda row: row.group):
         lines += _lay_out(list(group), len(lines), written)
     starts = sorted({span.start for line in lines for span in line})
     check_size(sum(1 for line in lines if line), len(starts), written)
     texts = [_texts(line, starts) if line else [] for line in lines]
-    header = texts[: _header_rows(rows, lines, has_head)]
+    marked = _marked_header(rows, has_head)
+    header = texts[: _linked_header(lines) if marked is None else marked]
     return Grid([row for row in texts if row], sum(1 for row in header if row))
 
 
@@ -266,18 +291,25 @@ def _texts(line: Iterable[_Span], starts: list[int]) -> list[str]:
     return row
 
 
-def _header_rows(rows: list[Row], lines: list[list[_Span]], has_head: bool) -> int:
-    """Return how many rows are header: those of <thead>, else the first rows of <th>, else those that spans link.
+def _marked_header(rows: list[Row], has_head: bool) -> int | None:
+    """Return how many rows are header: those of <thead>, else the first rows of <th>; None where nothing says so.
 
-    An empty <thead> means none. Where no cell is <th>, the first row is header, the second too
-    if all cells of the first span columns and it has more, and each further row that a header cell of at most
-    ``DEEPEST`` rows reaches into. Without <thead> one of two or more rows is left as body.
+    An empty <thead> means none. Without <thead> one of two or more rows is left as body.
     """
     if has_head:
         return sum(1 for row in rows if row.section == "thead")
     if any(cell.head for row in rows for cell in row.cells):
         count = sum(1 for _ in takewhile(_is_heading, rows))
         return min(count, max(len(rows) - 1, 1))
+    return None
+
+
+def _linked_header(lines: list[list[_Span]]) -> int:
+    """Return how many rows are header by their spans, where no row is marked as header; at least one is left as body.
+
+    It is the first row, the second too if all cells of the first span columns and it has more, and each further row
+    that a header cell of at most ``DEEPEST`` rows reaches into.
+    """
     count = 1
     if len(lines) > 1 and len(lines[1]) > len(lines[0]) and all(span.end - span.start > 1 for span in lines[0]):
         count = 2

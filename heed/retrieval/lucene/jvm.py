@@ -17,6 +17,7 @@ from typing import Any
 from heed.errors import JavaError, UsageError
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
+WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
 HEAP = "4g"
 _running: list[str] = []  # the heap of the Java machine of this process, which can start one, once
 _LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
@@ -121,9 +122,10 @@ def _check_running() -> None:
 
 
 def options(heap: str) -> list[str]:
-    """Return the options that Java is started with."""
-    # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access
-    return [f"-Xmx{heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *_logging_options()]
+    """Return the options that Java is started with, once it is chosen (:func:`prepare`)."""
+    # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access, and Lucene 9 what Java 24 warns about
+    unsafe = ["--sun-misc-unsafe-memory-access=allow"] if _version(Path(os.environ["JAVA_HOME"])) >= WARNING else []
+    return [f"-Xmx{heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *unsafe, *_logging_options()]
 
 
 def _logging_options() -> list[str]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import c_float
 from functools import cached_property
+from math import log
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +60,14 @@ class LuceneSearch:
             for (field, text), weight in weighted.items():
                 builder.add(boost(term_query(term(field, text)), weight), occur.SHOULD)
             return _scores(self.first_hits(builder.build(), depth))
+
+    def idf(self, name: str, terms: Iterable[str]) -> dict[str, float]:
+        """Return the idf of terms in a field, in single precision as Lucene computes it."""
+        reader, term = self.index_searcher.getIndexReader(), java("org.apache.lucene.index.Term")
+        with java_errors("counting documents"):
+            count = reader.getDocCount(name)
+            sizes = {text: reader.docFreq(term(name, text)) for text in terms}
+        return {text: c_float(log(1 + (count - size + 0.5) / (size + 0.5))).value for text, size in sizes.items()}
 
     def query(self, text: str, fields: Mapping[str, float] | None = None) -> Any:
         """Return the bag of words of ``text`` as Anserini builds it, in the index's field or in weighted ``fields``."""

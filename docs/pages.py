@@ -1,0 +1,88 @@
+"""What mkdocs adds to the pages of this folder: the reference of the commands and of the Python API.
+
+Links to files outside the folder, which the pages on the web do not have, become the files' names.
+"""
+
+import argparse
+import importlib
+import posixpath
+import re
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+import heed
+from pipelines.__main__ import COMMANDS
+
+LINK = re.compile(r"\[([^\]]+)\]\(((?!https?:|#|mailto:)[^)#\s]+)(#[^)\s]*)?\)")
+API = {
+    "Data": ("load", "load_files", "Collection", "Topic", "Query", "Document", "Documents", "Qrels", "Run", "language"),
+    "Experiments": ("Experiment", "SystemRuns", "Results", "Judging", "Pair", "Cut"),
+    "Systems": ("Retriever", "Reranker", "Encoder", "Registry"),
+    "Settings": ("Machine", "Search", "Bm25Settings", "Workers"),
+    "Errors": ("HeedError", "UsageError", "DataError", "ModelError"),
+}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the generated pages."""
+    pages = {"reference/python.md": _python(), "reference/commands.md": _commands()}
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Return the page with links to files that are no pages as plain names."""
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def kept(match: "re.Match[str]") -> str:
+        path = posixpath.normpath(posixpath.join(folder, match[2]))
+        return match[0] if files.get_file_from_path(path) else match[1]
+
+    return LINK.sub(kept, markdown)
+
+
+def _python() -> str:
+    known = {name for names in API.values() for name in names}
+    if known != set(heed.__all__):
+        raise ValueError(f"docs/pages.py: the names of heed and of its reference differ: {known ^ set(heed.__all__)}")
+    lines = ["# Python", "", "What `import heed` gives. [Extending Heed](../extending.md) shows it at work.", ""]
+    for title, names in API.items():
+        lines += [f"## {title}", ""]
+        for name in names:
+            thing = getattr(heed, name)
+            lines += [f"::: {thing.__module__}.{getattr(thing, '__qualname__', name)}", ""]
+    return "\n".join(lines)
+
+
+def _commands() -> str:
+    lines = ["# Commands", "", "`heed NAME` and `python -m pipelines.NAME` are the same.", ""]
+    for name in COMMANDS:
+        lines += _command(name, importlib.import_module(f"pipelines.{name}").parser())
+    return "\n".join(lines)
+
+
+def _command(name: str, parser: argparse.ArgumentParser) -> list[str]:
+    lines = [f"## {name}", "", _cell(parser.description or ""), ""]
+    for group in parser._action_groups:
+        rows = [_row(action) for action in group._group_actions if action.help != argparse.SUPPRESS]
+        if rows:
+            title = "" if group.title in ("options", "positional arguments") else f"**{group.title}**"
+            lines += [title, "", "| | |", "|---|---|", *rows, ""]
+    return lines
+
+
+def _row(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else None
+    if action.choices is not None and value is None:
+        value = "|".join(map(str, action.choices))
+    names = list(action.option_strings) or [value or action.dest]
+    shown = value or action.dest.upper()
+    argument = f" {shown}" if action.option_strings and action.nargs != 0 else ""
+    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
+    return f"| {', '.join(f'`{one}{argument}`'.replace('|', chr(92) + '|') for one in names)} | {_cell(text)} |"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"([|<*_\[\]])", r"\\\1", " ".join(text.split()))
