@@ -137,6 +137,8 @@ def test_a_document_is_opened_in_annotate(tab: "Page", annotation: Running) -> N
     judging.wait_for_selector("#document .facts")
     assert judging.get_attribute("#document", "data-docid") == pooled
     assert judging.get_attribute("#tab-changed", "aria-selected") == "true"
+    judging.goto(f"{annotation.address}#topic=02&doc=absent&tab=original")
+    judging.wait_for_selector('#toast:has-text("Document absent is not in this pool for topic 02.")')
 
 
 def test_a_report_says_that_flags_and_judging_need_the_server(chromium: "Browser", runs: Path) -> None:
