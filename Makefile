@@ -74,6 +74,7 @@ locks: ## write constraints.txt and locks/ again from pyproject.toml (needs uv i
 
 sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in docs/licences.md
 	$(LOCKED) locks/bench.txt
+	$(LOCKED) locks/docs.txt
 	mkdir -p build
 	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json

@@ -13,10 +13,12 @@ from hardening.lock import LOCKS, ROOT, read_pins
 PAGE = ROOT / "docs" / "licences.md"
 PURPOSES = {  # of each lock, in the order of the page
     "run": "Heed itself",
+    "models": "models, and collections by name (`make models`)",
     "cuda": "PyTorch with CUDA, where it is not built for the CPU alone",
     "build": "installing",
     "tools": "tests and checks",
     "bench": "benchmarks",
+    "docs": "the documentation",
 }
 HEAD = """\
 # Licences of what Heed uses
