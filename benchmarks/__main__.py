@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.table import Row, machine, markdown, read_rows
 
 GROUPS = {
+    "commands": "Whole commands",
     "lexical": "BM25",
     "neural": "Encoding, reranking, dense search",
     "measures": "Measures, runs, fusion",

@@ -182,6 +182,15 @@ def values(collection: Collection, runs: dict[str, dict[str, dict[str, float]]])
     return {(one["condition"], one["measure"]): round(one["value"], 4) for one in details}
 
 
+OLDER = "followir-older"  # the same topics in the hub's older layout: tests/test_followir.py
+ELSEWHERE = {"ragtime2026", "trec-covid", "touche", OLDER}  # the first three in tests of their own below
+
+
+def test_every_entry_without_a_command_of_its_own_has_small_files_here() -> None:
+    groups = {name for name, entry in Catalogue().entries.items() if not entry.use}
+    assert groups == {name.partition("/")[0] for name in LAYOUTS} | ELSEWHERE
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_entry_is_read_run_and_measured(name: str, tmp_path: Path, heed: Heed) -> None:
     LAYOUTS[name](tmp_path / "copy")
@@ -225,6 +234,25 @@ def test_what_bright_excludes_is_taken_out_before_measuring(tmp_path: Path) -> N
     assert values(collection, {"query": run})["query", "nDCG@10"] == round((0.6309 + 1) / 2, 4)
     long = library.load("bright-long/pony", data=tmp_path / "copy")
     assert long.judging.qrels["original"]["0"] == {"pony/1.txt": 1}
+
+
+def test_of_ifir_instfol_is_computed_from_given_grades(tmp_path: Path, heed: Heed) -> None:
+    """By hand, of the first document of each list.
+
+    bm25 finds "loan" for the query loan, graded 1, and "student-bank", two of whose words the instruction has, with it,
+    graded 2: (2 − 1) / (3 − 1).
+    """
+    queries = [("q0_l1", "loan", "I am a student bank")]
+    mteb(tmp_path / "copy", queries, ["loan", "student-bank"], [["q0_l1", "loan", 1]])
+    (tmp_path / "grades").write_text("q0_l1 0 loan 1\nq0_l1 0 student-bank 2\n")
+    plain = ("--dataset", "ifir/fiqa", "--data", "copy", *BM25)
+    result = heed(TREC, *plain)
+    assert result.returncode == 0 and "INSTFOL" not in result.stdout, "the set's own qrels are no such grades"
+    result = heed(TREC, *plain, "--measure", "INSTFOL@1", "--qrels", "grades")
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((tmp_path / "runs/ifir/fiqa/summary.json").read_text())
+    figures = {(row["condition"], row["measure"]): row["value"] for row in summary["rows"]}
+    assert figures["query>original", "INSTFOL@1"] == (2 - 1) / (3 - 1)
 
 
 def test_of_the_tracks_each_language_has_its_topics_documents_and_judgements(tmp_path: Path) -> None:
@@ -355,10 +383,12 @@ def spoil_ragtime(folder: Path) -> str:
     return f"{path}, line 1: no field problem_statement"
 
 
-def spoil_qrels(folder: Path) -> str:
-    path = folder / "bench/data/qrels.zho.gains.txt"
-    path.write_text("200 0 zho-1 3\n200 zho-1 1\n")
-    return f"{path}, line 2: 3 columns, expected 4"
+def spoil_qrels(name: str) -> Callable[[Path], str]:
+    def spoil(folder: Path) -> str:
+        (folder / name).write_text("200 0 zho-1 3\n200 zho-1 1\n")
+        return f"{folder / name}, line 2: 3 columns, expected 4"
+
+    return spoil
 
 
 def spoil_topics(folder: Path) -> str:
@@ -383,9 +413,13 @@ def lose_documents(folder: Path) -> str:
         ("bright/pony", spoil_bright),
         ("mair/TAD", spoil_mair),
         ("ragtime2025/eng", spoil_ragtime),
-        ("neuclirbench/zho", spoil_qrels),
+        ("neuclirbench/zho", spoil_qrels("bench/data/qrels.zho.gains.txt")),
+        ("neuclirtech/zho", spoil_qrels("tech/data/qrels.gains.txt")),
+        ("neuclir2024-tech/eng", spoil_qrels("2024.technical_qrels.txt")),
         ("neuclir2024/eng-zho", spoil_topics),
         ("instructir", spoil_mteb),
+        ("nevir", spoil_mteb),
+        ("ifir/fiqa", spoil_mteb),
         ("bright-long/pony", lose_documents),
     ],
 )
@@ -403,7 +437,7 @@ def test_a_dry_run_of_every_entry_needs_no_network(heed: Heed, tmp_path: Path) -
         result = heed("pipelines.fetch", name, *langs, "--dry-run", "--quiet", IR_DATASETS_HOME=str(tmp_path / "irds"))
         assert result.returncode == 0, result.stderr
         assert f"  licence: {entry.licence}" in result.stdout
-        assert any(text in result.stdout for text in ("out of reach", "to fetch", "not here", "licence: "))
+        assert any(text in result.stdout for text in ("out of reach", "to fetch", "not here")), name
     told = heed("pipelines.fetch", "bright/pony", "--dry-run", "--quiet").stdout
     assert "7,894 documents" in told and "documents/pony[-./]*, examples/pony[-./]*" in told
 

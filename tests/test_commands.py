@@ -127,7 +127,7 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--lang", "zh"), "--lang: found 'zh', expected zho, fas or rus; did you mean zho?"),
+        (("--lang", "chinese"), "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
         (("--lang", "deu"), "--lang: found 'deu', expected zho, fas or rus"),
         (("--lang", "zho", "--collection", "neuclir1"), "no documents of neuclir1; on a machine with a network"),
         (("--lang", "rus", "--collection", "hc4"), "no documents of hc4; make it with HC4's download_documents.py"),
@@ -230,8 +230,8 @@ def test_the_sample_can_be_searched_with_topics_of_ones_own(tmp_path: Path, heed
 
 
 def test_a_traceback_is_shown_with_debug_only(heed: Heed) -> None:
-    assert "Traceback" not in heed(COMMAND, "--lang", "zh").stderr
-    assert "Traceback" in heed(COMMAND, "--lang", "zh", "--debug").stderr
+    assert "Traceback" not in heed(COMMAND, "--lang", "chinese").stderr
+    assert "Traceback" in heed(COMMAND, "--lang", "chinese", "--debug").stderr
 
 
 @pytest.mark.parametrize(

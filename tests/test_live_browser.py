@@ -122,6 +122,9 @@ def test_a_search_by_keyboard_finds_topics_and_documents_as_text(tab: "Page") ->
     assert tab.locator(".found a").first.inner_text().endswith("01")
     show(tab, f"#/./search?q={quote('n005')}")
     tab.wait_for_selector('.found a:has-text("n005")')
+    show(tab, "#/./document/n005?topic=02")  # neither judged there nor among the first
+    tab.wait_for_selector('.standing td:has-text("below 20")')
+    assert "not in list" not in tab.inner_text(".standing")
 
 
 def test_a_document_is_opened_in_annotate(tab: "Page", annotation: Running) -> None:
@@ -137,6 +140,8 @@ def test_a_document_is_opened_in_annotate(tab: "Page", annotation: Running) -> N
     judging.wait_for_selector("#document .facts")
     assert judging.get_attribute("#document", "data-docid") == pooled
     assert judging.get_attribute("#tab-changed", "aria-selected") == "true"
+    judging.goto(f"{annotation.address}#topic=02&doc=absent&tab=original")
+    judging.wait_for_selector('#toast:has-text("Document absent is not in this pool for topic 02.")')
 
 
 def test_a_report_says_that_flags_and_judging_need_the_server(chromium: "Browser", runs: Path) -> None:

@@ -74,6 +74,24 @@ def test_chinese_characters_count_as_parts_of_words(count: int, windows: list[tu
 
 
 @pytest.mark.parametrize(
+    ("count", "windows"),
+    [
+        (1600, [(0, 1600)]),  # 313 characters are 79 words, so four are one
+        (1601, [(0, 1600), (800, 1601)]),
+    ],
+)
+def test_four_thai_characters_count_as_a_word(count: int, windows: list[tuple[int, int]]) -> None:
+    thai = "".join(chr(0x0E01 + at % 40) for at in range(count))
+    assert passages(thai, Cut()) == [thai[begin:end] for begin, end in windows]
+
+
+def test_a_thai_letter_keeps_its_marks() -> None:
+    found = passages("ที่นี่คน" * 50, Cut(1, 0))  # eight characters, of which four are marks
+    assert "".join(found) == "ที่นี่คน" * 50 and len(found) >= 80
+    assert {part[0] for part in found} <= {*"ทนค"}
+
+
+@pytest.mark.parametrize(
     ("text", "cut", "expected"),
     [
         # a word is 1, a Chinese character .58: the words end at 1, 1.58, 2.15 and 3.15

@@ -1,4 +1,5 @@
 import json
+import math
 import random
 import unicodedata
 from pathlib import Path
@@ -20,7 +21,7 @@ from heed.reranking.likeness import centroid, vector
 from heed.reranking.parts import parts_of
 from heed.reranking.polarity import SETTINGS, Part, Polarity, Settings, evidence
 from heed.retrieval.bm25 import Bm25, Lucene
-from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.bm25_index import FIELD, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.types import Topic
 
@@ -309,3 +310,11 @@ def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:
     second = vector(["red"], idf)
     assert centroid([first, second], 1) == pytest.approx({"red": 0.5**0.5 + 1})
     assert list(centroid([first, second], 2)) == ["car", "red"]
+
+
+def test_idf_is_lucenes_whether_the_matrix_or_lucene_is_asked(polarity: Polarity) -> None:
+    searcher = polarity._bm25.searcher
+    # 2 of 5 documents have "engin": ln(1 + (5 − 2 + 0.5) / (2 + 0.5)); none has "bike"
+    expected = {"engin": math.log(1 + 3.5 / 2.5), "bike": math.log(1 + 5.5 / 0.5)}
+    assert searcher.idf(expected) == pytest.approx(expected, rel=1e-6)
+    assert searcher.lucene.idf(FIELD, expected) == searcher.idf(expected)

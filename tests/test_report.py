@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from conftest import Heed
 
+from benchmarks.report import write_results as write_many
 from heed.errors import DataError
 from heed.evaluation.summary import format_value, layout, table
 from heed.reporting.drawing import render
@@ -286,9 +287,20 @@ def test_of_many_documents_the_chart_shows_some_from_end_to_end_and_says_so(tmp_
     ]
     found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
     text = page(found, tmp_path)
-    assert "600 of 5,000 documents, evenly over how far they moved" in text and "violating (5,000)" in text
+    assert "600 of 5,000 documents, evenly by distance moved" in text and "violating (5,000)" in text
     links = re.findall(r'href="#/./document/(\d+)\?topic=1&amp;system=a"', text)
     assert len(links) == len(set(links)) == 600 and {"0", "4999"} < set(links)
+
+
+def test_of_many_systems_the_best_have_charts_and_all_are_in_the_table(tmp_path: Path) -> None:
+    found = read_tree(write_many(tmp_path, systems=12, topics=3))
+    marks = {one["system"]: one["value"] for one in found[0].rows if one["measure"] == "p-MRR"}
+    best = sorted(marks, key=lambda system: marks[system], reverse=True)[:8]
+    text = page(found, tmp_path)
+    assert set(re.findall(r'data-plot="shift\.([^"]+)"', text)) == set(best)
+    assert "The charts are of the 8 systems with the best p-MRR of original&gt;changed" in text
+    assert len({source for source, _, _ in Cells(text).cells if not source.endswith(".n")}) == len(found[0].rows)
+    assert {plot.name for plot in plots(found, most=12) if plot.kind == "shift"} == {f"shift.{one}" for one in marks}
 
 
 def test_irs_has_bars_beside_p_mrr(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
 
 import pytest
 from annotating_browser import CHROMIUM
 from conftest import ROOT
-from test_report import NASTY, hostile_results, write_results
+from test_report import HOSTILE, NASTY, hostile_results, write_results
 
 from heed.reporting.folders import read_tree
 from heed.reporting.page import page
@@ -87,6 +88,12 @@ def test_the_page_runs_no_text_of_the_results(opened: "Page", report: Path) -> N
     assert opened.locator("script").count() == 3
     assert NASTY in opened.inner_text('section[data-folder="bad <b>&%"] table')
     assert opened.locator("#overview b, #overview img").count() == 0
+    pair = "/".join(quote(part, safe="") for part in ("bad <b>&%", "systems", NASTY, NASTY))
+    opened.goto(f"{report.as_uri()}#/{pair}")
+    assert NASTY in opened.inner_text("#pair table >> nth=0") and HOSTILE in opened.inner_text(
+        '#pair [aria-label="Topics"]'
+    )
+    assert opened.locator("#pair script, #pair b").count() == 0
     opened.goto(f"{report.as_uri()}#/%E0%A4%A/topic")  # no place at all: the overview
     assert opened.is_visible("#overview")
 
@@ -103,7 +110,7 @@ def test_without_script_tables_and_charts_are_there(chromium: "Browser", report:
 def cells(tab: "Page", table: str) -> list[list[str]]:
     return [
         [cell.strip() for cell in row.locator("td").all_inner_texts()]
-        for row in tab.locator(f'[aria-label="{table}"] tbody tr').all()
+        for row in tab.locator(f'#pair [aria-label="{table}"] tbody tr').all()
     ]
 
 
@@ -149,7 +156,7 @@ def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_differe
     differences = [abs(float(line[3])) for line in listed]
     assert differences == sorted(differences, reverse=True) and differences[0] > differences[-1]
     assert (
-        opened.get_attribute('[aria-label="Topics"] a >> nth=0', "href")
+        opened.get_attribute('#pair [aria-label="Topics"] a >> nth=0', "href")
         == f"#/fas/topic/{listed[0][0]}?system=polarity"
     )
     [[folder, *_]] = cells(opened, "In other folders: languages, dimensions, collections")

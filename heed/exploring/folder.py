@@ -85,7 +85,8 @@ class Explored:
             return None
         store = existing_store(self.stored, noted.documents)
         if store is None:
-            self.notes.append(f"The documents are no longer in {self.stored}, so their texts are not shown: {AGAIN}.")
+            place = f"{noted.store}, seen from this folder"  # no name of a home: pages are passed on
+            self.notes.append(f"The documents are no longer in {place}, so their texts are not shown: {AGAIN}.")
         return store
 
     @cached_property

@@ -11,7 +11,7 @@ MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("annotation/page")
 SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
 STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
-AFRESH = "* { all: revert; }"  # of what the page says of its own elements
+AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements
 ALONE = """
 [data-exploring] body { max-width: none; margin: 0; padding: 0; }
 [data-exploring] body > :not(#explorer) { display: none; }

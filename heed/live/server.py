@@ -73,15 +73,13 @@ class Tree:
                 self._live[folder] = LiveSystems(explored, self._choice)
             return self._live[folder]
 
-    def names(self, folder: str) -> list[str]:
-        """Return the systems that can be asked changed topics; none where topics or documents are not here."""
-        return self.live(folder).names if self.explored(folder).store else []
-
-    def warm(self, folder: str) -> None:
-        """Begin to load the systems of a folder, unless they are: somebody is looking at it."""
-        if self.names(folder) and folder not in self._warm:
+    def warm(self, folder: str) -> LiveSystems:
+        """Return the systems of a folder, and begin to load them: somebody is looking at it."""
+        live = self.live(folder)
+        if folder not in self._warm:
             self._warm.add(folder)
-            Thread(target=_load, args=(self.live(folder),), daemon=True).start()
+            Thread(target=_load, args=(live,), daemon=True).start()
+        return live
 
     def close(self) -> None:
         """Close all systems."""
@@ -117,8 +115,12 @@ class Server:
 
     def _folder(self, request: Request) -> object:
         explored = self._explored(request)
-        self._tree.warm(explored.results.folder)
-        return {**folder_view(explored), "playground": self._tree.names(explored.results.folder)}
+        names, problem = list[str](), ""
+        try:
+            names = self._tree.warm(explored.results.folder).names
+        except HeedError as error:
+            problem = str(error)
+        return {**folder_view(explored), "playground": names, "problem": problem}
 
     def _explored(self, request: Request) -> Explored:
         return self._tree.explored(request.query_params.get("folder", ""))
@@ -135,7 +137,10 @@ class Server:
     def _search(self, request: Request) -> Found:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
-        live = self._tree.live(explored.results.folder) if explored.store else None
+        try:
+            live = self._tree.live(explored.results.folder)
+        except HeedError:  # the folder's view says why
+            live = None
         return search(explored, live, text)
 
     async def _ask(self, request: Request) -> Response:

@@ -63,6 +63,8 @@ class LiveSystems:
         if explored.store is None or explored.stored is None:
             raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
         self.explored, self.made, self.documents = explored, read_made(explored.path), explored.store
+        if self.made.foreign:
+            raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
         self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
         self._open, self._loaded = ExitStack(), set[str]()
         self._lock, self._loading = threading.Lock(), threading.Lock()  # to answer, and to load, one at a time

@@ -4,9 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TypedDict
 
-from heed.languages import script_language
-from heed.reranking.clauses import stretches
-from heed.reranking.cues import cues
+from heed.reranking.parts import parts_of
 from heed.retrieval.bm25_index import FIELD, Searcher, Subset
 from heed.types import Query
 
@@ -25,28 +23,16 @@ def matched(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Wor
     """Return for each of ``docids`` the words that it holds, in the order of the query and the instruction."""
     subset = Subset(docids)
     words = [Words(query=[], asked=[], excluded=[]) for _ in docids]
-    for kind, written in _kinds(searcher, query).items():
-        for term, word in written.items():
+    written = _written(searcher, f"{query.query}\n{query.instruction}")
+    place = {term: number for number, term in enumerate(written)}
+    parts = parts_of(searcher.terms, query.query, query.instruction, query.lang)
+    for kind, terms in parts._asdict().items():
+        for term in sorted(terms, key=lambda term: place.get(term, len(place))):
             scores = searcher.score({(FIELD, term): 1.0}, subset)
             for of_document, docid in zip(words, docids, strict=True):
                 if scores[docid] > 0:
-                    of_document[kind].append(word)  # type: ignore[literal-required]
+                    of_document[kind].append(written.get(term, term))  # type: ignore[literal-required]
     return words
-
-
-def _kinds(searcher: Searcher, query: Query) -> dict[str, dict[str, str]]:
-    """Return the terms of the query, and those that its instruction asks for and excludes beside, as it has them.
-
-    Words about the task itself ("document", "relevant") are left out, as ``polarity`` does.
-    """
-    texts = {1: "", -1: ""}
-    for start, end, sign in stretches(query.instruction, query.lang):
-        texts[sign] += query.instruction[start:end] + "\n"
-    wanted, asked, excluded = (_written(searcher, text) for text in (query.query, texts[1], texts[-1]))
-    task = set(searcher.terms("\n".join(cues(script_language(query.instruction, query.lang)).task)))
-    beside = {term: word for term, word in asked.items() if term not in wanted.keys() | task}
-    against = {term: word for term, word in excluded.items() if term not in wanted.keys() | task | asked.keys()}
-    return {"query": wanted, "asked": beside, "excluded": against}
 
 
 def _written(searcher: Searcher, text: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from heed.errors import ModelError
-from heed.languages import HAN, HAN_WORDS
+from heed.languages import counted, words_in
 from heed.models.registry import Model
 from heed.models.rendering import document_text
 from heed.tables.text import fit
@@ -19,7 +19,7 @@ WINDOW = 20  # documents in one question: Sun and others, RankGPT, EMNLP 2023, a
 WORDS = 300  # of each of these to begin with: rank_llm's create_prompt
 # a run of letters longer than this counts as several words: text without spaces must be cut too
 LONGEST_WORD = 20
-WORD = re.compile(rf"[{HAN}]|[^\s{HAN}]{{1,{LONGEST_WORD}}}")
+WORD = counted(LONGEST_WORD)
 IDENTIFIER = re.compile(r"\[\s*(\d+)\s*\]")
 
 
@@ -192,18 +192,14 @@ def _unnumbered(text: str) -> str:
 
 
 def _first(text: str, words: int) -> str:
-    """Return the beginning of ``text``, ``words`` words long; a Chinese character counts ``HAN_WORDS`` of one."""
-    counted = 0.0
+    """Return the beginning of ``text``, ``words`` words long; a Chinese or Thai character counts as a part of one."""
+    total = 0.0
     for word in WORD.finditer(text):
-        counted += _weight(word[0])
-        if counted > words + 0.5:  # sums of fractions must not move a boundary by a character
+        total += words_in(word[0])
+        if total > words + 0.5:  # sums of fractions must not move a boundary by a character
             return text[: word.start()].rstrip()
     return text
 
 
 def _count(text: str) -> int:
-    return round(sum(_weight(word) for word in WORD.findall(text)))
-
-
-def _weight(word: str) -> float:
-    return HAN_WORDS if re.match(f"[{HAN}]", word) else 1.0
+    return round(sum(words_in(word) for word in WORD.findall(text)))

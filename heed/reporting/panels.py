@@ -66,7 +66,7 @@ def shift(folder: str, system: str, shifts: "Sequence[Shift]", lowest: int) -> S
         note("lifted", SIDE - 6, SIDE - 10, "right"),
         layer(values, dots, axes | groups | linked()),
     ]
-    left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly over how far they moved"
+    left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly by distance moved"
     return chart(short(system, 40), left_out if len(drawn) < len(shifts) else "", (SIDE, SIDE), layers)
 
 

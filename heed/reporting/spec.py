@@ -30,7 +30,7 @@ CONFIG: Spec = {
         "domainOpacity": 0.5,
         "tickOpacity": 0.5,
     },
-    "legend": {"labelColor": TEXT, "orient": "bottom", "labelLimit": 300, "symbolOpacity": 1},
+    "legend": {"labelColor": TEXT, "orient": "bottom", "labelLimit": 300, "columnPadding": 24, "symbolOpacity": 1},
     "title": {"color": TEXT, "subtitleColor": TEXT, "anchor": "start", "fontSize": 13, "offset": 8},
 }
 

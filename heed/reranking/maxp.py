@@ -12,12 +12,12 @@ from heed.errors import UsageError
 from heed.io.document_store import DocumentStore
 from heed.io.documents import Line
 from heed.io.files import digest_json
-from heed.languages import HAN, HAN_WORDS
+from heed.languages import counted, words_in
 from heed.reranking.rescore import BatchReranker, Pair, score_all
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
 
-VERSION = 1  # raise when documents are cut in another way
-UNIT = re.compile(rf"[{HAN}]|[^\s{HAN}]+")
+VERSION = 2  # raise when documents are cut in another way
+UNIT = counted()
 
 
 class Cut(NamedTuple):
@@ -39,11 +39,11 @@ def parse_cut(text: str) -> Cut:
 def passages(text: str, cut: Cut) -> list[str]:
     """Return the passages of ``text``; a text that is not longer than a passage is the only one.
 
-    Words are separated by spaces. Chinese has none: there a character counts ``HAN_WORDS``
-    of a word, so that 400 words are 695 characters.
+    Words are separated by spaces. Chinese, Japanese and Thai have none: there characters count as parts of words, so
+    that 400 words are 695 Chinese characters, and 1600 Thai ones.
     """
     units = list(UNIT.finditer(text))
-    ends = list(accumulate(HAN_WORDS if re.match(f"[{HAN}]", unit[0]) else 1.0 for unit in units))
+    ends = list(accumulate(words_in(unit[0]) for unit in units))
     total = ends[-1] if ends else 0.0
     parts = []
     start = 0.0

@@ -15,7 +15,7 @@ from heed.io.document_store import docids_of
 from heed.ranking import ranked
 from heed.reranking.cues import cues_digest, warn_without_cues
 from heed.reranking.demotion import FLOOR, demoted
-from heed.reranking.likeness import CHARACTERS, TERMS, centroid, vector
+from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Subset, Term
@@ -93,6 +93,7 @@ class Polarity:
         self._bm25, self._settings = bm25, settings
         self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
+        self._vectors: dict[str, Vector] = {}  # of documents of that pool
         self.config: Config = {
             "polarity": [VERSION, *settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
@@ -131,7 +132,7 @@ class Polarity:
             warn_without_cues(query.lang)
         docids = docids_of(documents)
         if self._subset.docids != docids:
-            self._subset = Subset(docids)
+            self._subset, self._vectors = Subset(docids), {}
         weights, fields = self._settings, self._fields
         terms = parts_of(self.terms, query.query, query.instruction, query.lang)
         parts = [self._part("query", 1.0, terms.query, fields.query)]
@@ -163,9 +164,12 @@ class Polarity:
         near = np.flatnonzero((scores >= lowest) & (scores > -np.inf)).tolist()
         place_of = {docids[place]: place for place in near}
         best = ranked({docid: float(scores[place]) for docid, place in place_of.items()})[:count]
-        bags = self._bm25.searcher.terms_of_each(documents[place_of[docid]].contents()[:CHARACTERS] for docid in best)
-        idf = self._bm25.searcher.idf({term: None for bag in bags for term in bag})
-        return centroid(vector(bag, idf) for bag in bags)
+        new = [docid for docid in best if docid not in self._vectors]
+        searcher = self._bm25.searcher
+        bags = searcher.terms_of_each(documents[place_of[docid]].contents()[:CHARACTERS] for docid in new)
+        idf = searcher.idf({term: None for bag in bags for term in bag})
+        self._vectors.update((docid, vector(bag, idf)) for docid, bag in zip(new, bags, strict=True))
+        return centroid(self._vectors[docid] for docid in best)
 
     def term_values(self, part: Part, docid: str) -> dict[Term, float]:
         """Return BM25 of each of a part's terms in a document, with their weights; they add up to share · best."""

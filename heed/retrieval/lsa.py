@@ -55,7 +55,7 @@ class Lsa:
     def _project(self, texts: list[str]) -> "Matrix":
         import numpy as np
 
-        projected = _unit(_counts(texts).multiply(self._idf).tocsr()) @ self._components.T
+        projected = _weighted(_counts(texts), self._idf) @ self._components.T
         lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
         lengths[lengths < 10 * np.finfo(float).eps] = 1  # a text without any n-gram of the collection stays zero
         vectors: Matrix = (projected / lengths[:, None]).astype(np.float32)
@@ -77,7 +77,7 @@ def _fit(target: Path, store: DocumentStore) -> None:
         raise DataError("lsa: no document has any text to compute a model from; look at the documents' text field")
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
     idf = np.log((1 + counts.shape[0]) / (1 + containing)) + 1  # smooth, as scikit-learn's TfidfTransformer has it
-    components = _components(_unit(counts.multiply(idf).tocsr()))
+    components = _components(_weighted(counts, idf))
     with finished(target) as stream:
         np.savez(stream, idf=idf.astype(np.float32), components=components.astype(np.float32))
 
@@ -144,15 +144,20 @@ def _counts(texts: list[str]) -> Any:
     return counts
 
 
-def _unit(weighted: Any) -> Any:
-    """Return sparse rows of length 1; one without any entry stays empty."""
-    import numpy as np
+def _weighted(counts: Any, idf: Any) -> Any:
+    """Return ``counts``, changed in place, as rows of length 1 weighted by ``idf``; an empty one stays empty.
 
-    squares = weighted.copy()
-    squares.data **= 2
-    lengths = np.sqrt(squares @ np.ones(weighted.shape[1]))  # sums in the order of the entries
-    weighted.data /= np.repeat(lengths, np.diff(weighted.indptr))
-    return weighted
+    A copy of the model's counts would take some 300 MB.
+    """
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    counts.data *= idf[counts.indices]
+    squares = csr_matrix((counts.data**2, counts.indices, counts.indptr), shape=counts.shape)
+    lengths = np.sqrt(squares @ np.ones(counts.shape[1]))  # sums in the order of the entries
+    del squares
+    counts.data /= np.repeat(lengths, np.diff(counts.indptr))
+    return counts
 
 
 def _text(document: Document) -> str:

@@ -2,7 +2,7 @@
 
 import { prepareAgreement } from "./agreement.js";
 import { wireNote } from "./changes.js";
-import { byId, debounced, make } from "./dom.js";
+import { byId, debounced, make, toast } from "./dom.js";
 import { afterEdit, grade, keepStale, nextAgain, nextDue, toggleScope, undo } from "./judging.js";
 import { listen } from "./keys.js";
 import { prepareNarrative, showGauge } from "./narrative.js";
@@ -99,6 +99,9 @@ async function enter(typed) {
   const known = page.task.topics.some((topic) => topic.qid === place.get("topic"));
   const first = known ? { qid: place.get("topic"), tab: place.get("tab") ?? page.tab } : firstOpen();
   await go({ ...first, docid: place.get("doc") });
+  const [qid, docid] = [place.get("topic"), place.get("doc")];
+  if (qid && !known) toast(`Topic ${qid} is not in this pool.`);
+  else if (qid && docid && current()?.docid !== docid) toast(`Document ${docid} is not in this pool for topic ${qid}.`);
   if (place.get("view") === "agreement") setView(true);
 }
 

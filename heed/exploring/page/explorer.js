@@ -126,7 +126,7 @@ function drawTopic(before) {
 /** Point the links of the head to the topic's playground and the folder's flags. */
 function drawLinks() {
   const { folder, topic, conditions } = state;
-  parts.playground.hidden = !topic || !folder.playground?.length;
+  parts.playground.hidden = !topic;
   if (topic) parts.playground.href = hashOf(folder.folder, "playground", topic.qid, { condition: conditions.at(-1) });
   parts.flags.href = hashOf(folder.folder, "flags");
   const count = flags?.of(folder.folder).length ?? 0;

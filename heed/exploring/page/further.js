@@ -18,7 +18,7 @@ export async function furtherParts(route, { source, folder, topic, marks }) {
 }
 
 function playground(route, { source, folder, topic }) {
-  if (!folder.playground.length) return [make("p", { class: "empty" }, folder.notes.join(" "))];
+  if (!folder.playground.length) return [make("p", { class: "empty" }, folder.problem)];
   const link = (docid, condition) => hashOf(folder.folder, "document", docid, { topic: topic.qid, condition });
   return playgroundParts(source, folder, topic, route.query.get("condition"), link);
 }

@@ -54,7 +54,7 @@ async function item(blocks, firsts, number) {
 async function topicView({ index, topics, topicNumber }, id) {
   const number = topicNumber.get(id);
   if (number === undefined) throw new Error(`This folder has no topic ${id}.`);
-  if (number >= index.topicCount) throw new Error(`The rankings of topic ${id} were left out. ${index.notes.join(" ")}`);
+  if (number >= index.topicCount) throw new Error(`The rankings of topic ${id} are not in this file.`);
   const [narratives, absent, numbers, grades, rows] = await item(topics, index.topicBlocks, number);
   const rankings = {};
   rows.forEach((row, i) => {
@@ -87,7 +87,7 @@ async function documentView({ index, documents, documentNumber }, docid) {
   const number = documentNumber.get(docid);
   const found = number < index.documentCount ? await item(documents, index.documentBlocks, number) : null;
   if (found === 0) throw new Error(`Document ${docid} is judged, but not in the collection.`);
-  if (!found) throw new Error(`The text of document ${docid} is not in this file. ${index.notes.join(" ")}`);
+  if (!found) throw new Error(`The text of document ${docid} is not in this file.`);
   const [text, form] = found; // 1: in Markdown; a table: in another form
   return { docid, title: index.titles[number], text, table: form === 1 ? markdownTable(text) : form || null };
 }

@@ -10,7 +10,7 @@ export function rankingOf(topic, system, condition) {
 /** Return a document's grade under a condition; null without a judgement. */
 export const gradeOf = (topic, condition, place) => topic.grades[condition]?.[place] ?? null;
 
-const isJudged = (topic, place) => Object.values(topic.grades).some((grades) => grades[place] !== null);
+const isJudged = (topic, place) => Object.values(topic.grades).some((grades) => typeof grades[place] === "number");
 
 /** Return {rank, text}: of a judged document outside of the list the rank is the list's length + 1, as in p-MRR. */
 export function rankIn(topic, ranking, place) {

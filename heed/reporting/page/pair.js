@@ -7,6 +7,11 @@ const RESAMPLES = 10_000;
 const SIGNIFICANT = 0.05;
 const SHOWN = 25; // topics at first
 
+const HOW_TESTED =
+  "Values ×100, the better in bold; p of the two-sided Fisher randomization test over the topics that both have " +
+  "(10,000 resamples, all flips up to 13 topics), bold below 0.05, not corrected for the number of comparisons. " +
+  "Topics won: by the first system : by the second.";
+
 const placeOfPair = (folder, first, second) => `#/${[folder, "systems", first, second].map(encodeURIComponent).join("/")}`;
 
 /**
@@ -67,7 +72,8 @@ function drawPair(data, names, measured) {
     make("p", { class: "note" }, make("a", { href: `#/${encodeURIComponent(data.folder)}` }, `← ${data.title}`)),
     make("h2", { dir: "auto", tabindex: "-1" }, "Two systems"),
     choice(data, names),
-    measures(data, columns, first, second, names),
+    measures(data, "Measures", listed, names),
+    make("p", { class: "note" }, HOW_TESTED),
   );
   if (!column) return;
   const pick = (event) => {
@@ -85,6 +91,11 @@ function drawPair(data, names, measured) {
     ...topics(data, column, names),
     ...settings(data, names),
   );
+  const rest = columns.filter((each) => each.part);
+  if (rest.length) {
+    const every = "Every measure by type or language";
+    byId("topics-title").before(make("details", {}, make("summary", {}, every), measures(data, every, rest, names)));
+  }
 }
 
 function choice(data, names) {
@@ -109,7 +120,8 @@ function tableOf(label, heads, rows) {
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
 }
 
-function measures(data, columns, first, second, names) {
+function measures(data, label, columns, names) {
+  const [first, second] = names.map((name) => data.systems.indexOf(name));
   const rows = columns.map((column) => {
     const topicsOfBoth = topicsOf(data, column, first, second);
     const differences = topicsOfBoth.map((topic) => topic.difference);
@@ -139,13 +151,7 @@ function measures(data, columns, first, second, names) {
     );
   });
   const heads = ["measure", "condition", ...names, "difference", "p", "topics won", "topics"];
-  const note =
-    "Values ×100, the better in bold; p of the two-sided Fisher randomization test over the topics that both have " +
-    "(10,000 resamples, all flips up to 13 topics), bold below 0.05, not corrected for the number of comparisons. " +
-    "Topics won: by the first system : by the second.";
-  const part = make("div");
-  part.append(tableOf("Measures", heads, { rows, names: ["measure", "condition"] }), make("p", { class: "note" }, note));
-  return part;
+  return tableOf(label, heads, { rows, names: ["measure", "condition"] });
 }
 
 /** Draw where both stand among the folder's other systems, and the published ones in grey. */
@@ -236,7 +242,7 @@ function parts(data, columns, column, names) {
 function topics(data, column, names) {
   const chosen = names.map((name) => data.systems.indexOf(name));
   const both = topicsOf(data, column, ...chosen);
-  const title = make("h3", {}, "By topic");
+  const title = make("h3", { id: "topics-title" }, "By topic");
   if (!both.length) return [title, make("p", { class: "note" }, "No values by topic of both systems here (per_topic.json).")];
   const items = both.map((topic) => ({
     name: topic.qid,
