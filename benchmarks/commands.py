@@ -136,7 +136,7 @@ def _input(place: Path, data: Path) -> str:
 
 
 def _generated(folder: Path) -> str:
-    chooser = random.Random(0)  # noqa: S311 (an input, no secret)
+    chooser = random.Random(0)
     words = [f"w{number}" for number in range(5_000)]
     weights = [1 / (rank + 1) for rank in range(len(words))]
 

@@ -106,7 +106,7 @@ def test_a_missing_module_of_heed_is_no_missing_package() -> None:
 def test_an_unknown_command_gets_the_nearest_names(heed_process: Heed) -> None:
     result = heed_process("pipelines", "neuclri")
     assert result.returncode == 2
-    assert result.stderr == "error: no command 'neuclri'; did you mean neuclir?\n"
+    assert result.stderr == "error: no command 'neuclri'; did you mean neuclir or explore?\n"
 
 
 def test_help_imports_nothing_heavy() -> None:
