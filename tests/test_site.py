@@ -62,7 +62,15 @@ def test_every_page_is_in_the_navigation_and_the_other_way_round() -> None:
 
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="mkdocs is not installed (make docs installs it)")
 def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--site-dir",
+        str(tmp_path / "site"),
+    ]  # --quiet hides warnings from --strict
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     written = {str(path.relative_to(tmp_path / "site")) for path in (tmp_path / "site").rglob("*.html")}
