@@ -111,6 +111,8 @@ def assert_self_contained(text: str) -> None:
         text = text.replace(code, "")
     scripts = 0
     for tag, attributes in Cells(text).tags:
+        if (tag, attributes.get("rel"), attributes.get("href")) == ("link", "icon", "data:,"):
+            continue  # else a browser asks for /favicon.ico
         assert tag not in ("link", "iframe", "object", "base", "form")
         scripts += tag == "script" and attributes.get("type") != "application/json"
         for name, value in attributes.items():

@@ -1,6 +1,11 @@
 """Specifications of charts drawn by Vega: as files, and as SVG elements of a page."""
 
+import json
 import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.reporting.spec import Spec
@@ -9,6 +14,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from markupsafe import Markup
 
+PROGRAM = Path(__file__).with_name("vega.py")
 VERSION = "6.4"  # of Vega-Lite, in vl-convert
 DENSITY = 200  # of a PNG, pixels an inch
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -26,7 +32,7 @@ def render(spec: Spec, form: str) -> bytes:
 
     paper = spec | {"config": spec["config"] | {"background": "white"}}
     if form == "svg":
-        return _svg(paper).encode()
+        return svgs([paper])[0].encode()
     if form == "png":
         return vl_convert.vegalite_to_png(paper, vl_version=VERSION, allowed_base_urls=[], ppi=DENSITY)
     one_font = paper["config"] | {"title": paper["config"]["title"] | {"fontWeight": "normal"}}
@@ -43,21 +49,27 @@ def _ordered(pdf: bytes) -> bytes:
     return re.sub(rb"(?:%s\s+){2,}" % RESOURCE.pattern, sort, pdf)
 
 
-def _svg(spec: Spec) -> str:
-    import vl_convert
+def svgs(specs: Sequence[Spec]) -> list[str]:
+    """Return charts as SVG texts, drawn by a process of its own while this one waits."""
+    if not specs:
+        return []
+    request = json.dumps({"version": VERSION, "specs": specs})
+    command = [sys.executable, "-P", str(PROGRAM)]
+    done = subprocess.run(command, input=request, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
+    if done.returncode:
+        raise RuntimeError(f"{PROGRAM.name}: status {done.returncode}: {done.stderr.strip()}")
+    return [text.replace(BASE, "") for text in json.loads(done.stdout)]
 
-    return vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[]).replace(BASE, "")
 
-
-def element(spec: Spec, title: str, index: int) -> "Markup":
-    """Return the chart as an SVG element for a page in which it is the chart number ``index``.
+def element(svg: str, title: str, index: int) -> "Markup":
+    """Return a chart's SVG text as an element of a page in which it is the chart number ``index``.
 
     Marks are links with a title, which browsers show and read aloud. What only says how Vega draws is left out.
     """
     from lxml import etree
     from markupsafe import Markup
 
-    root = etree.fromstring(_svg(spec).encode())
+    root = etree.fromstring(svg.encode())
     for item in list(root.iter(f"{SVG}*")):
         if item.tag == f"{SVG}path" and (item.get("display") == "none" or item.get("d") == "M0,0h0v0h0Z"):
             item.getparent().remove(item)

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,13 +66,36 @@ def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
 
 def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    tables = overview(results, runs)
-    return composed(runs, [embedded(results, max(LARGEST - len(tables.html), 0)), tables])
+    charts = Charts(results)
+    with ThreadPoolExecutor(1) as beside:
+        drawn = beside.submit(charts.draw)
+        topics = embedded(results, LARGEST)
+        tables = _overview(_title(runs), results, drawn.result())
+    room = max(LARGEST - len(tables.html), 0)
+    return composed(runs, [topics if len(topics.html) <= room else embedded(results, room), tables])
 
 
 def overview(results: "Sequence[Results]", runs: Path) -> Part:
     """Return the part with the tables and charts of ``results``, which are at and below the folder ``runs``."""
-    return _overview(_title(runs), [_section(each, read_settings(each.path)) for each in results])
+    return _overview(_title(runs), results, Charts(results).draw())
+
+
+class Charts:
+    """The charts of ``results``, specified at once and drawn later."""
+
+    def __init__(self, results: "Sequence[Results]") -> None:
+        """Specify the charts."""
+        self._specified = [(plot, plot.spec()) for plot in plots(results)]
+
+    def draw(self) -> list[Picture]:
+        """Return the charts as elements of a page."""
+        from heed.reporting.drawing import element, svgs
+
+        drawn = svgs([spec for _, spec in self._specified])
+        return [
+            Picture(plot.kind, plot.folder, plot.name, spec["width"] > WIDE, element(svg, plot.title, index))
+            for index, ((plot, spec), svg) in enumerate(zip(self._specified, drawn, strict=True))
+        ]
 
 
 def _title(runs: Path) -> str:
@@ -101,13 +125,12 @@ def _best_rows(rows: Sequence[Row]) -> set[int]:
     return marked
 
 
-def _overview(title: str, sections: Sequence[Section]) -> Part:
+def _overview(title: str, results: "Sequence[Results]", pictures: Sequence[Picture]) -> Part:
     """Return the part with the tables and charts of all folders, and the figures by topic."""
     from markupsafe import Markup
 
-    results = [section.results for section in sections]
+    sections = [_section(each, read_settings(each.path)) for each in results]
     data = [figures(section.results, section.settings) for section in sections]
-    pictures = _pictures(results)
     folders = [each.folder for each in results]
     by_folder = {
         folder: [each for each in pictures if each.folder == folder and each.kind != "radar"] for folder in folders
@@ -130,19 +153,6 @@ def look() -> Part:
     style = "\n".join(files(package).joinpath(name).read_text("utf-8") for package, name in STYLES)
     script = "\n".join(files("heed.reporting").joinpath("page", name).read_text("utf-8") for name in SCRIPTS)
     return Part(Markup(), style, script)
-
-
-def _pictures(results: "Sequence[Results]") -> list[Picture]:
-    from heed.progress import bar
-    from heed.reporting.drawing import element
-
-    pictures = []
-    drawn = plots(results)
-    for index, plot in enumerate(bar(drawn, len(drawn), "drawing", "plots")):
-        spec = plot.spec()
-        wide = spec["width"] > WIDE
-        pictures.append(Picture(plot.kind, plot.folder, plot.name, wide, element(spec, plot.title, index)))
-    return pictures
 
 
 def _template(name: str) -> "Template":

@@ -11,6 +11,7 @@ follows: "not X but Y". Reasons and concessions ("because", "even if") get no si
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -287,8 +288,10 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
             _turn(signs, mark.end, end)
 
 
-def _stretches(text: str, lang: str) -> Iterator[tuple[int, Stretch]]:
-    """Yield a normalised instruction's parts with a sign, without spaces around, with the number of the sentence."""
+@lru_cache(maxsize=1024)  # a reranker, the report and the explorer read the same instructions
+def _stretches(text: str, lang: str) -> tuple[tuple[int, Stretch], ...]:
+    """Return a normalised instruction's parts with a sign, without spaces around, with the number of the sentence."""
+    found = []
     for number, (first, last) in enumerate(_sentences(text)):
         sentence = text[first:last]
         signs = _signs(_read(sentence, lang))
@@ -298,4 +301,5 @@ def _stretches(text: str, lang: str) -> Iterator[tuple[int, Stretch]]:
             piece = sentence[start:end]
             if sign and piece.strip():
                 start += len(piece) - len(piece.lstrip())
-                yield number, Stretch(first + start, first + start + len(piece.strip()), sign)
+                found.append((number, Stretch(first + start, first + start + len(piece.strip()), sign)))
+    return tuple(found)
