@@ -97,7 +97,7 @@ fuzz: .venv/.tools ## ten minutes of random inputs for every reader, then hostil
 
 docs: .venv/.made ## the documentation as pages, in build/docs
 	$(LOCKED) locks/docs.txt
-	$(BIN)/python -m mkdocs build --quiet --strict
+	$(BIN)/python -m mkdocs build --strict # not --quiet, which hides warnings from --strict
 
 bench: .venv/.tools ## compare Heed's speed with its peers': docs/benchmarks.md
 	$(LOCKED) locks/bench.txt

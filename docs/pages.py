@@ -33,12 +33,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Return the page with links to files that are no pages as plain names."""
+    """Return the page with links to files outside the folder as plain names."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def kept(match: "re.Match[str]") -> str:
         path = posixpath.normpath(posixpath.join(folder, match[2]))
-        return match[0] if files.get_file_from_path(path) else match[1]
+        return match[1] if path.startswith("..") else match[0]
 
     return LINK.sub(kept, markdown)
 

@@ -1,36 +1,49 @@
-"""What the README says exists."""
+"""What the README and the pages of docs/ say exists."""
 
 import importlib
 import re
+from pathlib import Path
 
+import pytest
 from conftest import ROOT
 
 from pipelines.__main__ import COMMANDS
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OTHER_PROGRAMS = re.compile(r"(?:python -m (?!pipelines\.)|docker |pip |--build-arg).*?(?:`|$)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^ {4}|^\$ |`)heed ([a-z]+)\b", re.MULTILINE)
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
-def test_every_command_is_in_the_readme_and_the_other_way_round() -> None:
-    named = set(re.findall(r"(?:^    |`)heed ([a-z]+)\b", README, re.MULTILINE))
-    assert named == set(COMMANDS)
+@pytest.fixture(scope="module")
+def options() -> set[str]:
+    """Every option of every command."""
+    parsers = [importlib.import_module(f"pipelines.{command}").parser() for command in COMMANDS]
+    return {option for parser in parsers for option in parser._option_string_actions}
 
 
-def test_every_option_in_the_readme_exists() -> None:
-    known = {
-        option
-        for command in COMMANDS
-        for option in importlib.import_module(f"pipelines.{command}").parser()._option_string_actions
-    }
-    known |= {"--build-arg"}  # docker's
-    assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", README)) - known == set()
+def test_every_command_is_in_the_readme() -> None:
+    assert set(COMMAND.findall(PAGES[0].read_text(encoding="utf-8"))) == set(COMMANDS)
 
 
-def test_every_file_in_the_readme_exists() -> None:
-    for path in re.findall(r"`((?:heed|pipelines|tests|docs)/[\w./-]+)`|\]\((docs/[\w./-]+)\)", README):
-        assert (ROOT / "".join(path)).exists(), path
+@pages
+def test_every_command_of_a_page_exists(page: Path) -> None:
+    assert set(COMMAND.findall(page.read_text(encoding="utf-8"))) <= set(COMMANDS)
 
 
-def test_every_make_target_in_the_readme_exists() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"(?:^    |`|: )make ([a-z-]+)", README, re.MULTILINE):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+@pages
+def test_every_option_of_a_page_exists(page: Path, options: set[str]) -> None:
+    text = OTHER_PROGRAMS.sub("", page.read_text(encoding="utf-8"))
+    assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text)) - options == set()
+
+
+@pages
+def test_every_file_of_a_page_exists(page: Path) -> None:
+    for path in re.findall(r"`((?:heed|pipelines|tests|docs)/[\w./-]+)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), path
+
+
+@pages
+def test_every_make_target_of_a_page_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:^    |`|: )make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)) <= targets
