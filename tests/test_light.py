@@ -85,3 +85,16 @@ def test_a_package_that_is_always_installed_names_no_extra() -> None:
     with pytest.raises(UsageError, match=r"purpose: the Python package not_there is not installed"):
         require("not_there", "purpose")
     require("numpy", "purpose")
+
+
+@pytest.mark.parametrize(
+    ("start", "begin"),
+    [("import pipelines.__main__", "error: Heed needs"), ("import heed", "ImportError: Heed needs")],
+)
+def test_a_system_without_posix_is_told_in_one_sentence(start: str, begin: str) -> None:
+    """Windows has no ``fcntl``; the console script imports ``pipelines.__main__``, programs import ``heed``."""
+    absent = f"import sys; sys.modules['fcntl'] = None; {start}"
+    done = subprocess.run([sys.executable, "-c", absent], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"{begin} Linux or macOS; on Windows install it in WSL")
+    assert ("Traceback" in done.stderr) == (start == "import heed")
