@@ -64,7 +64,7 @@ def test_a_model_without_its_extra_is_refused_before_anything_is_built(
 ) -> None:
     last = light.stderr.splitlines()[-1]
     assert last.startswith("error: cross-encoder/ms-marco-MiniLM-L6-v2: the Python package huggingface_hub is not inst")
-    assert "make models, or pip install -c constraints.txt -e '.[models]'" in last
+    assert "make models, or uv pip install -c constraints.txt -e '.[models]'" in last
     assert "neuclir: 1\n" in light.stdout
 
 

@@ -185,6 +185,13 @@ def test_the_citation_names_this_version() -> None:
     assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
 
 
+def test_docker_gets_what_the_dockerfile_copies_and_no_more() -> None:
+    copied = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert sorted(line[1:] for line in lines if line.startswith("!")) == sorted(" ".join(copied).split())
+    assert lines.index("*") < min(number for number, line in enumerate(lines) if line.startswith("!"))
+
+
 def test_no_text_installs_another_projects_heed() -> None:
     """The package index's ``heed`` is not this one."""
     files = [
