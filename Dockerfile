@@ -25,7 +25,7 @@ COPY pipelines pipelines
 COPY documents documents
 COPY topics topics
 COPY qrels qrels
-RUN pip install --no-deps --no-build-isolation . && useradd --create-home heed && mkdir /work && chown heed /work
-USER heed
+RUN pip install --no-deps --no-build-isolation . && useradd --uid 1000 --create-home heed && mkdir /work && chown heed /work
+USER 1000
 WORKDIR /work
 ENTRYPOINT ["heed"]

@@ -5,45 +5,31 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
-WITH_LOCKS := $(filter 3.11 3.12,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
-.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load docs bench clean
+.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load docs dist bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-# Every file that pip installs has its digest in locks/. Other Pythons get pinned versions without digests. Of pyserini
-# only the jar is used: --no-deps leaves its own requirements out.
+# Every file that pip installs has its digest in locks/, for Python 3.11 to 3.14. Of pyserini only the jar is used: --no-deps
+# leaves its own requirements out.
 .venv/.made: pyproject.toml constraints.txt $(wildcard locks/*.txt)
 	$(PYTHON) -m venv --clear .venv
-ifeq ($(WITH_LOCKS),)
-	$(PIP) uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable .
-else
 	$(LOCKED) locks/build.txt
 	$(LOCKED) locks/run.txt
 	$(INSTALL) --editable .
-endif
 	@touch $@
 
 # A CPU build of torch is tried first, as it needs no CUDA; the package index has none for Linux, so locks/cpu.txt is kept
 # by hand.
 .venv/.models: .venv/.made
-ifeq ($(WITH_LOCKS),)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[models,data]'
-else
 	$(LOCKED) locks/cpu.txt 2>/dev/null || true
 	$(LOCKED) locks/models.txt
 	! grep -q '^Requires-Dist: nvidia' .venv/lib/python3*/site-packages/torch-*.dist-info/METADATA || $(LOCKED) locks/cuda.txt
-endif
 	@touch $@
 
 .venv/.tools: .venv/.models
-ifeq ($(WITH_LOCKS),)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[models,data,test,check]'
-else
 	$(LOCKED) locks/tools.txt
-endif
 	@touch $@
 
 models: .venv/.models ## add torch, transformers, ir_datasets, pandas: encoders, rerankers, collections by name
@@ -98,6 +84,13 @@ fuzz: .venv/.tools ## ten minutes of random inputs for every reader, then hostil
 docs: .venv/.made ## the documentation as pages, in build/docs
 	$(LOCKED) locks/docs.txt
 	$(BIN)/python -m mkdocs build --strict # not --quiet, which hides warnings from --strict
+
+dist: .venv/.made ## wheel and source distribution, checked, in build/dist
+	rm -rf build/dist
+	$(PIP) --constraint constraints.txt uv
+	$(BIN)/python -m hatchling build --directory build/dist
+	$(BIN)/uv tool run --from twine==7.0.0 twine check --strict build/dist/*
+	$(BIN)/uv tool run --from check-wheel-contents==0.6.3 check-wheel-contents build/dist/*.whl
 
 bench: .venv/.tools ## compare Heed's speed with its peers': docs/benchmarks.md
 	$(LOCKED) locks/bench.txt

@@ -38,9 +38,10 @@ EARLIER = {  # locks that are installed before, not repeated
 }
 WHOLE = "--no-config"  # for the benchmarks, which import pyserini: with its own requirements (pyproject.toml, tool.uv)
 CUDA = ("cuda-", "nvidia-", "triton")  # what torch requires on Linux unless it is built for the CPU alone
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 ENVIRONMENTS = [
     {"python_version": python, "python_full_version": f"{python}.9", "sys_platform": system}
-    for python, system in product(("3.11", "3.12"), ("linux", "darwin"))
+    for python, system in product(PYTHONS, ("linux", "darwin"))
 ]
 HEADER = "# Written by make locks; do not edit.\n"
 PURPOSE = "# Exact versions of all that Heed, its tests, checks and benchmarks install; locks/ has their digests.\n"

@@ -11,6 +11,7 @@ Start with :func:`heed.load` and :class:`heed.Experiment`. Names are imported wh
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ __all__ = [
     "load",
     "load_files",
 ]
+
+if find_spec("fcntl") is None:  # Windows
+    raise ImportError(
+        "Heed needs Linux or macOS; on Windows install it in WSL (wsl --install): docs/installation.md, Platforms"
+    )
 
 try:
     __version__ = version("heed-ir")

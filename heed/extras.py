@@ -18,12 +18,12 @@ def advice(package: str) -> str:
     if extra is None:
         return (
             f"the Python package {package} is not installed for {sys.executable}; start Heed with .venv/bin/python, "
-            "which make demo sets up, or install its packages: pip install -c constraints.txt -e ."
+            "which make demo sets up, or install its packages: uv pip install -c constraints.txt -e ."
         )
     by_make = "make models, or " if extra in BY_MAKE else ""
     return (
         f"the Python package {package} is not installed for {sys.executable}; it belongs to Heed's extra '{extra}': "
-        f"{by_make}pip install -c constraints.txt -e '.[{extra}]'"
+        f"{by_make}uv pip install -c constraints.txt -e '.[{extra}]' (docs/installation.md)"
     )
 
 

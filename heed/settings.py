@@ -19,7 +19,7 @@ from heed.systems import Systems
 from heed.workers import ENGINES, Workers
 from heed.workers.pool import WorkerPool, check_workers
 
-DEVICES = ("auto", "cpu", "cuda")
+DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 class Search(NamedTuple):

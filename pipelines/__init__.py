@@ -4,7 +4,12 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from heed.extras import advice
+try:
+    from heed.extras import advice
+except ModuleNotFoundError:
+    raise
+except ImportError as error:  # a system that Heed does not run on
+    sys.exit(f"error: {error}")
 
 
 def started_as_heed() -> bool:

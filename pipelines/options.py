@@ -164,7 +164,10 @@ def machine_options(parser: argparse.ArgumentParser) -> None:
 def device_option(machine: argparse._ActionsContainer) -> None:
     """Add where models run."""
     machine.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models run (default auto)"
+        "--device",
+        choices=("auto", "cpu", "cuda", "mps"),
+        default="auto",
+        help="where models run; mps is a Mac's GPU (default auto)",
     )
 
 

@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     recipe.add_argument("--steps", type=positive, metavar="N", help="stop after so many steps, for a trial")
     machine = command.add_argument_group("machine")
-    machine.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default auto")
+    machine.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto", help="default auto")
     machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
     machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's repository")
     log_options(machine)

@@ -64,7 +64,7 @@ def test_a_model_without_its_extra_is_refused_before_anything_is_built(
 ) -> None:
     last = light.stderr.splitlines()[-1]
     assert last.startswith("error: cross-encoder/ms-marco-MiniLM-L6-v2: the Python package huggingface_hub is not inst")
-    assert "make models, or pip install -c constraints.txt -e '.[models]'" in last
+    assert "make models, or uv pip install -c constraints.txt -e '.[models]'" in last
     assert "neuclir: 1\n" in light.stdout
 
 
@@ -85,3 +85,16 @@ def test_a_package_that_is_always_installed_names_no_extra() -> None:
     with pytest.raises(UsageError, match=r"purpose: the Python package not_there is not installed"):
         require("not_there", "purpose")
     require("numpy", "purpose")
+
+
+@pytest.mark.parametrize(
+    ("start", "begin"),
+    [("import pipelines.__main__", "error: Heed needs"), ("import heed", "ImportError: Heed needs")],
+)
+def test_a_system_without_posix_is_told_in_one_sentence(start: str, begin: str) -> None:
+    """Windows has no ``fcntl``; the console script imports ``pipelines.__main__``, programs import ``heed``."""
+    absent = f"import sys; sys.modules['fcntl'] = None; {start}"
+    done = subprocess.run([sys.executable, "-c", absent], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"{begin} Linux or macOS; on Windows install it in WSL")
+    assert ("Traceback" in done.stderr) == (start == "import heed")

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 import tomllib
 import zipfile
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from hardening.lock import LOCKS, check, read_pins
+from hardening.lock import LOCKS, PYTHONS, check, read_pins
 
 BIN = Path(sys.executable).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -72,18 +73,19 @@ def test_a_requirement_that_no_lock_meets_is_a_problem(
     checkout: Path, lock: str, old: str, new: str, name: str
 ) -> None:
     replace(checkout / "pyproject.toml", old, new)
-    for python in ("3.11", "3.12"):
+    for python in PYTHONS:
         assert any(line.startswith(f"locks/{lock}.txt: no {name} for Python {python} on ") for line in check(checkout))
 
 
 def test_a_requirement_of_one_python_alone_is_checked_there(checkout: Path) -> None:
-    """pyserini is locked for each of the two Pythons in a version of its own."""
+    """pyserini is locked in one version for Python 3.11 and in another for later ones."""
     path = checkout / "locks" / "run.txt"
     text = path.read_text()
     blocks = [block for block in re.split(r"\n(?=\S)", text) if not block.startswith("pyserini==2")]
     path.write_text("\n".join(blocks))
     problems = [line for line in check(checkout) if line.startswith("locks/run.txt: no pyserini")]
-    assert problems and all("for Python 3.12 on " in line and "found none" in line for line in problems)
+    assert problems and all("found none" in line for line in problems)
+    assert {python for python in PYTHONS for line in problems if f"for Python {python} on " in line} == {*PYTHONS[1:]}
 
 
 def test_every_pin_is_on_the_page_of_licences() -> None:
@@ -124,10 +126,21 @@ def test_the_bill_of_materials_is_valid_reproducible_and_whole(tmp_path: Path) -
     assert all(part["licenses"] and part["purl"].startswith("pkg:pypi/") for part in bill["components"])
 
 
-def test_the_wheel_has_types_samples_data_and_the_console_script(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
-    subprocess.run(command, check=True, cwd=ROOT, capture_output=True, timeout=60)
-    [path] = tmp_path.glob("*.whl")
+def build(target: str, root: Path, out: Path) -> Path:
+    """Return the distribution that ``make dist`` builds from the sources under ``root``."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(out)]
+    subprocess.run(command, check=True, cwd=root, capture_output=True, timeout=60)
+    [path] = out.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_wheel_has_types_samples_data_and_the_console_script(wheel_file: Path) -> None:
+    path = wheel_file
     with zipfile.ZipFile(path) as wheel:
         names = set(wheel.namelist())
         [scripts] = [wheel.read(name).decode() for name in names if name.endswith("entry_points.txt")]
@@ -138,6 +151,10 @@ def test_the_wheel_has_types_samples_data_and_the_console_script(tmp_path: Path)
         "heed/datasets/catalogue.json",
         "heed/reranking/cues.json",
     } <= names
+    assets = {file for name in ("heed", "pipelines") for file in (ROOT / name).rglob("*") if file.is_file()}
+    assets = {str(file.relative_to(ROOT)) for file in assets if file.suffix not in {".pyc", ".so"}}
+    assert assets <= names and any(name.endswith(".jinja") for name in assets)
+    assert {"heed/annotation/page/index.html", "heed/exploring/page/explorer.js"} <= names
     for folder in ("documents", "topics", "qrels"):
         for file in (ROOT / folder).rglob("*"):
             assert file.is_dir() or f"heed/sample/{file.relative_to(ROOT)}" in names
@@ -149,12 +166,30 @@ def test_the_wheel_has_types_samples_data_and_the_console_script(tmp_path: Path)
     }
 
 
+def test_the_source_distribution_is_small_and_builds_the_same_wheel(wheel_file: Path, tmp_path: Path) -> None:
+    archive = build("sdist", ROOT, tmp_path / "archive")
+    assert archive.stat().st_size < 2**21
+    with tarfile.open(archive) as sources:
+        sources.extractall(tmp_path, filter="data")
+    [root] = tmp_path.glob("heed_ir-*")
+    assert not {path.name for path in root.iterdir()} & {"tests", "docs", "hardening", "locks", "shared"}
+    assert (root / "constraints.txt").is_file()
+    assert build("wheel", root, tmp_path / "wheel").read_bytes() == wheel_file.read_bytes()
+
+
 def test_the_citation_names_this_version() -> None:
     import yaml
 
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= citation.keys()
     assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
+
+
+def test_docker_gets_what_the_dockerfile_copies_and_no_more() -> None:
+    copied = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert sorted(line[1:] for line in lines if line.startswith("!")) == sorted(" ".join(copied).split())
+    assert lines.index("*") < min(number for number, line in enumerate(lines) if line.startswith("!"))
 
 
 def test_no_text_installs_another_projects_heed() -> None:

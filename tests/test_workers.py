@@ -61,11 +61,14 @@ needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not inst
 STORE = 100 * 2**20  # bytes of shared memory of a node
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
+@pytest.mark.skipif(torch.accelerator.is_available(), reason="has a GPU")
+@pytest.mark.parametrize(("device", "missing"), [("cuda", "finds no GPU here"), ("mps", "finds no GPU of Apple here")])
 @pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
-def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str) -> None:
-    result = heed(*command.split(), "--device", "cuda")
-    assert result.returncode == 1 and "finds no GPU here; use --device cpu" in result.stderr
+def test_a_gpu_that_is_not_there_is_told_before_any_work(
+    heed: Heed, tmp_path: Path, command: str, device: str, missing: str
+) -> None:
+    result = heed(*command.split(), "--device", device)
+    assert result.returncode == 1 and f"{missing}; use --device cpu" in result.stderr
     assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 

@@ -13,6 +13,7 @@ from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
+from weakref import finalize
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.io.artifacts import NOTE, Recipe, ensure_folder
@@ -39,7 +40,10 @@ class DocumentStore:
         Raises :class:`DataError` for a store of another version. A damaged one raises it here or when read.
         """
         self.digest, self._path = inputs, folder / FILE
-        self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        address = f"{self._path.resolve().as_uri()}?mode=ro"
+        # a statement of the cache may be given to two threads at once (Python 3.12 and later): each then loses rows
+        self._db = sqlite3.connect(address, uri=True, check_same_thread=False, cached_statements=0)
+        finalize(self, self._db.close)  # Python 3.13 and later warn of a connection that nobody closed
         [[version]] = self._select("PRAGMA user_version")
         if version != VERSION:
             raise DataError(f"{self._path}: made by another version of Heed; run the command that made it again")

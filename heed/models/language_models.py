@@ -18,19 +18,24 @@ MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these reranke
 
 
 def place(device: str) -> str:
-    """Return ``cpu`` or ``cuda`` for the user's ``device``; ``auto`` takes a GPU where there is one."""
+    """Return ``cpu``, ``cuda`` or ``mps`` for the user's ``device``; ``auto`` takes CUDA where there is one."""
     import torch
 
     return device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def check_gpu(device: str) -> None:
-    """Raise :class:`UsageError` if ``device`` is cuda and this machine has none, before any work is done."""
-    if device != "cuda":
+    """Raise :class:`UsageError` if ``device`` is cuda or mps and this machine has none, before any work is done."""
+    if device not in ("cuda", "mps"):
         return
     import torch
 
-    if not torch.cuda.is_available():
+    if device == "mps" and not torch.backends.mps.is_available():
+        raise UsageError(
+            f"--device mps: torch {torch.__version__} finds no GPU of Apple here; use --device cpu, or a Mac with "
+            "Apple silicon and a Python that is built for it"
+        )
+    if device == "cuda" and not torch.cuda.is_available():
         raise UsageError(
             f"--device cuda: torch {torch.__version__} finds no GPU here; use --device cpu, or install its driver "
             "and a torch that is built for it"
