@@ -365,14 +365,15 @@ def test_runs_made_elsewhere_are_measured_beside_the_others(small: Experiment) -
         small.evaluate([bm25, bm25])
 
 
-def test_documents_are_read_only_by_rerankers_that_look_at_them(
+def test_documents_are_read_once_a_topic_and_by_polarity_only_its_examples(
     small: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bm25, read = small.retrieve("bm25"), []
     get = type(small.documents).get
     monkeypatch.setattr(type(small.documents), "get", lambda store, docids: read.append(docids) or get(store, docids))
     small.rerank("polarity", [bm25])
-    assert read == []
+    assert 0 < max(map(len, read)) <= 10  # examples of what fits best and worst, not the pool
+    read.clear()
     small.rerank(Counting(), [bm25])
     assert len(read) == 12 * 3  # once a topic and condition
 

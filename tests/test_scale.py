@@ -53,7 +53,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_real_commands_are_measured(measured: Path) -> None:
     [found] = json.loads((measured / "figures.json").read_text())
     assert found == json.loads((measured / "120" / "measured.json").read_text())
-    assert list(found["steps"]) == ["index, search, measure", "the same again", "pool", "compare"]
+    steps = ["index, search, measure", "the same again", "pool", "compare", "check", "annotate, first start"]
+    assert list(found["steps"]) == [*steps, "polarity", "rerank"]
     assert all(one["seconds"] > 0.02 and one["peak_mib"] > one["own_mib"] > 5 for one in found["steps"].values())
     assert {one["stage"] for one in found["stages"]} >= {"documents", "index", "matrix", "run", "measures", "report"}
     assert found["disk"].keys() == {"input", "bm25", "bm25-postings", "documents"}

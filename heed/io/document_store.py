@@ -112,6 +112,10 @@ class StoredDocuments(Sequence[Document]):
         """Choose ``docids``, in that order."""
         self.docids, self._store = docids, store
 
+    def chosen(self, places: Sequence[int]) -> list[Document]:
+        """Return the documents at ``places``, and read no other."""
+        return self._store.get([self.docids[place] for place in places])
+
     @cached_property
     def _documents(self) -> list[Document]:
         return self._store.get(self.docids)
@@ -127,6 +131,13 @@ class StoredDocuments(Sequence[Document]):
     def __len__(self) -> int:
         """Return the number of documents."""
         return len(self.docids)
+
+
+def chosen(documents: Sequence[Document], places: Sequence[int]) -> list[Document]:
+    """Return the documents at ``places``; of a store these alone are read."""
+    if isinstance(documents, StoredDocuments):
+        return documents.chosen(places)
+    return [documents[place] for place in places]
 
 
 def docids_of(documents: Sequence[Document]) -> Sequence[str]:

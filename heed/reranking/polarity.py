@@ -8,10 +8,10 @@ excludes, and of those of the ten documents that have most of them. Each part is
 In a table the caption counts once more beside the whole text, for the terms asked for the header too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.document_store import docids_of
+from heed.io.document_store import chosen, docids_of
 from heed.ranking import ranked
 from heed.reranking.cues import cues_digest, warn_without_cues
 from heed.reranking.demotion import FLOOR, demoted
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from heed.reranking.demotion import Doubles
 
 VERSION = 5  # raise when scores change
+KNOWN = 200_000  # terms whose idf is kept
 
 
 class Settings(NamedTuple):
@@ -94,6 +95,7 @@ class Polarity:
         self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool
+        self._idf: dict[str, float] = {}
         self.config: Config = {
             "polarity": [VERSION, *settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
@@ -166,10 +168,17 @@ class Polarity:
         best = ranked({docid: float(scores[place]) for docid, place in place_of.items()})[:count]
         new = [docid for docid in best if docid not in self._vectors]
         searcher = self._bm25.searcher
-        bags = searcher.terms_of_each(documents[place_of[docid]].contents()[:CHARACTERS] for docid in new)
-        idf = searcher.idf({term: None for bag in bags for term in bag})
+        read = chosen(documents, [place_of[docid] for docid in new])
+        bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
+        idf = self._idf_of({term: None for bag in bags for term in bag})
         self._vectors.update((docid, vector(bag, idf)) for docid, bag in zip(new, bags, strict=True))
         return centroid(self._vectors[docid] for docid in best)
+
+    def _idf_of(self, terms: Iterable[str]) -> Mapping[str, float]:
+        if len(self._idf) > KNOWN:
+            self._idf.clear()
+        self._idf.update(self._bm25.searcher.idf([term for term in terms if term not in self._idf]))
+        return self._idf
 
     def term_values(self, part: Part, docid: str) -> dict[Term, float]:
         """Return BM25 of each of a part's terms in a document, with their weights; they add up to share · best."""
