@@ -69,6 +69,7 @@ def fits(shown: list[str], printed: str) -> bool:
     return re.fullmatch(pattern, printed if printed.endswith("\n") or not printed else printed + "\n") is not None
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the pages show the figures of Anserini 1.7, of Python 3.11")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_tutorial_print_what_it_shows(page: Path, tmp_path: Path) -> None:
     folder = tmp_path / "place"
