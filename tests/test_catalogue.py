@@ -299,6 +299,9 @@ def test_of_a_track_without_public_topics_ones_own_are_read_in_its_form(tmp_path
     result = heed(TREC, "--dataset", "ragtime2026/eng", "--data", "copy", *own, *BM25)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "runs/ragtime2026/eng/bm25.original.run").stat().st_size
+    packed(tmp_path / "copy/zho-trans.jsonl.gz", [{"id": "zho-trans", "title": "without a text"}])
+    damaged = heed(TREC, "--dataset", "ragtime2026/eng", "--data", "copy", *own, *BM25)
+    assert damaged.returncode == 1 and "copy/zho-trans.jsonl.gz, line 1: no text" in damaged.stderr
 
 
 def test_narratives_of_trec_covid_and_touche_come_through_ir_datasets(
@@ -321,10 +324,27 @@ def test_narratives_of_trec_covid_and_touche_come_through_ir_datasets(
         archive.writestr("webis-touche2020/queries.jsonl", json.dumps(query) + "\n")
         archive.writestr("webis-touche2020/qrels/test.tsv", "query-id\tcorpus-id\tscore\n1\td1\t2\n")
     lines = [["--dataset", name, *BM25] for name in ("trec-covid", "touche")]
-    code = f"from pipelines.trec import main\nfor line in {lines}:\n    assert main(line) == 0"
+    code = f"""
+from pathlib import Path
+from pipelines.trec import main
+for line in {lines}:
+    assert main(line) == 0
+for path in ("cord19/trec-covid/qrels", "beir/webis-touche2020/v2/test.qrels"):
+    path = Path("irds", path)
+    path.write_text(path.read_text() + "1 x\\n")
+for line in {lines}:
+    assert main(line) == 1
+"""
     # ir_datasets reads where its files are once, when it is loaded
     variables = environment | {"IR_DATASETS_HOME": str(tmp_path / "irds")}
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=variables, check=True, timeout=120)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=variables, timeout=120, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for path, number, columns in (("cord19/trec-covid/qrels", 2, 4), ("beir/webis-touche2020/v2/test.qrels", 2, 3)):
+        told = f"irds/{path}, judgement {number}: ir_datasets cannot read it (expected {columns} columns, got 2)"
+        assert told in done.stderr
     for name in ("trec-covid", "touche"):
         rows = json.loads((tmp_path / f"runs/{name}/eng/summary.json").read_text())["rows"]
         figures = {(row["condition"], row["measure"]): row["value"] for row in rows}

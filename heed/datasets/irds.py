@@ -10,11 +10,12 @@ import logging
 import os
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,7 +108,8 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
         raise DataError(f"{dataset_id}: has no topics; name them with --topics")
     with _data_errors(dataset_id):
         _check_language(dataset, dataset_id)
-        return [_topic(query, lang, fields) for query in dataset.queries_iter()]
+    queries = _counted(dataset_id, "topic", dataset.queries_iter)
+    return [_topic(query, lang, fields) for query in queries]
 
 
 def read_judgements(dataset_id: str) -> Qrels:
@@ -117,11 +119,24 @@ def read_judgements(dataset_id: str) -> Qrels:
         raise DataError(f"{dataset_id}: has no judgements; name them with --qrels")
     topics: dict[str, Subtopics] = {}
     with _data_errors(dataset_id):
-        for judgement in dataset.qrels_iter():
-            subtopics = topics.setdefault(judgement.query_id, {})
-            subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
-            subtopics.setdefault(subtopic, {})[judgement.doc_id] = judgement.relevance
+        path = dataset.qrels_path() if hasattr(dataset, "qrels_path") else dataset_id
+    for judgement in _counted(path, "judgement", dataset.qrels_iter):
+        subtopics = topics.setdefault(judgement.query_id, {})
+        subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
+        subtopics.setdefault(subtopic, {})[judgement.doc_id] = judgement.relevance
     return by_subtopic(topics)
+
+
+def _counted(source: object, what: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Yield what ir_datasets reads; an error says which topic or judgement of ``source`` it could not read."""
+    with _data_errors(f"{source}, {what} 1"):
+        items = iter(read())
+    for number in count(1):
+        with _data_errors(f"{source}, {what} {number}"):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
 
 
 def _check_language(dataset: Any, dataset_id: str) -> None:
@@ -141,7 +156,7 @@ def _topic(query: Any, lang: str, fields: str) -> Topic:
 
 
 @contextmanager
-def _data_errors(dataset_id: str) -> Iterator[None]:
+def _data_errors(source: str) -> Iterator[None]:
     """Raise a :class:`DataError` for whatever ir_datasets raises for files that are missing or damaged."""
     logger = logging.getLogger("ir_datasets")
     logger.addFilter(_is_no_failed_download)
@@ -153,12 +168,12 @@ def _data_errors(dataset_id: str) -> Iterator[None]:
         hosts = " and ".join(dict.fromkeys(HOST.findall(str(error))))
         if hosts:
             raise DataError(
-                f"{dataset_id}: cannot be fetched, there is no way to {hosts} from here; run the command once on a "
+                f"{source}: cannot be fetched, there is no way to {hosts} from here; run the command once on a "
                 f"machine with a network, and copy {home()} from there"
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
-            f"{dataset_id}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be fetched "
+            f"{source}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be fetched "
             "and says where to put what needs a licence"
         ) from error
     finally:
