@@ -310,6 +310,8 @@ class Experiment:
         if results.rows:
             with timed("report"):
                 write_page(read_tree(folder), folder, folder / "report.html")
+        else:
+            (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results
 
     def _results_recipe(self, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
@@ -321,6 +323,7 @@ class Experiment:
             "judging": judging_recipe(self.collection.judging),
             "documents": self.documents.count + self._missing,
             "index": os.path.relpath(self._index, self.folder),
+            "language": self.collection.language.code,
             "manifest": made_by,
             "warnings": list(self.warnings),
         }

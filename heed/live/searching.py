@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
+from heed.errors import HeedError
 from heed.exploring.folder import Explored
 from heed.exploring.making import title_of
 from heed.live.systems import LiveSystems
+from heed.progress import warn
 from heed.types import Document, Topic
 
 MOST = 20  # topics, and documents, of an answer
@@ -50,14 +52,25 @@ def search(explored: Explored, live: LiveSystems | None, text: str) -> Found:
     if store is None or not words:
         return Found(topics=topics, documents=[], way=" ".join(explored.notes))
     named = [*store.find([text.strip()]).values()]
-    if live and live.indexed:
-        docids = live.search(text, MOST)
+    docids = _by_bm25(live, text)
+    if docids is None:
+        listed, way = _scanned(explored, words)
+    else:
         by_docid = store.find(docids)
         listed, way = [by_docid[docid] for docid in docids], "Documents by BM25, best first."
-    else:
-        listed, way = _scanned(explored, words)
     documents = dict.fromkeys([*named, *listed])
     return Found(topics=topics, documents=[_document(each, words) for each in documents][:MOST], way=way)
+
+
+def _by_bm25(live: LiveSystems | None, text: str) -> list[str] | None:
+    """Return the docids that BM25 finds; None where its index is not here, or is being written by a command."""
+    if live is None or not live.indexed:
+        return None
+    try:
+        return live.search(text, MOST)
+    except (HeedError, OSError) as error:
+        warn(f"documents are read one by one, as BM25's index cannot be opened: {error}")
+        return None
 
 
 def _in_topic(topic: Topic, words: Sequence[str], text: str) -> FoundTopic | None:

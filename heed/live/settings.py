@@ -1,5 +1,6 @@
 """How the runs of a folder were made, as far as it decides what a question's answer is."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,8 @@ from heed.types import JOIN
 class Made(NamedTuple):
     """``join`` is how query and instruction became one text; ``depth`` documents a topic in a run and in a pool.
 
-    ``systems`` are the names of those that ran; ``foreign`` says that BM25 searched an index made elsewhere.
+    ``systems`` are the names of those that ran; ``foreign`` says that BM25 searched an index made elsewhere,
+    ``published`` that rerankers got the candidates of a paper.
     """
 
     join: str = JOIN
@@ -23,6 +25,7 @@ class Made(NamedTuple):
     bm25: Bm25Settings = Bm25Settings()
     systems: tuple[str, ...] = ()
     foreign: bool = False
+    published: bool = False
 
 
 def read_made(folder: Path) -> Made:
@@ -48,6 +51,7 @@ class _Data(msgspec.Struct):
 
 
 class _Pool(msgspec.Struct):
+    source: str = msgspec.field(default="", name="from")
     depth: int = 0
 
 
@@ -71,9 +75,15 @@ class _Manifest(msgspec.Struct):
     method: _Method = msgspec.field(default_factory=_Method)
 
     def made(self) -> Made:
-        found = (system.parameters for system in self.method.retrieval if system.name == "bm25")
-        parameters = next(found, {})
+        parameters = next(self._of_bm25(), {})
         bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B)], Bm25Settings)
         depth, pool_depth = self.settings.depth, self.settings.pool.depth or self.settings.depth
         systems = tuple(system.name for system in self.method.retrieval)
-        return Made(self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters)
+        published = self.settings.pool.source == "published candidates"
+        return Made(self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters, published)
+
+    def _of_bm25(self) -> Iterator[dict[str, Any]]:
+        """Yield the parameters of BM25: of a retriever, or below a reranker such as polarity."""
+        yield from (system.parameters for system in self.method.retrieval if system.name.startswith("bm25"))
+        below = (system.parameters.get("bm25") for system in self.method.retrieval)
+        yield from (parameters for parameters in below if isinstance(parameters, dict))

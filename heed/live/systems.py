@@ -113,8 +113,11 @@ class LiveSystems:
             if system.name not in self._loaded:
                 if not self.indexed:
                     raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
-                with locked(self._corpus.folder):
-                    load(system)
+                try:
+                    with locked(self._corpus.folder):
+                        load(system)
+                except OSError as error:
+                    raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
                 self._loaded.add(system.name)
 
     @property
@@ -134,6 +137,8 @@ class LiveSystems:
 
     def scores(self, name: str, question: Question) -> Mapping[str, float]:
         """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
+        if self.made.published and name not in self._retrievers:
+            raise DataError(f"{name}: reranked a paper's candidates in these runs; here it would get other documents")
         self.load([name] if name in self._retrievers else [*self._retrievers, name])
         with self._lock:
             return self._ranked(name, question)
