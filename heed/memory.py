@@ -1,9 +1,13 @@
-"""The memory of this process: its peak, and what is given back after a model's last use."""
+"""The memory of this process: its peak, texts taken in batches, and what is given back after a model's last use."""
 
 import gc
 import resource
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+Text = TypeVar("Text", str, bytes)
 
 
 def free_memory() -> None:
@@ -15,6 +19,19 @@ def free_memory() -> None:
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
+
+
+def batches(texts: Iterable[Text], length: int) -> Iterator[list[Text]]:
+    """Yield ``texts`` in lists that are at least ``length`` long together, the last one shorter."""
+    part, size = list[Text](), 0
+    for text in texts:
+        part.append(text)
+        size += len(text)
+        if size >= length:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def peak_mib() -> float:

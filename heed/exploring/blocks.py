@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
+from heed.memory import batches
+
 TOGETHER = 1 << 16  # bytes of JSON that are packed as one
 LEVEL = 4  # 4% larger than level 6, in less time
 AHEAD = 4  # blocks in work: gzip leaves Python to the making of the next ones
@@ -34,7 +36,7 @@ def pack_blocks(items: Iterator[bytes], limit: int) -> Blocks:
     count = size = 0
     pending: deque[tuple[int, Future[str]]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
-        groups = _groups(items)
+        groups = batches(items, TOGETHER)
         more = True
         while more or pending:
             group = next(groups, None) if more else None
@@ -50,16 +52,3 @@ def pack_blocks(items: Iterator[bytes], limit: int) -> Blocks:
                 packed.append(block)
                 count, size = count + number, size + len(block)
     return Blocks(firsts, packed, count, size)
-
-
-def _groups(items: Iterator[bytes]) -> Iterator[list[bytes]]:
-    group: list[bytes] = []
-    length = 0
-    for item in items:
-        group.append(item)
-        length += len(item)
-        if length >= TOGETHER:
-            yield group
-            group, length = [], 0
-    if group:
-        yield group

@@ -32,7 +32,9 @@ def render(spec: Spec, form: str) -> bytes:
 
     paper = spec | {"config": spec["config"] | {"background": "white"}}
     if form == "svg":
-        return svgs([paper])[0].encode()
+        from heed.reporting.vega import draw
+
+        return draw([paper], VERSION)[0].replace(BASE, "").encode()
     if form == "png":
         return vl_convert.vegalite_to_png(paper, vl_version=VERSION, allowed_base_urls=[], ppi=DENSITY)
     one_font = paper["config"] | {"title": paper["config"]["title"] | {"fontWeight": "normal"}}

@@ -5,12 +5,14 @@ absolute value of MurmurHash3 (x86, 32 bits, seed 0; Appleby, public domain) of 
 columns. All n-grams of as many bytes are hashed at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
+
+from heed.memory import batches
 
 AT_ONCE = 2**19  # characters; their n-grams take some 100 MB
 Words = NDArray[np.uint32]
@@ -19,20 +21,8 @@ FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)  # MurmurHash3's co
 
 def ngram_counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
     """Return the sparse matrix of counts, float64, shape ``(len(texts), columns)``."""
-    parts = [_counts(some, sizes, columns) for some in _some_at_once(texts)]
+    parts = [_counts(some, sizes, columns) for some in batches(texts, AT_ONCE)]
     return vstack(parts, format="csr") if parts else csr_matrix((0, columns))
-
-
-def _some_at_once(texts: Sequence[str]) -> Iterator[list[str]]:
-    part, size = list[str](), 0
-    for text in texts:
-        part.append(text)
-        size += len(text)
-        if size >= AT_ONCE:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
 
 
 def _counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
