@@ -11,7 +11,7 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -118,21 +118,26 @@ def read_judgements(dataset_id: str) -> Qrels:
     if not dataset.has_qrels():
         raise DataError(f"{dataset_id}: has no judgements; name them with --qrels")
     topics: dict[str, Subtopics] = {}
-    with _data_errors(dataset_id):
-        path = dataset.qrels_path() if hasattr(dataset, "qrels_path") else dataset_id
-    for judgement in _counted(path, "judgement", dataset.qrels_iter):
+    for judgement in _counted(_judgements_file(dataset, dataset_id), "judgement", dataset.qrels_iter):
         subtopics = topics.setdefault(judgement.query_id, {})
         subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
         subtopics.setdefault(subtopic, {})[judgement.doc_id] = judgement.relevance
     return by_subtopic(topics)
 
 
-def _counted(source: object, what: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+def _judgements_file(dataset: Any, dataset_id: str) -> str:
+    """Return the file of the judgements, the id where ir_datasets does not say it."""
+    with _data_errors(dataset_id), suppress(AttributeError):  # of vaswani it misspells a name (0.6.3)
+        return str(dataset.qrels_path())
+    return dataset_id
+
+
+def _counted(source: str, what: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
     """Yield what ir_datasets reads; an error says which topic or judgement of ``source`` it could not read."""
-    with _data_errors(f"{source}, {what} 1"):
+    with _data_errors(source, f", {what} 1"):
         items = iter(read())
     for number in count(1):
-        with _data_errors(f"{source}, {what} {number}"):
+        with _data_errors(source, f", {what} {number}"):
             item = next(items, None)
         if item is None:
             return
@@ -156,8 +161,11 @@ def _topic(query: Any, lang: str, fields: str) -> Topic:
 
 
 @contextmanager
-def _data_errors(source: str) -> Iterator[None]:
-    """Raise a :class:`DataError` for whatever ir_datasets raises for files that are missing or damaged."""
+def _data_errors(source: str, part: str = "") -> Iterator[None]:
+    """Raise a :class:`DataError` for whatever ir_datasets raises for files that are missing or damaged.
+
+    ``part`` says which part of ``source`` was read: ``, topic 3``.
+    """
     logger = logging.getLogger("ir_datasets")
     logger.addFilter(_is_no_failed_download)
     try:
@@ -173,8 +181,8 @@ def _data_errors(source: str) -> Iterator[None]:
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
-            f"{source}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be fetched "
-            "and says where to put what needs a licence"
+            f"{source}{part}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be "
+            "fetched and says where to put what needs a licence"
         ) from error
     finally:
         logger.removeFilter(_is_no_failed_download)
