@@ -1,17 +1,17 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from heed.collection import Collection, check_collection, missing_documents
 from heed.datasets.prebuilt import find_index
 from heed.errors import UsageError, fail
-from heed.evaluation.evaluate import evaluate, shifts
+from heed.evaluation.evaluate import Runs, evaluate, shifts
 from heed.io.artifacts import Recipe, ensure_file
 from heed.io.document_store import DocumentStore
 from heed.io.files import digest_json, locked, write_json
@@ -35,6 +35,9 @@ from heed.stray_runs import move_aside
 from heed.systems import Systems, manifest_entry, refuse_twins
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, close, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
+
+if TYPE_CHECKING:
+    from heed.reporting.drawer import Drawer
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
 
@@ -300,19 +303,33 @@ class Experiment:
         collection, folder = self.collection, self.folder
         note_topics(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
+        with self._drawer({condition for _, condition in runs}) as drawer:
+            results = self._evaluated(runs)
+            write_json(folder / "summary.json", results.summary())
+            if results.rows:
+                with timed("report"):
+                    write_page(read_tree(folder), folder, folder / "report.html", drawer)
+            else:
+                (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
+        return results
+
+    def _drawer(self, conditions: Set[str]) -> "Drawer":
+        """Return what draws the report's charts; it starts at once where conditions are compared, which has charts."""
+        from heed.reporting.drawer import Drawer
+
+        drawer, judging = Drawer(), self.collection.judging
+        if any({pair.base, pair.new} <= conditions and judging.of(pair.new) for pair in judging.pairs):
+            drawer.start()
+        return drawer
+
+    def _evaluated(self, runs: Runs) -> Results:
+        collection = self.collection
         with timed("measures"):
             size = self.documents.count + self._missing
             details = evaluate(runs, collection.judging, collection.topics, size)
             moved = shifts(runs, collection.judging, collection.topics)
-            write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
-            results = Results(collection.name, collection.subset, details, tuple(self.warnings))
-        write_json(folder / "summary.json", results.summary())
-        if results.rows:
-            with timed("report"):
-                write_page(read_tree(folder), folder, folder / "report.html")
-        else:
-            (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
-        return results
+            write_json(self.folder / "per_topic.json", {"rows": details, "shifts": moved})
+            return Results(collection.name, collection.subset, details, tuple(self.warnings))
 
     def _results_recipe(self, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
         """Return what decides the files of results; None where runs may be other than their files."""

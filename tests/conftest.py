@@ -89,6 +89,16 @@ def stranger(home: Path) -> dict[str, str]:
     }
 
 
+@contextlib.contextmanager
+def without_plots() -> Iterator[None]:
+    """Pages are written without charts, which take longer than all else."""
+    with (
+        mock.patch("heed.reporting.page.plots", lambda _: []),
+        mock.patch("heed.reporting.drawer.Drawer.start", lambda _: None),
+    ):
+        yield
+
+
 def call(
     command: str, folder: Path, variables: dict[str, str], *arguments: object, plots: bool = False
 ) -> "subprocess.CompletedProcess[str]":
@@ -101,7 +111,7 @@ def call(
     stdout, stderr = io.StringIO(), io.StringIO()
     drawn = plots or command == "pipelines.report"
     with (
-        contextlib.nullcontext() if drawn else mock.patch("heed.reporting.page.plots", lambda _: []),
+        contextlib.nullcontext() if drawn else without_plots(),
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
         mock.patch.object(sys, "path", [str(folder), *sys.path]),  # where python -m finds modules first

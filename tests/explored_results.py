@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
-from unittest import mock
 
-from conftest import write_jsonl
+from conftest import without_plots, write_jsonl
 
 from heed import Collection, Experiment, Judging, Pair, Topic, language, load
 from heed.tables.documents import Tables
@@ -34,11 +32,6 @@ PAYLOADS = (  # each runs if it is taken for markup, script, address or style
     f"${{{CALL}}}",
     f"&lt;script&gt;{CALL}&lt;/script&gt;<!--<img/src=x/onerror={CALL}>-->",
 )
-
-
-def without_plots() -> AbstractContextManager[object]:
-    """Pages are written without charts, which take longer than all else."""
-    return mock.patch("heed.reporting.page.plots", lambda _: [])
 
 
 def by_grade(grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:

@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-from explored_results import evaluated, tables, without_plots
+from conftest import ROOT, without_plots
+from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError

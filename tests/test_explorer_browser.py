@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 from annotating_browser import CHROMIUM
-from conftest import ROOT
-from explored_results import PAYLOADS, by_grade, hostile, sample, tables, without_plots
+from conftest import ROOT, without_plots
+from explored_results import PAYLOADS, by_grade, hostile, sample, tables
 from test_annotate_reflow import AXE, axe_core
 
 from heed.io.trec_files import read_qrels

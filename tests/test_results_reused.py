@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from explored_results import without_plots
+from conftest import without_plots
 from test_results_folders import Words, collection
 
 from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns

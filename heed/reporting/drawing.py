@@ -1,11 +1,6 @@
 """Specifications of charts drawn by Vega: as files, and as SVG elements of a page."""
 
-import json
 import re
-import subprocess
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.reporting.spec import Spec
@@ -14,7 +9,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from markupsafe import Markup
 
-PROGRAM = Path(__file__).with_name("vega.py")
 VERSION = "6.4"  # of Vega-Lite, in vl-convert
 DENSITY = 200  # of a PNG, pixels an inch
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -49,18 +43,6 @@ def _ordered(pdf: bytes) -> bytes:
         return RESOURCE.sub(lambda _: next(entries), found[0])
 
     return re.sub(rb"(?:%s\s+){2,}" % RESOURCE.pattern, sort, pdf)
-
-
-def svgs(specs: Sequence[Spec]) -> list[str]:
-    """Return charts as SVG texts, drawn by a process of its own while this one waits."""
-    if not specs:
-        return []
-    request = json.dumps({"version": VERSION, "specs": specs})
-    command = [sys.executable, "-P", str(PROGRAM)]
-    done = subprocess.run(command, input=request, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
-    if done.returncode:
-        raise RuntimeError(f"{PROGRAM.name}: status {done.returncode}: {done.stderr.strip()}")
-    return [text.replace(BASE, "") for text in json.loads(done.stdout)]
 
 
 def element(svg: str, title: str, index: int) -> "Markup":

@@ -18,6 +18,7 @@ from heed.exploring.embedding import embedded
 from heed.exploring.parts import Part
 from heed.io.files import write_bytes
 from heed.published.beside import grids
+from heed.reporting.drawer import Drawer
 from heed.reporting.figures import figures
 from heed.reporting.links import place, systems_link, topic_link
 from heed.reporting.plots import MOST, Best, best, plots
@@ -57,18 +58,20 @@ class Section(NamedTuple):
     topics: str  # the place of its first topic, empty where there is none
 
 
-def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
-    """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes."""
-    content = page(results, runs).encode()
+def write_page(results: "Sequence[Results]", runs: Path, path: Path, drawer: Drawer | None = None) -> int:
+    """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes.
+
+    ``drawer`` may have been started before; it draws nothing after this.
+    """
+    content = page(results, runs, drawer).encode()
     write_bytes(path, content)
     return len(content)
 
 
-def page(results: "Sequence[Results]", runs: Path) -> str:
+def page(results: "Sequence[Results]", runs: Path, drawer: Drawer | None = None) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    charts = Charts(results)
-    with ThreadPoolExecutor(1) as beside:
-        drawn = beside.submit(charts.draw)
+    with ThreadPoolExecutor(1) as beside, drawer or Drawer() as drawing:  # it ends first: no error waits for charts
+        drawn = beside.submit(Charts(results, drawing).draw)
         topics = embedded(results, LARGEST)
         tables = _overview(_title(runs), results, drawn.result())
     room = max(LARGEST - len(tables.html), 0)
@@ -77,21 +80,25 @@ def page(results: "Sequence[Results]", runs: Path) -> str:
 
 def overview(results: "Sequence[Results]", runs: Path) -> Part:
     """Return the part with the tables and charts of ``results``, which are at and below the folder ``runs``."""
-    return _overview(_title(runs), results, Charts(results).draw())
+    with Drawer() as drawer:
+        return _overview(_title(runs), results, Charts(results, drawer).draw())
 
 
 class Charts:
-    """The charts of ``results``, specified at once and drawn later."""
+    """The charts of ``results``, specified at once and drawn later by ``drawer``."""
 
-    def __init__(self, results: "Sequence[Results]") -> None:
-        """Specify the charts."""
-        self._specified = [(plot, plot.spec()) for plot in plots(results)]
+    def __init__(self, results: "Sequence[Results]", drawer: Drawer) -> None:
+        """Specify the charts, while the drawer starts if there are any."""
+        chosen = plots(results)
+        if chosen:
+            drawer.start()
+        self._specified, self._drawer = [(plot, plot.spec()) for plot in chosen], drawer
 
     def draw(self) -> list[Picture]:
         """Return the charts as elements of a page."""
-        from heed.reporting.drawing import element, svgs
+        from heed.reporting.drawing import element
 
-        drawn = svgs([spec for _, spec in self._specified])
+        drawn = self._drawer.svgs([spec for _, spec in self._specified])
         return [
             Picture(plot.kind, plot.folder, plot.name, spec["width"] > WIDE, element(svg, plot.title, index))
             for index, ((plot, spec), svg) in enumerate(zip(self._specified, drawn, strict=True))

@@ -1,6 +1,7 @@
 """A program of its own that draws charts: Vega-Lite specifications on stdin, their SVG texts on stdout, both as JSON.
 
-vl-convert holds Python's lock while it draws; here it does so beside the rest of a page.
+vl-convert holds Python's lock while it draws; here it does so beside the rest of a page. Its argument is the version of
+Vega-Lite, which it loads before it reads stdin.
 """
 
 import json
@@ -9,6 +10,8 @@ from typing import Any
 
 import vl_convert
 
+FIRST = {"data": {"values": [{"x": 1}]}, "mark": "bar", "encoding": {"x": {"field": "x", "type": "quantitative"}}}
+
 
 def draw(specs: list[dict[str, Any]], version: str) -> list[str]:
     """Return charts as SVG texts, by a version of Vega-Lite; nothing is fetched."""
@@ -16,8 +19,11 @@ def draw(specs: list[dict[str, Any]], version: str) -> list[str]:
 
 
 def main() -> None:
-    """Draw all charts of the request."""
-    json.dump(draw(**json.load(sys.stdin)), sys.stdout)
+    """Start Vega by a first chart, then draw all that are asked for; none if whoever started this is gone."""
+    version = sys.argv[1]
+    draw([FIRST], version)
+    if request := sys.stdin.read():
+        json.dump(draw(json.loads(request), version), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+"""The process that draws a page's charts, which can be started before they are known."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from heed.reporting.drawing import BASE, VERSION
+from heed.reporting.spec import Spec
+
+PROGRAM = Path(__file__).with_name("vega.py")
+
+
+class Drawer:
+    """Draws charts once, in a process of its own: Vega takes half a second to start, and holds Python's lock.
+
+    As a context manager it ends that process in any case. Where this process is killed, the other reads the end of its
+    input, and ends by itself.
+    """
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        """Return this."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the process, if it was started and has not ended."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+    def start(self) -> None:
+        """Let Vega start, while measures are computed or results read."""
+        self._started()
+
+    def svgs(self, specs: Sequence[Spec]) -> list[str]:
+        """Return charts as SVG texts; other threads run meanwhile."""
+        if not specs:
+            return []
+        process = self._started()
+        texts, problems = process.communicate(json.dumps(specs))
+        if process.returncode:
+            raise RuntimeError(f"{PROGRAM.name}: status {process.returncode}: {problems.strip()}")
+        return [text.replace(BASE, "") for text in json.loads(texts)]
+
+    def _started(self) -> "subprocess.Popen[str]":
+        if self._process is None:
+            pipe = subprocess.PIPE
+            command = [sys.executable, "-P", str(PROGRAM), VERSION]
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, encoding="utf-8")  # noqa: S603
+        return self._process
