@@ -289,8 +289,7 @@ class Experiment:
                 forget_results(folder)
                 write_manifest(folder / "manifest.yml", made_by)  # the report reads it
                 results = self._measured(systems)
-                if recipe:
-                    note_results(folder, recipe, self.warnings)
+                note_results(folder, recipe, self.warnings)
         write_json(folder / "timings.json", self.timings)
         return results
 
@@ -308,7 +307,7 @@ class Experiment:
             write_json(folder / "summary.json", results.summary())
             if results.rows:
                 with timed("report"):
-                    write_page(read_tree(folder), folder, folder / "report.html", drawer)
+                    write_page(read_tree(folder, measured_now=True), folder, folder / "report.html", drawer)
             else:
                 (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results

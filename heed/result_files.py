@@ -16,9 +16,9 @@ from heed.evaluation.summary import Detail
 from heed.io.artifacts import Recipe, rebuild_reason
 from heed.io.files import digest, digest_json, read_bytes, write_json
 from heed.progress import log, warn
+from heed.reporting.belonging import NOTE, UNFINISHED
 from heed.types import subtopics_of
 
-NOTE = Path(".made") / "results.json"
 FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 OF_RESULTS = ("summary.json", "per_topic.json")  # in folders below too, which the report shows
 
@@ -43,13 +43,16 @@ def earlier_results(folder: Path, recipe: Recipe) -> Earlier | None:
 
 
 def forget_results(folder: Path) -> None:
-    """Let the files in ``folder`` be written again: a process that is killed while it does leaves no note."""
-    (folder / NOTE).unlink(missing_ok=True)
+    """Let the files in ``folder`` be written again: a process that is killed while it does leaves this note."""
+    write_json(folder / NOTE, UNFINISHED)
 
 
-def note_results(folder: Path, recipe: Recipe, warnings: list[str]) -> None:
-    """Note that the files in ``folder`` are those of ``recipe``, with these warnings in all."""
-    write_json(folder / NOTE, {"recipe": recipe, "files": _digests(folder), "warnings": warnings})
+def note_results(folder: Path, recipe: Recipe | None, warnings: list[str]) -> None:
+    """Note that the files in ``folder`` are those of ``recipe``, with these warnings in all; nothing without one."""
+    if recipe:
+        write_json(folder / NOTE, {"recipe": recipe, "files": _digests(folder), "warnings": warnings})
+    else:
+        (folder / NOTE).unlink()
 
 
 def _digests(folder: Path) -> dict[str, str]:

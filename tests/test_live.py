@@ -99,6 +99,17 @@ def test_topics_that_share_a_query_share_their_pool_as_in_the_command(heed: Heed
     live.close()
 
 
+def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Path) -> None:
+    systems = ("--retriever", "bm25+fields", "--reranker", "none", "--field-weights", "5", "0", "0.5")
+    assert heed("pipelines.tables", "--subset", "sample", *systems, "--quiet").returncode == 0
+    explored = Explored(read_tree(tmp_path / "runs")[0])
+    live = LiveSystems(explored, Choice())
+    run = read_run(explored.path / "bm25+fields.original.run")
+    qid = next(iter(run))
+    assert live.scores("bm25+fields", asked(live, qid, "original")) == run[qid]
+    live.close()
+
+
 def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSystems) -> None:
     before = asked(live, "01", "original")
     documents = {document.docid: document for document in live.documents}

@@ -10,6 +10,10 @@ from conftest import without_plots
 from test_results_folders import Words, collection
 
 from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
+from heed.exploring.folder import Explored
+from heed.exploring.making import folder_view
+from heed.reporting.folders import read_tree
+from heed.reporting.page import page
 from heed.types import SubtopicGrades
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -114,10 +118,27 @@ def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path, mon
     with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
         stopping.setattr("heed.experiment.write_manifest", raise_interrupt)
         measured(tmp_path, *reversed_words)
-    assert not (tmp_path / DRINKS / ".made/results.json").exists()
+    [results] = read_tree(tmp_path / DRINKS)
+    assert results.doubt.startswith("The writing of these figures was stopped") and results.doubt in results.warnings
     measured(tmp_path)
+    assert read_tree(tmp_path / DRINKS)[0].doubt == ""
     measured(tmp_path / "empty")
     assert written(tmp_path)["summary.json"][0] == written(tmp_path / "empty")["summary.json"][0]
+
+
+def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> None:
+    """A kill between runs and figures leaves both whole."""
+    measured(tmp_path)
+    with experiment(tmp_path) as asked:
+        asked.retrieve(Words(-1.0))  # and no evaluate()
+    [results] = read_tree(tmp_path / DRINKS)
+    assert results.doubt.startswith("These figures are not those of the runs: words.changed.run, words.original.run")
+    assert results.doubt in page([results], tmp_path / DRINKS)
+    assert results.doubt in folder_view(Explored(results))["notes"]
+    measured(tmp_path, None, Words(-1.0))
+    assert read_tree(tmp_path / DRINKS)[0].warnings == list(measured(tmp_path, None, Words(-1.0)).warnings)
+    report = (tmp_path / DRINKS / "report.html").read_text()
+    assert "These figures are not" not in report and "The writing of these" not in report
 
 
 def raise_interrupt(*_: object) -> None:

@@ -42,7 +42,7 @@ def folder_view(explored: Explored) -> FolderView:
         topics=[_entry(topic) for topic in explored.topics.values()],
         keys=[*explored.values],
         values=[[short(explored.value(key, topic)) for topic in explored.topics.values()] for key in explored.values],
-        notes=explored.notes,
+        notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )
 
 

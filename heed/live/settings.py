@@ -8,7 +8,8 @@ import msgspec
 
 from heed.errors import DataError
 from heed.io.files import read_bytes
-from heed.retrieval.bm25_index import K1, B, Bm25Settings
+from heed.retrieval.bm25 import FIELDS
+from heed.retrieval.bm25_index import K1, TABLE_FIELDS, B, Bm25Settings
 from heed.types import JOIN
 
 
@@ -76,11 +77,17 @@ class _Manifest(msgspec.Struct):
 
     def made(self) -> Made:
         parameters = next(self._of_bm25(), {})
-        bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B)], Bm25Settings)
+        bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B), *self._weights()], Bm25Settings)
         depth, pool_depth = self.settings.depth, self.settings.pool.depth or self.settings.depth
         systems = tuple(system.name for system in self.method.retrieval)
         published = self.settings.pool.source == "published candidates"
         return Made(self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters, published)
+
+    def _weights(self) -> list[Any]:
+        """Return the weights of a table's fields; none where no system searched these."""
+        parameters = (system.parameters for system in self.method.retrieval if system.name == FIELDS)
+        fields = next(parameters, {}).get("fields")
+        return [fields.get(name, 0.0) for name in TABLE_FIELDS] if isinstance(fields, dict) else []
 
     def _of_bm25(self) -> Iterator[dict[str, Any]]:
         """Yield the parameters of BM25: of a retriever, or below a reranker such as polarity."""

@@ -11,6 +11,7 @@ from heed.errors import DataError, HeedError, fail
 from heed.evaluation.summary import Detail, Label, Row, Shift
 from heed.io.files import read_bytes
 from heed.progress import log
+from heed.reporting.belonging import doubt
 
 Record = TypeVar("Record", Row, Detail, Shift)
 INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
@@ -20,7 +21,8 @@ Records = Annotated[list[Any], Meta(description="a list")]
 class Results(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
-    ``path`` is where it was read.
+    ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
+    be those of the runs beside them.
     """
 
     folder: str
@@ -31,6 +33,7 @@ class Results(NamedTuple):
     shifts: list[Shift]
     warnings: list[str]
     path: Path
+    doubt: str = ""
 
     @property
     def title(self) -> str:
@@ -53,10 +56,11 @@ class _PerTopic(TypedDict):
     shifts: Records
 
 
-def read_tree(runs: Path) -> list[Results]:
+def read_tree(runs: Path, measured_now: bool = False) -> list[Results]:
     """Return all results at and below ``runs``, by path; raise :class:`DataError` with all problems of their files.
 
-    A run without judgements leaves a summary without rows; such folders are logged and left out.
+    Results that are ``measured_now``, by this process, are those of the runs; of others it is checked. A run without
+    judgements leaves a summary without rows; such folders are logged and left out.
     """
     if not runs.is_dir():
         raise DataError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
@@ -75,7 +79,12 @@ def read_tree(runs: Path) -> list[Results]:
     fail(problems or ([] if measured else [f"{problem}; give judgements and run again" for problem in empty]))
     for problem in empty:
         log.info(f"{problem}; left out")
-    return measured
+    return measured if measured_now else [_doubted(results) for results in measured]
+
+
+def _doubted(results: Results) -> Results:
+    problem = doubt(results.path)
+    return results._replace(doubt=problem, warnings=[problem, *results.warnings]) if problem else results
 
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:

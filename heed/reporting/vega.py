@@ -10,7 +10,11 @@ from typing import Any
 
 import vl_convert
 
-FIRST = {"data": {"values": [{"x": 1}]}, "mark": "bar", "encoding": {"x": {"field": "x", "type": "quantitative"}}}
+X = {"field": "x", "type": "quantitative"}
+NAME = {"field": "name", "type": "nominal"}
+POINT = {"mark": "point", "encoding": {"x": X, "y": X, "color": NAME, "shape": NAME, "href": NAME, "description": NAME}}
+LINE = {"mark": "line", "encoding": {"x": X, "y": X, "order": X}}
+FIRST = {"data": {"values": [{"x": n, "name": str(n)} for n in range(30)]}, "layer": [POINT, LINE]}
 
 
 def draw(specs: list[dict[str, Any]], version: str) -> list[str]:
@@ -19,7 +23,7 @@ def draw(specs: list[dict[str, Any]], version: str) -> list[str]:
 
 
 def main() -> None:
-    """Start Vega by a first chart, then draw all that are asked for; none if whoever started this is gone."""
+    """Start Vega by a chart like those of reports, then draw all that are asked for; none if nobody is there to ask."""
     version = sys.argv[1]
     draw([FIRST], version)
     if request := sys.stdin.read():
