@@ -140,7 +140,7 @@ class Systems:
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
         if system.startswith(DECOMPOSE):
             self.pool.log_local(system, LOCAL[LATE])
-            return Decompose(self.encoder(system.removeprefix(DECOMPOSE)))
+            return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
         if system.startswith(MTEB):
             return self._mteb_reranker(system)
         if OBJECT.fullmatch(system):
@@ -149,7 +149,7 @@ class Systems:
             raise UsageError(f"{system}: a retriever, no reranker; use it as --retriever")
         model = self._resolve(system, RERANKERS, CROSS_ENCODER)
         if model.family in ENCODERS:
-            return Similarity(self._encoder(system, model, parallel=True))
+            return Similarity(self._encoder(system, model, parallel=True), self.corpus)
         if model.family not in RERANKER_FAMILIES:
             raise UsageError(f"{system}: of family {_told(model)}, no reranker; use it as --retriever")
         make = RERANKER_FAMILIES[model.family]
@@ -226,7 +226,11 @@ class Systems:
         model = self._mteb(name)
         if isinstance(model, MtebRetriever):
             raise UsageError(f"{name}: searches by itself, no reranker; use it as --retriever")
-        return Similarity(OwnEncoder(model, name)) if isinstance(model, MtebEncoder) else OwnReranker(model, name)
+        return (
+            Similarity(OwnEncoder(model, name), self.corpus)
+            if isinstance(model, MtebEncoder)
+            else OwnReranker(model, name)
+        )
 
     def _own_retriever(self, system: Any, name: str) -> Retriever:
         if is_encoder(system):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from conftest import write_jsonl
 
-from heed.io.document_store import DocumentStore, open_store
+from heed.io.document_store import DocumentStore, StoredDocuments, open_store
 from heed.io.documents import Files
 from heed.languages import language
 from heed.models.cross_encoder import CrossEncoderReranker
@@ -91,6 +91,65 @@ def test_a_document_is_embedded_once_for_all_conditions() -> None:
         score(reranker, condition, DOCIDS[:3])
     assert score(reranker, "query", ["price", "car"]) == [0, 1]  # in the order given
     assert encoder.embedded == ["both", "engine", "car", "price"]
+
+
+def pool_scores(encoder: Counting, corpus: Corpus, docids: Sequence[str] = DOCIDS) -> list[float]:
+    """What a reranker of a new process gives."""
+    reranker, query = Decompose(encoder, corpus=corpus), TOPIC.under("original")
+    reranker.begin([query], lambda _: StoredDocuments(corpus.documents, docids))
+    return list(reranker.score(query, StoredDocuments(corpus.documents, docids)))
+
+
+def test_vectors_are_kept_for_the_next_process_until_documents_or_settings_change(
+    store: DocumentStore, tmp_path: Path
+) -> None:
+    first, second, third, other = Counting(), Counting(), Counting(), Counting()
+    corpus = Corpus(tmp_path, store, language("eng"))
+    before = pool_scores(first, corpus, DOCIDS[:3])
+    assert pool_scores(second, corpus)[:3] == before and second.embedded == DOCIDS[3:]
+    assert pool_scores(third, corpus)[:3] == before and third.embedded == []
+    other.config = {"encoder": "counting", "pooling": "cls"}
+    assert pool_scores(other, corpus)[:3] == before and other.embedded == DOCIDS
+    assert len(list((tmp_path / "counting").iterdir())) == 1  # the folder of the earlier settings is gone
+    changed = open_store(tmp_path / "changed", Files([write_jsonl(tmp_path / "c.jsonl", [{"id": "car", "text": "c"}])]))
+    pool_scores(first, Corpus(tmp_path, changed, language("eng")), ["car"])
+    assert first.embedded == [*DOCIDS[:3], "car"]
+    passages = Decompose(third, corpus=corpus)  # of a docid that the collection has too
+    assert passages.score(TOPIC.under("query"), [Document("car", "", "car car")]) == [2]
+    assert Decompose(third, corpus=corpus).score(TOPIC.under("query"), [Document("car", "", "car car")]) == [2]
+    assert third.embedded == ["car"]
+
+
+def test_query_settings_alone_embed_nothing_again(store: DocumentStore, tmp_path: Path) -> None:
+    corpus, first, second = Corpus(tmp_path, store, language("eng")), Counting(), Counting()
+    second.config = {"encoder": "counting", "query": "q: {query}"}
+    assert pool_scores(first, corpus) == pool_scores(second, corpus) and second.embedded == []
+
+
+class Killed(Counting):
+    def encode_documents(self, documents: Sequence[Document]) -> np.ndarray:
+        if len(self.embedded) == 4:
+            raise KeyboardInterrupt
+        return super().encode_documents(documents)
+
+
+def test_a_kill_costs_a_part_at_most_and_the_bytes_are_the_same(
+    store: DocumentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heed.reranking.document_vectors.PART", 2)
+    whole = [Corpus(tmp_path / name, store, language("eng")) for name in ("killed", "whole")]
+    with pytest.raises(KeyboardInterrupt):
+        pool_scores(Killed(), whole[0])
+    [folder] = (tmp_path / "killed/counting").iterdir()
+    with (folder / "shards.txt").open("a") as journal:
+        journal.write("part-00002.npy 1234")  # cut by the kill
+    resumed = Counting()
+    assert pool_scores(resumed, whole[0]) == pool_scores(Counting(), whole[1])
+    assert resumed.embedded == DOCIDS[4:]
+    kept = [
+        {path.name: path.read_bytes() for path in corpus.folder.rglob("part-*")} for corpus in whole
+    ]  # three parts, each with its docids
+    assert kept[0] == kept[1] and len(kept[0]) == 6
 
 
 def test_nothing_is_asked_of_an_encoder_without_documents() -> None:

@@ -1,6 +1,7 @@
 """Systems by name: each family is reached from the command line, and a name of the wrong kind is told."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,33 @@ def test_an_encoder_reads_instructions_by_decompose_and_with_polarity(
     for name in (alone, fused):
         found = [scores(folder, f"{name}.{condition}") for condition in ("query", "original", "changed")]
         assert found[0] != found[1] != found[2]
+
+
+def test_decompose_reads_the_retrievers_vectors_or_keeps_its_own(
+    tmp_path: Path, small: list[str], tiny_encoder: Path, heed: Heed
+) -> None:
+    def again(embedded: int, read: bool) -> dict[str, bytes]:
+        shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+        result = heed(COMMAND, *small, "--reranker", f"decompose:{tiny_encoder}", "--device", "cpu")
+        assert result.returncode == 0, result.stderr
+        lines = [line for line in result.stderr.splitlines() if line.endswith("documents embedded for reranking")]
+        assert sum(int(line.split()[-5]) for line in lines) == embedded
+        assert ("tiny-encoder/vectors: vectors of documents are read from here" in result.stderr) == read
+        runs = (tmp_path / "runs/docs/eng").glob("decompose*.run")
+        return {path.name: path.read_bytes() for path in runs}
+
+    own = again(embedded=3, read=False)  # BM25 finds b in d0, g in d2 and d3
+    assert again(embedded=0, read=False) == own
+    kept = tmp_path / "indexes/docs/eng" / tiny_encoder.name
+    [folder] = kept.glob("pool-*")
+    [part] = folder.glob("*.npy")
+    damaged = bytearray(part.read_bytes())
+    damaged[-1] ^= 1
+    part.write_bytes(damaged)
+    assert again(embedded=3, read=False) == own
+    result = heed(COMMAND, *small, "--retriever", tiny_encoder, "--reranker", "none", "--device", "cpu")
+    assert result.returncode == 0, result.stderr
+    assert again(embedded=0, read=True) == own
 
 
 def test_a_guessed_family_is_told_and_stands_in_the_manifest(

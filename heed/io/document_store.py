@@ -112,6 +112,11 @@ class StoredDocuments(Sequence[Document]):
         """Choose ``docids``, in that order."""
         self.docids, self._store = docids, store
 
+    @property
+    def digest(self) -> str:
+        """The digest of the store's documents."""
+        return self._store.digest
+
     def chosen(self, places: Sequence[int]) -> list[Document]:
         """Return the documents at ``places``, and read no other."""
         return self._store.get([self.docids[place] for place in places])

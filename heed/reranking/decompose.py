@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues_digest, warn_without_cues
-from heed.reranking.similarity import DocumentVectors
+from heed.reranking.similarity import VectorReranker
+from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Query, config_of
 
 VERSION = 1  # raise when scores change
@@ -28,13 +29,13 @@ class Weights(NamedTuple):
 WEIGHTS = Weights(5.0, 5.0)
 
 
-class Decompose:
+class Decompose(VectorReranker):
     """The reranker over any encoder, as a :class:`heed.types.Reranker`."""
 
-    def __init__(self, encoder: Encoder, weights: Weights = WEIGHTS) -> None:
-        """Compare by ``encoder``, which is loaded at the first score."""
-        self.name = f"decompose:{encoder.name}"
-        self._encoder, self._weights, self._documents = encoder, weights, DocumentVectors(encoder)
+    def __init__(self, encoder: Encoder, weights: Weights = WEIGHTS, corpus: Corpus | None = None) -> None:
+        """Compare by ``encoder``, with the vectors of ``corpus``."""
+        super().__init__(encoder, corpus)
+        self.name, self._weights = f"decompose:{encoder.name}", weights
         config = config_of(encoder)
         if config is not None:
             self.config: Config = {
@@ -42,10 +43,6 @@ class Decompose:
                 "cues": cues_digest(),
                 "encoder": config,
             }
-
-    def close(self) -> None:
-        """Forget the vectors, and close the encoder's model."""
-        self._documents.close()
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return ``d·q + α·d·(q + a) − β·d·x`` for each document; an empty part adds nothing."""

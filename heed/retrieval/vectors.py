@@ -1,6 +1,7 @@
 """Document vectors in shards on disk: computed once for all conditions, kept when the process is killed."""
 
 import shutil
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -72,6 +73,12 @@ class Vectors:
             picked[here] = self._parts[index][numbers[here] % SHARD]
         return picked
 
+    def of(self, docids: Sequence[str]) -> "Matrix":
+        """Return the vectors of some documents, in that order; all must be there."""
+        import numpy as np
+
+        return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
+
 
 def document_config(config: Config) -> Config:
     """Return an encoder's config without the fields of queries alone, which change no document's vector."""
@@ -84,9 +91,7 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     Shards that an earlier, killed process finished are kept if the encoder and the documents are
     the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
     """
-    config = config_of(encoder)
-    encoder_config = document_config(config) if config is not None else uuid4().hex
-    recipe: Recipe = {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
+    recipe = recipe_of(store, encoder)
     reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
     if reason is None:
         log.info(f"{folder}: used again, inputs and settings are the same")
@@ -102,12 +107,31 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     return Vectors(folder)
 
 
-def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
-    import numpy as np
+def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:
+    """Return what :func:`embed` left in ``folder``, where it is complete and it would use it again; else None."""
+    recipe = recipe_of(store, encoder)
+    reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
+    return Vectors(folder) if reason is None else None
 
+
+def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
+    """Return what the vectors of the documents of ``store`` depend on."""
+    config = config_of(encoder)
+    encoder_config = document_config(config) if config is not None else uuid4().hex
+    return {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
+
+
+def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator["Matrix"]:
+    """Yield the vectors of each of ``batches``, in their order; several at once where the encoder can."""
+    if isinstance(encoder, BatchEncoder):
+        return encoder.encode_batches(batches)
+    return map(encoder.encode_documents, batches)
+
+
+def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
     docids: list[str] = []
     ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
-    done = _finished_shards(folder)
+    done = finished_files(folder)
     write_bytes(folder / JOURNAL, "".join(f"{name} {sha256}\n" for name, sha256 in done.items()).encode())
     documents = bar(iter(store), store.count, f"{encoder.name} vectors", "documents")
 
@@ -120,16 +144,9 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
                 yield batch
 
     with timed("embed", encoder.name) as work:
-        batches = missing()
-        encoded = (
-            encoder.encode_batches(batches)
-            if isinstance(encoder, BatchEncoder)
-            else map(encoder.encode_documents, batches)
-        )
-        for vectors in encoded:
+        for vectors in encoded(encoder, missing()):
             shard, count = ahead.popleft()
-            with finished(shard) as stream:
-                np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
+            write_matrix(shard, vectors)
             with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
                 journal.write(f"{shard.name} {digest(shard)}\n")
             work.did(count, "documents")
@@ -138,8 +155,16 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
     (folder / JOURNAL).unlink()
 
 
-def _finished_shards(folder: Path) -> dict[str, str]:
-    """Return name and digest of the shards that an earlier process finished and nobody has changed since."""
+def write_matrix(path: Path, vectors: "Matrix") -> None:
+    """Write ``vectors`` to ``path`` in numpy's form, whole or not at all."""
+    import numpy as np
+
+    with finished(path) as stream:
+        np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
+
+
+def finished_files(folder: Path) -> dict[str, str]:
+    """Return name and digest of the files in the journal of ``folder`` that nobody has changed since."""
     journal = folder / JOURNAL
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     done = {}
