@@ -14,6 +14,7 @@ from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
 from heed.types import Config, Query, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
+BRIEF = 1 << 25  # bytes of a store; at twice as many, 200 MB of text, both ways of running Java take as long
 NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
@@ -84,7 +85,7 @@ class Bm25:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
         threads, shards, heap = self._lucene
-        start(heap)
+        start(heap, brief=self._index is None and store.size <= BRIEF)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
         index = folder / ("bm25-vectors" if self._feedback else "bm25")
