@@ -50,7 +50,7 @@ def java_of_small_work() -> Iterator[None]:
 
     given = jvm.options
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jvm, "options", lambda heap: [*given(heap), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
+        patch.setattr(jvm, "options", lambda heap, brief=False: given(heap, brief=True))
         yield
 
 

@@ -3,7 +3,7 @@ import json
 import re
 import time
 from io import StringIO
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 
 import pandas
@@ -16,6 +16,7 @@ from heed.tables.html import CONTROL, Row, has_no_spans, plain_grid, read_html, 
 from heed.tables.markup import (
     Table,
     is_plain,
+    is_rule,
     marked_cells,
     parse_csv,
     parse_html,
@@ -333,11 +334,23 @@ def words(text: str) -> list[str]:
     return re.findall(r"[\w<>≤]+", text)
 
 
-@given(st.text(st.sampled_from("|| a b\u00e9\t\x00\x85\u3000\u200b-:'")), st.integers(0, 6))
+ROWS = st.text(st.sampled_from("|| a b\u00e9\t\x00\x85\u3000\u200b-:'"))
+TIDY_ROWS = st.lists(st.sampled_from(["| ", " |", " | ", "|", "a", "b c", " "]), max_size=12).map("".join)
+
+
+@given(ROWS | TIDY_ROWS, st.integers(0, 6))
 def test_a_row_without_escapes_has_the_cells_that_the_reader_of_escapes_finds(line: str, width: int) -> None:
     stripped = line.strip()  # as lines are
     assert is_plain(stripped)
     assert plain_cells(stripped) == marked_cells(stripped, width)
+
+
+def test_a_delimiter_row_has_dashes_in_every_cell_and_may_have_colons_around_them() -> None:
+    for row in map("".join, chain.from_iterable(product("|-: ", repeat=length) for length in range(1, 8))):
+        inner = row.removeprefix("|")
+        cells = (inner.removesuffix("|") if inner != "|" else inner).split("|")
+        expected = "|" in row and all(re.fullmatch(" *:?-+:? *", cell) for cell in cells)
+        assert is_rule(row) == expected, row
 
 
 @pytest.mark.parametrize("row", [r"a \| b|c", "`a|b`|c", "a<br>b|c"])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.retrieval import bm25_index
-from heed.retrieval.bm25_index import Bm25Settings, Searcher
+from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.foreign_index import ForeignIndex
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
@@ -14,6 +14,8 @@ from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
 from heed.types import Config, Query, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
+WHOLE = (FIELD, "caption", "header")  # of tables, for bm25 and polarity
+BRIEF = 1 << 25  # bytes of a store; at twice as many, 200 MB of text, both ways of running Java take as long
 NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
@@ -84,12 +86,20 @@ class Bm25:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
         threads, shards, heap = self._lucene
-        start(heap)
+        start(heap, brief=self._index is None and store.size <= BRIEF)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
-        index = folder / ("bm25-vectors" if self._feedback else "bm25")
-        bm25_index.build_index(index, store, language, threads, bool(self._feedback), shards)
+        name, fields = self._own_index
+        index = folder / name
+        bm25_index.build_index(index, store, language, threads, bool(self._feedback), shards, fields)
         return Searcher(index, language, self._settings, shards=shards)
+
+    @property
+    def _own_index(self) -> tuple[str, Sequence[str]]:
+        """The name of the index, and the fields of tables in it: cells, most of their text, would double it."""
+        if self._feedback:
+            return "bm25-vectors", (FIELD,)
+        return ("bm25-fields", TABLE_FIELDS) if self._fields else ("bm25", WHOLE)
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""

@@ -47,11 +47,17 @@ class Bm25Settings(NamedTuple):
 
 
 def build_index(
-    folder: Path, store: DocumentStore, language: Language, threads: int, vectors: bool = False, shards: int = 1
+    folder: Path,
+    store: DocumentStore,
+    language: Language,
+    threads: int,
+    vectors: bool = False,
+    shards: int = 1,
+    fields: Sequence[str] = (FIELD, *TABLE_FIELDS),
 ) -> Path:
     """Return ``folder`` with the Lucene index of ``store``, built unless it is there for the same settings.
 
-    Tables are indexed as a whole and, beside it, by caption, header and cells.
+    Of tables it has ``fields``, of other documents ``FIELD`` alone.
     ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents without
     text cannot be indexed and are counted in the log. With several ``shards`` the documents are split in docid
     order into as many indexes beside ``folder``, built one after the other and each kept when it is complete.
@@ -62,12 +68,14 @@ def build_index(
         "language": language.short,
         "documents": store.digest,
         "vectors": vectors,
+        **({"fields": list(fields)} if store.tabular else {}),
     }
+    indexed = fields if store.tabular else (FIELD,)
     folders = shard_folders(folder, shards)
     for number, (start, end) in enumerate(shard_ranges(store.count, shards)):
         shard_recipe = recipe | ({"shard": [number, shards]} if shards > 1 else {})
         documents = _Range(store, start, end)
-        ensure_folder(folders[number], shard_recipe, partial(_build, documents, language, threads, vectors))
+        ensure_folder(folders[number], shard_recipe, partial(_build, documents, indexed, language, threads, vectors))
     return folder
 
 
@@ -79,9 +87,11 @@ class _Range(NamedTuple):
     end: int
 
 
-def _build(documents: _Range, language: Language, threads: int, vectors: bool, folder: Path) -> None:
+def _build(
+    documents: _Range, fields: Sequence[str], language: Language, threads: int, vectors: bool, folder: Path
+) -> None:
     store, start, end = documents
-    fields, count = (FIELD, *TABLE_FIELDS) if store.tabular else (FIELD,), end - start
+    count = end - start
     rows = _rows_with_text(bar(store.within(start, end), count, "bm25 index", "documents"), fields)
     with timed("index", "bm25") as work, java_errors(f"{folder}: indexing"):
         indexed = write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
@@ -94,7 +104,8 @@ def _rows_with_text(documents: Iterable[Document], fields: Sequence[str]) -> Ite
     for document in documents:
         contents = document.contents()
         if contents.strip():
-            yield [document.docid, contents, *(getattr(document, name) for name in fields[1:])]
+            text_of = document._asdict() | {FIELD: contents}
+            yield [document.docid, *(text_of[name] for name in fields)]
 
 
 class Searcher:

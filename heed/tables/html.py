@@ -197,9 +197,9 @@ def _number(attribute: str) -> int | None:
 
 def squeeze(text: str) -> str:
     """Return ``text`` on one line: white space and control characters as single spaces."""
-    if not text.isprintable():  # control characters never are
-        text = CONTROL.sub(" ", text)
-    return " ".join(text.split())
+    if text.isprintable():  # its only white space is spaces, and control characters are not printable
+        return " ".join(text.split()) if "  " in text else text.strip()
+    return " ".join(CONTROL.sub(" ", text).split())
 
 
 def check_size(rows: int, columns: int, written: int) -> None:

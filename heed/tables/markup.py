@@ -22,6 +22,8 @@ PIPE = re.compile(r"\\.|\|")
 PIPE_OUTSIDE_CODE = re.compile(r"\\.|`[^`]*`|\|")
 ESCAPED = re.compile(r"\\([\\|<-])|<br\s*/?>", re.IGNORECASE)
 RULE = re.compile(r"\s*:?-+:?\s*")
+RULES = re.compile(r"\|?(?:\s*+:?-++:?\s*+(?:\||$))+")  # a delimiter row
+SPACES = re.compile(" {2,}")
 CSV_CAPTION = re.compile(r"# ([^\n]*)\n\n")
 
 
@@ -41,7 +43,7 @@ def parse_table(text: str, title: str = "") -> Table:
     """
     if HTML_TABLE.search(text):
         table = parse_html(text)
-    elif any(line.startswith("|") or _is_rule(line) for line in _lines(text)) or not _separator(text, rows=2):
+    elif any(line.startswith("|") or is_rule(line) for line in _lines(text)) or not _separator(text, rows=2):
         table = parse_markdown(text)
     else:
         table = parse_csv(text)
@@ -113,7 +115,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
     """Yield the lines of ``text`` between blank lines, headings on their own."""
     block: list[str] = []
     for line in [*_lines(text), ""]:
-        heading = HEADING.match(line)
+        heading = line.startswith("#") and HEADING.match(line)
         if block and (heading or not line):
             yield block
             block = []
@@ -127,7 +129,7 @@ def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list
     """Return the lines outside of tables, the header rows and the body rows of a block."""
     if heading := HEADING.match(block[0]):
         return [block[0][heading.end() :]], [], []
-    rule = next((number for number, line in enumerate(block) if _is_rule(line)), None)
+    rule = next((number for number, line in enumerate(block) if is_rule(line)), None)
     if rule is None:
         piped = [line for line in block if line.startswith("|")]
         width = len(_split(piped[0], PIPE)) if piped else 0
@@ -137,13 +139,14 @@ def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list
     start = max(rule - 1, 0)
     while start and block[start - 1].startswith("|"):
         start -= 1
-    width = len(_split(block[rule], PIPE))
+    width = len(_split_plain(block[rule]))
     above, below = ([_cells(line, width) for line in part] for part in (block[start:rule], block[rule + 1 :]))
     return block[:start], above, below
 
 
-def _is_rule(line: str) -> bool:
-    return "|" in line and not line.strip("|:- \t") and all(RULE.fullmatch(cell) for cell in _split(line, PIPE))
+def is_rule(line: str) -> bool:
+    """Return whether ``line`` is a delimiter row."""
+    return "|" in line and not line.strip("|:- \t") and RULES.fullmatch(line) is not None
 
 
 def _cells(line: str, width: int) -> list[str]:
@@ -157,10 +160,15 @@ def is_plain(line: str) -> bool:
 
 def plain_cells(line: str) -> list[str]:
     """Return what :func:`marked_cells` returns of a plain line of any width, several times sooner."""
-    cells = _without_ends(line, line.split("|"))
-    if "  " in line or not line.isprintable():
-        return [squeeze(cell) for cell in cells]
-    return [cell.strip() for cell in cells]  # the only white space in a printable line is spaces
+    if not line.isprintable():
+        return [squeeze(cell) for cell in _split_plain(line)]
+    if "  " in line:  # the only white space in a printable line is spaces
+        line = SPACES.sub(" ", line)
+    elif line.startswith("| ") and line.endswith(" |"):
+        inside = line[2:-2]
+        if inside.count(" | ") == line.count("|") - 2:  # no pipe touches a text
+            return inside.split(" | ")
+    return [cell.strip() for cell in _split_plain(line)]
 
 
 def marked_cells(line: str, width: int) -> list[str]:
@@ -168,6 +176,10 @@ def marked_cells(line: str, width: int) -> list[str]:
     with_code = _split(line, PIPE_OUTSIDE_CODE)
     cells = with_code if len(with_code) == width else _split(line, PIPE)
     return [squeeze(ESCAPED.sub(lambda match: match[1] or " ", cell)) for cell in cells]
+
+
+def _split_plain(line: str) -> list[str]:
+    return _without_ends(line, line.split("|"))
 
 
 def _split(line: str, mark: re.Pattern[str]) -> list[str]:

@@ -59,7 +59,7 @@ def fit(text: str, room: int, count: Callable[[str], int]) -> str:
 
 def as_fields(table: Table) -> dict[str, str]:
     """Return caption, distinct header texts, and cells row by row, a string each for an index of fields."""
-    header = dict.fromkeys(squeeze(text) for row in table.header for text in row)
+    header = dict.fromkeys(map(squeeze, dict.fromkeys(text for row in table.header for text in row)))
     return {
         "caption": squeeze(table.caption),
         "header": " ".join(filter(None, header)),

