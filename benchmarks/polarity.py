@@ -4,8 +4,9 @@ A folder is a FollowTable subset in one of its layouts, or holds ``docs.jsonl``,
 and ``changed.qrels``, as those in ``tests/data/development`` do; its name may be the language. A line is a system,
 with one part left out or one number changed; its figures (×100) are the mean over topics and, in brackets, the 95 %
 bootstrap interval. Of a FollowTable subset: nDCG@10 under ``original``, and IRS. Of another folder, where every
-document is scored: nDCG@10 under ``original`` and ``changed``, and p-MRR. Last, the pairs of query and document a
-second.
+document is scored: nDCG@10 under ``original`` and ``changed``, p-MRR, and which share of the relevant documents
+``changed`` leaves in the first third and in the first two thirds or so (R@28 and R@58 of 84). Last, the pairs of
+query and document a second. The first line is BM25's over query and instruction.
 """
 
 import sys
@@ -30,10 +31,12 @@ from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
-from heed.types import Document, Qrels, Query, Run, Topic, under
+from heed.types import Document, Qrels, Query, Reranker, Run, Topic, under
 
 DEPTH = 1000
-SYSTEMS = {
+RECALL = ("R@28", "R@58")
+SYSTEMS: dict[str, Settings | None] = {
+    "bm25": None,
     "polarity": SETTINGS,
     "neither like nor unlike": Settings(like=0, unlike=0),
     "without like": Settings(like=0),
@@ -47,6 +50,21 @@ SYSTEMS = {
     "floor 0.1": Settings(floor=0.1),
     "floor 0.5": Settings(floor=0.5),
 }
+
+
+class Plain:
+    """BM25 over query and instruction, as a :class:`heed.types.Reranker`."""
+
+    name = "bm25"
+
+    def __init__(self, bm25: Bm25) -> None:
+        """Score by ``bm25``."""
+        self._bm25 = bm25
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the score of each document, 0 for one that is not found."""
+        found = self._bm25.search([query], DEPTH)[query.qid]
+        return [found.get(document.docid, 0.0) for document in documents]
 
 
 class Scored(NamedTuple):
@@ -93,15 +111,16 @@ class Collection:
         pools = pool([plain, *({by_base[qid]: scores} for qid, scores in instructed.items())], DEPTH, DEPTH)
         return {qid: [documents[docid] for docid in pools[base]] for qid, base in by_base.items()}
 
-    def scored(self, settings: Settings) -> Scored:
-        """Return the measures of ``polarity`` with ``settings``."""
-        system, start = Polarity(self.bm25, settings), time.perf_counter()
+    def scored(self, settings: Settings | None) -> Scored:
+        """Return the measures of ``polarity`` with ``settings``, of BM25 without."""
+        system: Reranker = Plain(self.bm25) if settings is None else Polarity(self.bm25, settings)
+        start = time.perf_counter()
         conditions = ("query", "original") if self.tables else ("original", "changed")
         runs = {condition: self._run(system, condition) for condition in conditions}
         pairs = len(conditions) * sum(map(len, self.pools.values()))
         return Scored(self._measures(runs), pairs / (time.perf_counter() - start))
 
-    def _run(self, system: Polarity, condition: str) -> Run:
+    def _run(self, system: Reranker, condition: str) -> Run:
         run: Run = {}
         for topic in self.topics:
             documents = self.pools[topic.qid]
@@ -122,7 +141,8 @@ class Collection:
             return measures | {
                 "IRS": irs(runs["query"], runs["original"], self.qrels["original"], self.unwanted, self.size)
             }
-        return measures | {"p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted)}
+        recall = standard(runs["changed"], self.qrels["changed"], RECALL)
+        return measures | {"p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted)} | recall
 
 
 def main(folders: list[Path]) -> None:
