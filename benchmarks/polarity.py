@@ -4,14 +4,15 @@ A folder is a FollowTable subset in one of its layouts, or holds ``docs.jsonl``,
 and ``changed.qrels``, as those in ``tests/data/development`` do; its name may be the language. A line is a system,
 with one part left out or one number changed; its figures (×100) are the mean over topics and, in brackets, the 95 %
 bootstrap interval. Of a FollowTable subset: nDCG@10 under ``original``, and IRS. Of another folder, where every
-document is scored: nDCG@10 under ``original`` and ``changed``, and p-MRR. Last, the pairs of query and document a
-second.
+document is scored: nDCG@10 under ``original`` and ``changed``, p-MRR, and which share of the relevant documents
+``changed`` leaves in the first third and in the first two thirds or so (R@28 and R@58 of 84). Last, the pairs of
+query and document a second. The first line is BM25's over query and instruction.
 """
 
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,28 +26,50 @@ from heed.io.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard
 from heed.pooling.fusion import pool
-from heed.reranking.polarity import SETTINGS, Polarity, Settings
+from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Settings
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
-from heed.types import Document, Qrels, Query, Run, Topic, under
+from heed.types import Document, Qrels, Query, Reranker, Run, Topic, under
 
 DEPTH = 1000
-SYSTEMS = {
-    "polarity": SETTINGS,
-    "neither like nor unlike": Settings(like=0, unlike=0),
-    "without like": Settings(like=0),
-    "without unlike": Settings(unlike=0),
-    "without asked": Settings(asked=0),
-    "without excluded and unlike": Settings(excluded=0, unlike=0),
-    "examples 5": Settings(examples=5),
-    "examples 20": Settings(examples=20),
-    "excluded 1": Settings(excluded=1),
-    "excluded 3": Settings(excluded=3),
-    "floor 0.1": Settings(floor=0.1),
-    "floor 0.5": Settings(floor=0.5),
+RECALL = ("R@28", "R@58")
+SYSTEMS: dict[str, dict[str, float]] = {
+    "polarity": {},
+    "neither like nor unlike": {"like": 0, "unlike": 0},
+    "without like": {"like": 0},
+    "without unlike": {"unlike": 0},
+    "like 1, unlike 1": {"like": 1, "unlike": 1},
+    "like 2, unlike 2": {"like": 2, "unlike": 2},
+    "without asked": {"asked": 0},
+    "without excluded and unlike": {"excluded": 0, "unlike": 0},
+    "without bounds": {"bounds": 0},
+    "bounds 2": {"bounds": 2},
+    "examples 5": {"examples": 5},
+    "examples 20": {"examples": 20},
+    "excluded 1": {"excluded": 1},
+    "excluded 3": {"excluded": 3},
+    "floor 0.2, keep 0": {"floor": 0.2, "keep": 0},
+    "floor 0.5, keep 0": {"floor": 0.5, "keep": 0},
+    "floor 0.5, keep 0.2": {"floor": 0.5, "keep": 0.2},
+    "floor 1, keep 0": {"floor": 1, "keep": 0},
 }
+
+
+class Plain:
+    """BM25 over query and instruction, as a :class:`heed.types.Reranker`."""
+
+    name = "bm25"
+
+    def __init__(self, bm25: Bm25) -> None:
+        """Score by ``bm25``."""
+        self._bm25 = bm25
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the score of each document, 0 for one that is not found."""
+        found = self._bm25.search([query], DEPTH)[query.qid]
+        return [found.get(document.docid, 0.0) for document in documents]
 
 
 class Scored(NamedTuple):
@@ -76,6 +99,7 @@ class Collection:
             old, new = self.qrels["original"], self.qrels["changed"]
             paths = [folder / "docs.jsonl"]
             store = open_store(place / "store", Tables(paths, "raw") if self.name == "tables" else Files(paths))
+        self.plain_text = not store.tabular
         self.unwanted, self.size = no_longer_relevant(old, new), store.count
         self.bm25 = Bm25("bm25", Corpus(place, store, language(lang)), Bm25Settings(), Lucene(threads=2))
         self.bm25.load()
@@ -93,15 +117,20 @@ class Collection:
         pools = pool([plain, *({by_base[qid]: scores} for qid, scores in instructed.items())], DEPTH, DEPTH)
         return {qid: [documents[docid] for docid in pools[base]] for qid, base in by_base.items()}
 
-    def scored(self, settings: Settings) -> Scored:
-        """Return the measures of ``polarity`` with ``settings``."""
-        system, start = Polarity(self.bm25, settings), time.perf_counter()
+    def polarity(self, changes: Mapping[str, float]) -> Polarity:
+        """Return ``polarity`` with some numbers changed."""
+        settings = TEXT_SETTINGS if self.plain_text else TABLE_SETTINGS
+        return Polarity(self.bm25, Settings(**(settings._asdict() | changes)))
+
+    def scored(self, system: Reranker) -> Scored:
+        """Return the measures of a system."""
+        start = time.perf_counter()
         conditions = ("query", "original") if self.tables else ("original", "changed")
         runs = {condition: self._run(system, condition) for condition in conditions}
         pairs = len(conditions) * sum(map(len, self.pools.values()))
         return Scored(self._measures(runs), pairs / (time.perf_counter() - start))
 
-    def _run(self, system: Polarity, condition: str) -> Run:
+    def _run(self, system: Reranker, condition: str) -> Run:
         run: Run = {}
         for topic in self.topics:
             documents = self.pools[topic.qid]
@@ -122,7 +151,8 @@ class Collection:
             return measures | {
                 "IRS": irs(runs["query"], runs["original"], self.qrels["original"], self.unwanted, self.size)
             }
-        return measures | {"p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted)}
+        recall = standard(runs["changed"], self.qrels["changed"], RECALL)
+        return measures | {"p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted)} | recall
 
 
 def main(folders: list[Path]) -> None:
@@ -130,8 +160,10 @@ def main(folders: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as place:
         for folder in folders:
             collection = Collection(folder, Path(place) / "-".join(folder.parts[-2:]))
-            for number, (name, settings) in enumerate(SYSTEMS.items()):
-                measures, speed = collection.scored(settings)
+            systems: dict[str, Reranker] = {"bm25": Plain(collection.bm25)}
+            systems |= {name: collection.polarity(changes) for name, changes in SYSTEMS.items()}
+            for number, (name, system) in enumerate(systems.items()):
+                measures, speed = collection.scored(system)
                 if not number:
                     print(
                         f"\n{collection.name}: {len(collection.topics)} topics, {', '.join(measures)}, pairs a second"

@@ -19,7 +19,7 @@ from heed.reranking.demotion import demoted
 from heed.reranking.explain import explain
 from heed.reranking.likeness import centroid, vector
 from heed.reranking.parts import parts_of
-from heed.reranking.polarity import SETTINGS, Part, Polarity, Settings, evidence
+from heed.reranking.polarity import TEXT_SETTINGS, Part, Polarity, Settings, evidence
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import FIELD, Bm25Settings
 from heed.retrieval.corpus import Corpus
@@ -154,7 +154,7 @@ def test_every_languages_cues_compile(lang: str) -> None:
 def test_cues_of_other_languages_leave_a_systems_settings_as_they_are() -> None:
     """The digest names the cues in every run's settings; this one is of the last change of the first four."""
     assert (
-        cues_digest("eng") == cues_digest("fas") == "56fb612fc048f209e301652cad849734673acf8c4e259f31b0bfea3cf8b3bf84"
+        cues_digest("eng") == cues_digest("fas") == "c68658d9b051039b2f30d47971a6df9f477dfe0af1397575b75270c7d5424376"
     )
     assert len({cues_digest(lang) for lang in ("eng", "deu", "jpn", "")}) == 4
     assert cues_digest("ita") == cues_digest("eng")
@@ -177,7 +177,7 @@ def polarity(tmp_path: Path) -> Polarity:
     return reranker(tmp_path, texts)
 
 
-def reranker(tmp_path: Path, texts: dict[str, str], settings: Settings = SETTINGS) -> Polarity:
+def reranker(tmp_path: Path, texts: dict[str, str], settings: Settings = TEXT_SETTINGS) -> Polarity:
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()), settings)
@@ -195,9 +195,10 @@ def test_the_score_is_query_plus_asked_minus_excluded_as_far_as_it_may_fall(pola
     hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("engine", "price")}
     share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
     excluded = 2 * share["price"]["both"]  # "engines" is in the query, of which "both" has all
-    assert 1 - excluded < 0.2
+    assert 1 - excluded < 0.5
+    # a fifth stays; of the rest a half has less and less taken from it
     # "price" has nothing of the query and of what is asked for, so that nothing can be taken from it
-    expected = [0.2 * 0.2 / (0.4 - 1 + excluded), 1 + 1, 0, 0, 0]
+    expected = [0.2 + 0.8 * 0.5 * 0.5 / (1 - 1 + excluded), 1 + 1, 0, 0, 0]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
     assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
     alone = [share["engine"][docid] for docid in docids]
@@ -251,7 +252,8 @@ def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None
         found = explain(polarity, query, documents, document.docid)
         wanted = sum(one.value for one in found.contributions if one.value > 0)
         unwanted = -sum(one.value for one in found.contributions if one.value < 0)
-        assert found.score == score == pytest.approx(demoted(np.array([wanted]), np.array([unwanted]))[0])
+        expected = demoted(np.array([wanted]), np.array([unwanted]), floor=0.5, keep=0.2)
+        assert found.score == score == pytest.approx(expected[0])
     both = explain(polarity, query, documents, "both").contributions
     assert [(one.part, one.term, one.words, one.clauses) for one in both if one.part in ("query", "excluded")] == [
         ("excluded", "price", ("prices",), ("prices,",)),
@@ -295,11 +297,17 @@ def test_no_documents_give_no_scores(polarity: Polarity) -> None:
     assert scores(polarity, Topic("1", "eng", "car", {}), "query", []) == []
 
 
-def test_evidence_against_a_document_counts_in_full_down_to_a_fifth_of_that_for_it() -> None:
-    found = demoted(np.array([1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0.5, 0.8, 1.8, 3.0, 0.0]))
+def test_evidence_against_a_document_counts_in_full_down_to_the_floor() -> None:
+    found = demoted(np.array([1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0.5, 0.8, 1.8, 3.0, 0.0]), floor=0.2, keep=0)
     assert found == pytest.approx([0.5, 0.2, 0.2 * 0.2 / (0.4 + 0.8), 0.0, 0.0])
-    falling = demoted(np.ones(60), np.arange(60) / 10)
+    falling = demoted(np.ones(60), np.arange(60) / 10, floor=0.2, keep=0)
     assert (np.diff(falling) < 0).all() and falling[-1] > 0
+
+
+def test_a_share_of_the_evidence_for_a_document_stays_whatever_is_against_it() -> None:
+    on_topic, other, without = demoted(np.array([2.0, 0.3, 2.0]), np.array([500.0, 0.0, 0.0]), floor=0.5, keep=0.2)
+    assert (other, without) == pytest.approx((0.3, 2.0))
+    assert 0.4 < on_topic < 0.41
 
 
 def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:

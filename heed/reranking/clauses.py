@@ -230,7 +230,7 @@ def _commas(sentence: Sentence, mark: Mark, start: int, end: int) -> list[int]:
 
 def _clause_start(sentence: Sentence, mark: Mark) -> int:
     closing = [other.end for other in sentence.marks if other.kind in ("turn", "after") and other.end <= mark.start]
-    start = max(closing, default=0)
+    start = max([*closing, _enclosed(sentence.text, mark)[0]])
     if sentence.cue.list_comma:
         return start
     # a clause of pointing words alone, or a concession ("even so"), refers to the clause before it
@@ -247,7 +247,7 @@ def _clause_end(sentence: Sentence, mark: Mark) -> int:
     closing = ("turn", "aside", "except") if mark.kind == "after" else ("turn", "aside", "except", "after")
     later = [other for other in sentence.marks if other.start >= mark.end]
     ends = (other.start for other in later if other.kind in closing or _coordinated(text, mark, other))
-    end = min(ends, default=len(text))
+    end = min([*ends, _enclosed(text, mark)[1]])
     opens = not text[: mark.start].strip() and (mark.kind == "except" or cue.opening.fullmatch(text, *mark[1:]))
     if mark.kind == "aside" or opens or not cue.list_comma:
         comma = COMMA.search(text, mark.end, end)
@@ -256,9 +256,19 @@ def _clause_end(sentence: Sentence, mark: Mark) -> int:
     return end
 
 
+def _enclosed(text: str, mark: Mark) -> tuple[int, int]:
+    """Return start and end of the parenthesis that holds a cue, of the text without one."""
+    for found in PARENTHESIS.finditer(text):
+        if found.start() < mark.start and mark.end < found.end():
+            return found.start() + 1, found.end() - 1
+    return 0, len(text)
+
+
 def _coordinated(text: str, first: Mark, second: Mark) -> bool:
     """Return whether two cues are side by side, as in "no prices, no adverts", and not one in the other."""
-    joined = text[: second.start].rstrip().endswith((",", "،", "、")) or text[second.start :].startswith(JOINING)
+    joined = text[: second.start].rstrip().endswith((",", "،", "、", ":", "：")) or text[second.start :].startswith(
+        JOINING
+    )
     return first.kind == second.kind == "before" and joined
 
 

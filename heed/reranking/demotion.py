@@ -8,19 +8,18 @@ if TYPE_CHECKING:
 
     Doubles = NDArray[np.float64]
 
-FLOOR = 0.2  # of the evidence for a document: down to this share of it the evidence against is subtracted in full
 
-
-def demoted(wanted: "Doubles", unwanted: "Doubles", floor: float = FLOOR) -> "Doubles":
+def demoted(wanted: "Doubles", unwanted: "Doubles", floor: float, keep: float) -> "Doubles":
     """Return the evidence for documents less that against them, but above 0 where there is any for one.
 
-    ``wanted − unwanted`` down to ``c = floor · wanted``; below, ``c² / (2c − (wanted − unwanted))``, which goes on with
-    the same slope and nears 0. So a document with an excluded word never falls below one that has nothing asked for,
-    and of two that fit equally well the one with more that is excluded is lower.
+    A share of ``keep`` of the evidence for a document stays, whatever is against it. From the rest that against it is
+    subtracted: ``d = wanted − unwanted`` down to ``c = floor · wanted``; below, ``c² / (2c − d)``, which goes on with
+    the same slope and nears 0. So a document with an excluded word never falls below one with less than ``keep`` of
+    its evidence, and of two that fit equally well the one with more that is excluded is lower.
     """
     import numpy as np
 
     rest, limit = wanted - unwanted, floor * wanted
     below = np.minimum(rest, limit)
     span = 2 * limit - below
-    return np.where(rest >= limit, rest, limit * limit / np.where(span > 0, span, 1.0))
+    return keep * wanted + (1 - keep) * np.where(rest >= limit, rest, limit * limit / np.where(span > 0, span, 1.0))

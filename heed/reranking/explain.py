@@ -14,9 +14,10 @@ from heed.types import Document, Query
 class Contribution(NamedTuple):
     """What one index term adds to the evidence for a document; below 0 it speaks against the document.
 
-    ``part`` is ``query``, ``asked``, ``excluded``, ``like`` (terms of the documents that fit best) or ``unlike`` (of
-    those with most that is excluded). ``words`` and ``clauses`` say where in the query or on the part's side of the
-    instruction the term is; both are empty for the last two.
+    ``part`` is ``query``, ``asked``, ``excluded``, ``like`` (terms of the documents that fit best), ``unlike`` (of
+    those with most that is excluded) or ``bounds``, where ``term`` is how the instruction says the bound that the
+    document does not keep. ``words`` and ``clauses`` say where in the query or on the part's side of the instruction
+    the term is; both are empty for the last three.
     """
 
     part: str
@@ -55,8 +56,13 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
     found = [
         Contribution(part.name, term, *_places(polarity, term, sides.get(part.name, ())), value)
         for part in parts
+        if part.name != "bounds"
         for term, value in _by_term(polarity, part, docid, float(values[part.name][place])).items()
     ]
+    if "bounds" in values:
+        [broken] = polarity.broken_bounds(query, [documents[place]])
+        each = float(values["bounds"][place]) / (sum(broken.values()) or 1.0)
+        found += [Contribution("bounds", bound.text, (), (), each * far) for bound, far in broken.items() if far]
     found.sort(key=lambda one: (-abs(one.value), one.part, one.term))
     return Explanation(docid, float(polarity.combined(parts)[place]), tuple(found))
 

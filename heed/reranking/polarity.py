@@ -2,7 +2,8 @@
 
 The evidence for a document is BM25 of the query's terms, of the terms that the instruction asks for, and of the terms
 of the ten documents that fit best by these. The evidence against it is BM25 of the terms that the instruction
-excludes, and of those of the ten documents that have most of them. Each part is divided by the topic's best, and
+excludes, and of those of the ten documents that have most of them, and the counts, years and units asked for that it
+does not have (:mod:`heed.reranking.bounds`). Each part of BM25 is divided by the topic's best, and
 :mod:`heed.reranking.demotion` says how the second is taken from the first. Statistics are the whole collection's.
 
 In a table the caption counts once more beside the whole text, for the terms asked for the header too.
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.document_store import chosen, docids_of
 from heed.ranking import ranked
+from heed.reranking.bounds import Bound, bounds
+from heed.reranking.bounds_kept import broken, had
 from heed.reranking.cues import cues_digest, warn_without_cues
-from heed.reranking.demotion import FLOOR, demoted
+from heed.reranking.demotion import demoted
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
 from heed.retrieval.bm25 import Bm25
@@ -25,19 +28,24 @@ from heed.types import Config, Document, Query
 if TYPE_CHECKING:
     from heed.reranking.demotion import Doubles
 
-VERSION = 5  # raise when scores change
+VERSION = 6  # raise when scores change
 KNOWN = 200_000  # terms whose idf is kept
 
 
 class Settings(NamedTuple):
-    """Weights of the parts beside the query's 1, and how many documents the last two are made from."""
+    """Weights of the parts beside the query's 1, of how many documents the last two are made, and demotion's numbers.
+
+    ``floor`` and ``keep`` are those of texts. In a text an excluded word may be there in passing: it is demoted less.
+    """
 
     asked: float = 1.0
     excluded: float = 2.0
-    like: float = 1.0
-    unlike: float = 1.0
+    bounds: float = 1.0
+    like: float = 1.5
+    unlike: float = 1.5
     examples: int = 10
-    floor: float = FLOOR
+    floor: float = 0.5
+    keep: float = 0.2
 
 
 class Fields(NamedTuple):
@@ -48,7 +56,8 @@ class Fields(NamedTuple):
     excluded: dict[str, float]
 
 
-SETTINGS = Settings()
+TEXT_SETTINGS = Settings()
+TABLE_SETTINGS = Settings(floor=0.2, keep=0.0)
 WHOLE = {FIELD: 1.0}
 TEXT = Fields(WHOLE, WHOLE, WHOLE)
 TABLE = Fields(
@@ -61,7 +70,8 @@ TABLE = Fields(
 class Part(NamedTuple):
     """One part of the evidence: its ``weight``, below 0 against a document, its terms, and each document's share.
 
-    ``shares`` has BM25 of the terms divided by ``best``, that of the topic's best document, in the documents' order.
+    ``shares`` has BM25 of the terms divided by ``best``, that of the topic's best document, in the documents' order;
+    of the part ``bounds``, which has no terms, how many bounds a document does not keep.
     """
 
     name: str
@@ -74,14 +84,14 @@ class Part(NamedTuple):
 def evidence(parts: Sequence[Part]) -> "dict[str, Doubles]":
     """Return what each part adds to the evidence for each document, below 0 against it.
 
-    Excluded words count as far as the document is on the topic, by the query and by what is like the best documents.
+    Excluded words and bounds count as far as the document is on the topic, by the query and by what is like the best
+    documents.
     """
     import numpy as np
 
     values = {part.name: part.weight * part.shares for part in parts}
-    if "excluded" in values:
-        values["excluded"] = values["excluded"] * np.minimum(1.0, values["query"] + values.get("like", 0.0))
-    return values
+    on_topic = np.minimum(1.0, values["query"] + values.get("like", 0.0))
+    return values | {name: values[name] * on_topic for name in ("excluded", "bounds") if name in values}
 
 
 class Polarity:
@@ -89,15 +99,16 @@ class Polarity:
 
     name = "polarity"
 
-    def __init__(self, bm25: Bm25, settings: Settings = SETTINGS) -> None:
+    def __init__(self, bm25: Bm25, settings: Settings | None = None) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
-        self._bm25, self._settings = bm25, settings
-        self._fields = TABLE if bm25.corpus.documents.tabular else TEXT
+        self._bm25, self._chosen, self._tables = bm25, settings, bm25.corpus.documents.tabular
+        self._fields = TABLE if self._tables else TEXT
+        self._settings = settings or (TABLE_SETTINGS if self._tables else TEXT_SETTINGS)
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
         self.config: Config = {
-            "polarity": [VERSION, *settings, TERMS, CHARACTERS],
+            "polarity": [VERSION, *self._settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
             "cues": cues_digest(bm25.corpus.language.code),
             "bm25": bm25.config,
@@ -105,7 +116,7 @@ class Polarity:
 
     def over(self, corpus: Corpus) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus), self._settings)
+        return Polarity(self._bm25.over(corpus), self._chosen)
 
     def load(self) -> None:
         """Open the index."""
@@ -126,7 +137,7 @@ class Polarity:
 
         values = np.stack(list(evidence(parts).values()))
         wanted, unwanted = np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
-        return demoted(wanted, unwanted, self._settings.floor)
+        return demoted(wanted, unwanted, self._settings.floor, self._settings.keep)
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
         """Return the parts of the evidence for and against documents, those that the topic has."""
@@ -142,7 +153,23 @@ class Polarity:
             parts.append(self._part("asked", weights.asked, terms.asked, fields.asked))
         if terms.excluded:
             parts.append(self._part("excluded", -weights.excluded, terms.excluded, fields.excluded))
+        parts += self._bounds(query, documents)
         return [*parts, *self._likeness(parts, documents)]
+
+    def broken_bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[dict[Bound, float]]:
+        """Yield for each document the bounds of the instruction that it does not keep, and how far; all or none."""
+        found = bounds(query.instruction, query.lang, self._tables)
+        kinds = {bound.kind for bound in found}
+        for document in documents if found and self._settings.bounds else ():
+            has = had(document, kinds)
+            yield {bound: broken(bound, found, has) for bound in found}
+
+    def _bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[Part]:
+        import numpy as np
+
+        sums = np.array([sum(values.values()) for values in self.broken_bounds(query, documents)])
+        if sums.any():
+            yield Part("bounds", -self._settings.bounds, {}, 1.0, sums)
 
     def _likeness(self, parts: Sequence[Part], documents: Sequence[Document]) -> Iterator[Part]:
         """Yield the parts by the documents that fit an instruction best, and those that it excludes most clearly."""

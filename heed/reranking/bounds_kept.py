@@ -1,0 +1,56 @@
+"""Whether a document keeps the counts, years, units and lengths that an instruction asks for."""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from heed.reranking.bounds import YEAR, Bound, plain, units_in
+from heed.tables.markup import parse_table
+from heed.types import Document
+
+A_YEAR = re.compile(YEAR)
+
+
+class Had(NamedTuple):
+    """What a document has of what bounds are about, as far as it is asked for."""
+
+    years: list[int]
+    words: int
+    units: tuple[str, ...]
+    rows: int
+    columns: int
+    numeric: float
+
+
+def had(document: Document, kinds: Collection[str]) -> Had:
+    """Return what ``document`` has of ``kinds``; ``numeric`` is the share of a table's words in cells with a digit."""
+    text = plain(document.contents()) if {"years", "words", "units"} & set(kinds) else ""
+    words = document.cells.split() if "numeric" in kinds else []
+    table = parse_table(document.text) if "columns" in kinds else None
+    return Had(
+        years=[int(year) for year in A_YEAR.findall(text)],
+        words=len(text.split()),
+        units=units_in(text) if "units" in kinds else (),
+        rows=document.cells.count("\n") + bool(document.cells),
+        columns=max(map(len, [*table.header, *table.body]), default=0) if table else 0,
+        numeric=sum(any(map(str.isdigit, word)) for word in words) / (len(words) or 1),
+    )
+
+
+def broken(bound: Bound, bounds: Sequence[Bound], document: Had) -> float:
+    """Return how far a document does not keep a bound, 0 to 1: of years the share of those outside.
+
+    A unit that is excluded may be there beside one that ``bounds`` ask for.
+    """
+    if bound.kind == "numeric":
+        return 1 - document.numeric
+    if bound.kind == "units":
+        has = set(document.units)
+        if bound.sign > 0:
+            return float(has.isdisjoint(bound.units))
+        asked = {unit for other in bounds if other.kind == "units" and other.sign > 0 for unit in other.units}
+        return float(not has.isdisjoint(bound.units) and has.isdisjoint(asked))
+    counts = {"rows": document.rows, "columns": document.columns, "words": document.words}
+    numbers = document.years if bound.kind == "years" else [counts[bound.kind]]
+    inside = sum(bound.low <= number <= bound.high for number in numbers)
+    return (len(numbers) - inside if bound.sign > 0 else inside) / (len(numbers) or 1)
