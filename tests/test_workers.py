@@ -57,6 +57,7 @@ from heed.workers.ray_cluster import check_answer
 from heed.workers.tasks import WorkerState, system_of
 from heed.workers.versions import check_versions, versions
 
+LEAN = Path(__file__).parent / "lean"
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 STORE = 100 * 2**20  # bytes of shared memory of a node
 
@@ -334,10 +335,22 @@ def killed(folder: Path, environment: dict[str, str], *arguments: object) -> Ite
                 os.kill(agent, signal.SIGKILL)
 
 
+@pytest.fixture
+def environment(environment: dict[str, str]) -> dict[str, str]:
+    return environment | {"PYTHONPATH": f"{LEAN}:{environment['PYTHONPATH']}"}
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two machines of a Ray cluster, as far as two sets of Ray's processes are two machines."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("PYTHONPATH", str(LEAN), prepend=":")
+        patch.syspath_prepend(LEAN)
+        yield from started_cluster()
+
+
+def started_cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     node = {"object_store_memory": STORE, "include_dashboard": False}
