@@ -8,6 +8,8 @@ import random
 import re
 import subprocess
 import sys
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import pytest
@@ -141,7 +143,7 @@ def test_means_and_intervals_do_not_depend_on_the_order_of_topics() -> None:
     chooser = random.Random(0)
     values = {str(qid): chooser.uniform(-1, 1) for qid in range(101)}
     other = dict(sorted(values.items(), key=lambda item: item[1]))
-    assert sum(values.values()) != sum(other.values())
+    assert reduce(add, values.values()) != reduce(add, other.values())  # sum() itself loses less from Python 3.12 on
     assert mean(values) == mean(other)
     assert statistics(values) == statistics(other)
 
