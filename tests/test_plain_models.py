@@ -1,4 +1,4 @@
-"""BERT's and RoBERTa's folders read without sentence-transformers: what it computes, and what is left to it."""
+"""Folders read without sentence-transformers: what it computes, and what is left to it."""
 
 import json
 import subprocess
@@ -12,10 +12,11 @@ import pytest
 import torch
 from conftest import tiny_config, tiny_tokenizer
 from model_inputs import CPU, queries
+from tiny_language_models import llama_tokenizer, qwen_tokenizer, t5_tokenizer
 
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
-from heed.models.plain_models import PlainEncoder, plain_cross_encoder, plain_encoder
+from heed.models.plain_models import PaddedCrossEncoder, PlainEncoder, plain_cross_encoder, plain_encoder
 from heed.models.registry import Model
 from heed.types import Document, Query
 
@@ -88,8 +89,21 @@ def shorter(folder: Path) -> None:
     changed(folder / "config_sentence_transformers.json", truncate_dim=10, similarity_fn_name="dot")
 
 
+def relu(folder: Path) -> None:
+    changed(folder / "config.json", hidden_act="relu")
+
+
+def own_code(folder: Path) -> None:
+    changed(folder / "config.json", auto_map={"AutoModel": "own.Own"})
+
+
+def text_alone(folder: Path) -> None:
+    """Pooling without the prompt before a text."""
+    changed(folder / "1_Pooling" / "config.json", include_prompt=False)
+
+
 @pytest.mark.golden(program="sentence-transformers 6.2.0", compared="vectors", systems=("bi-encoder",))
-@pytest.mark.parametrize("change", [None, shards, old_names, shorter])
+@pytest.mark.parametrize("change", [None, shards, old_names, shorter, relu, own_code, text_alone])
 @pytest.mark.parametrize("form", [{}, {"pooling": "cls", "normal": True, "prompts": {"query": "ask: ", "other": "x"}}])
 def test_vectors_of_a_saved_folder_equal_sentence_transformers_own(
     tmp_path: Path, form: dict[str, Any], change: Callable[[Path], None] | None
@@ -128,10 +142,6 @@ OTHERWISE: dict[str, Callable[[Path], None]] = {
     "a tensor is missing": without_a_tensor,
     "another pooling": lambda folder: changed(folder / "1_Pooling" / "config.json", pooling_mode="max"),
     "two poolings": lambda folder: changed(folder / "1_Pooling" / "config.json", pooling_mode=["mean", "cls"]),
-    "no prompt is pooled": lambda folder: changed(folder / "1_Pooling" / "config.json", include_prompt=False),
-    "relu": lambda folder: changed(folder / "config.json", hidden_act="relu"),
-    "a decoder": lambda folder: changed(folder / "config.json", is_decoder=True),
-    "code of its own": lambda folder: changed(folder / "config.json", auto_map={"AutoModel": "own.Own"}),
     "another architecture": lambda folder: changed(folder / "config.json", model_type="distilbert"),
     "small letters": lambda folder: changed(folder / "sentence_bert_config.json", do_lower_case=True),
     "mask tokens": lambda folder: changed(folder / "sentence_bert_config.json", query_expansion={"length": 32}),
@@ -152,10 +162,99 @@ def test_what_would_be_read_otherwise_is_left_to_sentence_transformers(tmp_path:
     assert plain_encoder(Model(str(folder)), "cpu") is None
 
 
-@pytest.mark.parametrize("entry", [{"padding": "left"}, {"append_eos": True}, {"pool_prefix": False}])
-def test_an_entry_with_more_is_left_to_sentence_transformers(tiny_encoder: Path, entry: dict[str, Any]) -> None:
-    assert plain_encoder(Model(str(tiny_encoder), pooling="mean"), "cpu")
-    assert plain_encoder(Model(str(tiny_encoder), pooling="mean", **entry), "cpu") is None
+ENTRIES: dict[str, dict[str, Any]] = {
+    "mean": {"pooling": "mean", "similarity": "cos"},
+    "first": {"pooling": "cls", "layer_norm": True, "padding": "left"},
+    "last": {"pooling": "lasttoken", "append_eos": True, "padding": "left", "max_length": 24},
+    "both ways": {"pooling": "mean", "pool_prefix": False, "bidirectional": True, "query": "only a\n{query}"},
+}
+KINDS = {  # of a network: the class of its configuration, its tokenizer, how texts are pooled
+    "DistilBert": (tiny_tokenizer, {"dim": 32, "hidden_dim": 64, "n_layers": 2, "n_heads": 2}, ("mean", "first")),
+    "MPNet": (tiny_tokenizer, {"max_position_embeddings": 70}, ("mean",)),
+    "ModernBert": (tiny_tokenizer, {"local_attention": 8, "global_attn_every_n_layers": 2}, ("mean", "first")),
+    "NomicBert": (tiny_tokenizer, {}, ("mean",)),
+    "Gte": (tiny_tokenizer, {}, ("first",)),
+    "DebertaV2": (tiny_tokenizer, {}, ("first",)),
+    "Electra": (tiny_tokenizer, {"embedding_size": 32}, ("mean",)),
+    "Albert": (tiny_tokenizer, {"embedding_size": 16}, ("mean",)),
+    "Bert": (tiny_tokenizer, {}, ("both ways",)),
+    "Llama": (llama_tokenizer, {"num_key_value_heads": 1}, ("last",)),
+    "Mistral": (llama_tokenizer, {"num_key_value_heads": 1}, ("last", "both ways")),
+    "Gemma": (llama_tokenizer, {"num_key_value_heads": 1, "head_dim": 16}, ("last",)),
+    "Phi3": (llama_tokenizer, {"num_key_value_heads": 1}, ("last",)),
+    "Qwen2": (qwen_tokenizer, {"num_key_value_heads": 1}, ("last", "both ways")),
+    "Qwen3": (qwen_tokenizer, {"num_key_value_heads": 1, "head_dim": 16}, ("last",)),
+    "T5": (t5_tokenizer, {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "num_layers": 2}, ("mean",)),
+    "MT5": (t5_tokenizer, {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "num_layers": 2}, ("mean",)),
+    "UMT5": (t5_tokenizer, {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "num_layers": 2}, ("mean",)),
+}
+
+
+def network_folder(kind: str, folder: Path, head: str = "Model", **settings: Any) -> Path:
+    """A network of ``kind`` with random weights and its tokenizer."""
+    import transformers
+
+    torch.manual_seed(5)
+    make, sizes, _ = KINDS[kind]
+    tokenizer = make()
+    words = max(tokenizer.get_vocab().values()) + 2
+    common = {**tiny_config().to_dict(), "vocab_size": words, "pad_token_id": 0, **sizes, **settings}  # type: ignore[attr-defined]
+    own = ("model_type", "architectures", "transformers_version", "dtype")
+    common = {name: value for name, value in common.items() if name not in own and value is not None}
+    if "d_model" in sizes:
+        common, head = {**sizes, "vocab_size": words, "initializer_factor": 3.0}, "EncoderModel"
+    config = getattr(transformers, f"{kind}Config")(**common)
+    getattr(transformers, f"{kind}{head}")(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.golden(program="sentence-transformers 6.2.0", compared="vectors", systems=("bi-encoder",))
+@pytest.mark.parametrize(("kind", "form"), [(kind, form) for kind, (_, _, forms) in KINDS.items() for form in forms])
+def test_vectors_of_other_networks_equal_sentence_transformers_own(tmp_path: Path, kind: str, form: str) -> None:
+    from heed.models.sentence_models import SentenceModel, load
+
+    model = Model(str(network_folder(kind, tmp_path)), document="{text}", **ENTRIES[form])
+    ours, theirs = SentenceEncoder(model, CPU), SentenceEncoder(model, CPU)
+    theirs.__dict__["_encoder"] = SentenceModel(model, load(model, "cpu"))
+    asked = queries([(text, "") for text in TEXTS])
+    for found, expected in (
+        (ours.encode_documents(DOCUMENTS), theirs.encode_documents(DOCUMENTS)),
+        (ours.encode_queries(asked), theirs.encode_queries(asked)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert isinstance(ours._encoder, PlainEncoder)
+
+
+@pytest.mark.parametrize("activation", ["Identity", "Tanh"])
+def test_a_layer_behind_the_pooling_is_computed(tmp_path: Path, activation: str) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    dense = Dense(32, 16, bias=activation == "Tanh", activation_function=getattr(torch.nn, activation)())
+    parts = [Transformer(str(network_folder("T5", tmp_path / "network"))), Pooling(32, "mean"), dense, Normalize()]
+    SentenceTransformer(modules=parts, device="cpu").save(str(tmp_path / "saved"))
+    ours = SentenceEncoder(Model(str(tmp_path / "saved")), CPU)
+    expected = theirs(tmp_path / "saved", [text.strip() for text in TEXTS], "document")
+    np.testing.assert_allclose(ours.encode_documents(DOCUMENTS), expected, rtol=0, atol=1e-6)
+    assert isinstance(ours._encoder, PlainEncoder)
+
+
+@pytest.mark.golden(program="sentence-transformers 6.2.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.parametrize("kind", ["DistilBert", "MPNet", "ModernBert", "Gte", "DebertaV2", "Electra", "Qwen2"])
+def test_scores_of_other_networks_equal_sentence_transformers_own(tmp_path: Path, kind: str) -> None:
+    from sentence_transformers import CrossEncoder
+
+    folder = network_folder(kind, tmp_path, "ForSequenceClassification", num_labels=1)
+    whole = CrossEncoder(str(folder), device="cpu", max_length=48)
+    cut: Any = {"text": {"padding": True, "truncation": "only_second"}}
+    pairs = [("a river", text.strip()) for text in TEXTS]
+    expected = whole.predict(pairs, activation_fn=torch.nn.Identity(), processing_kwargs=cut)
+    ours = CrossEncoderReranker(Model(str(folder), max_length=48), CPU)
+    found = ours.score(Query("1", "a river", "a river"), DOCUMENTS)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+    assert isinstance(ours._encoder, PaddedCrossEncoder)
 
 
 @pytest.mark.golden(program="sentence-transformers 6.2.0", compared="scores", systems=("cross-encoder",))
@@ -190,9 +289,14 @@ def test_scores_equal_sentence_transformers_own(tmp_path: Path, kind: str, label
 
 
 def test_neither_sentence_transformers_nor_networks_of_transformers_are_imported(
-    tiny_encoder: Path, tiny_cross_encoder: Path
+    tiny_encoder: Path, tiny_cross_encoder: Path, tmp_path: Path
 ) -> None:
-    """They take more seconds than all else that such a command does before its model is loaded."""
+    """They take more seconds than all else that such a command does before its model is loaded.
+
+    Networks of other forms need transformers' own.
+    """
+    encoder = network_folder("MPNet", tmp_path / "encoder")
+    classifier = network_folder("ModernBert", tmp_path / "classifier", "ForSequenceClassification", num_labels=1)
     script = f"""
 import sys
 from heed.models.cross_encoder import CrossEncoderReranker
@@ -202,7 +306,12 @@ from heed.types import Document, Query
 texts = [Document("1", "", "a b"), Document("2", "", "c")]
 SentenceEncoder(Model({str(tiny_encoder)!r})).encode_documents(texts)
 CrossEncoderReranker(Model({str(tiny_cross_encoder)!r})).score(Query("1", "a b", "a", "b"), texts)
-print([name for name in ("sentence_transformers", "transformers.modeling_utils", "sklearn") if name in sys.modules])
+def told():
+    print([name for name in ("sentence_transformers", "transformers.modeling_utils", "sklearn") if name in sys.modules])
+told()
+SentenceEncoder(Model({str(encoder)!r}, pooling="mean")).encode_documents(texts)
+CrossEncoderReranker(Model({str(classifier)!r})).score(Query("1", "a b", "a", "b"), texts)
+told()
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert found.stdout == "[]\n"
+    assert found.stdout == "[]\n['transformers.modeling_utils']\n"

@@ -129,9 +129,9 @@ class CrossEncoderReranker:
 
     @cached_property
     def _plain(self) -> bool:
-        from heed.models.plain_models import PlainCrossEncoder
+        from heed.models.plain_models import PlainModel
 
-        return isinstance(self._encoder, PlainCrossEncoder)
+        return isinstance(self._encoder, PlainModel)
 
     @cached_property
     def _tokens(self) -> PairTokens | None:

@@ -215,6 +215,11 @@ class PeftEncoder(SentenceEncoder):
         self._base = base
 
     def _loaded(self) -> Any:
+        from heed.models.plain_models import plain_encoder
+
+        plain = plain_encoder(self._model, self._device, self._base)
+        if plain:
+            return plain
         from sentence_transformers import SentenceTransformer
 
         parts = modules(self._base, str(local_copy(self._base)), self._device)

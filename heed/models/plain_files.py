@@ -1,4 +1,4 @@
-"""Files of BERT's and RoBERTa's form, read without sentence-transformers and transformers' networks: seconds sooner.
+"""What the files of a model say, read without sentence-transformers, whose import takes seconds.
 
 Only a folder whose every file says what is known here is read so; any other is left to sentence-transformers.
 """
@@ -32,12 +32,28 @@ OWN: dict[str, tuple[Any, ...] | None] = {  # the same of config_sentence_transf
     "truncate_dim": None,
     "activation_fn": None,
 }
-POOLING = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}  # names until sentence-transformers 5
+POOLING = {  # names until sentence-transformers 5
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
 SIZES = ("embedding_dimension", "word_embedding_dimension")
+DENSE: dict[str, tuple[Any, ...] | None] = {  # settings of a linear layer behind the pooling
+    "in_features": None,
+    "out_features": None,
+    "bias": None,
+    "activation_function": ("torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Tanh"),
+    "module_input_name": ("sentence_embedding",),
+    "module_output_name": ("sentence_embedding", None),
+}
+ORDER = ("Transformer", "Pooling", "Dense", "Normalize")
 
 
 class PlainFiles(NamedTuple):
-    """What a folder says: ``config.json``, ``modules`` by name with their settings, and sentence-transformers' own."""
+    """What a folder says: ``config.json``, ``modules`` by name with their settings, and sentence-transformers' own.
+
+    The settings of ``Dense`` have its ``folder`` too.
+    """
 
     folder: Path
     config: dict[str, Any]
@@ -50,12 +66,11 @@ def plain_files(model: Model, device: str, kind: str) -> PlainFiles | None:
 
     ``kind`` is sentence-transformers' name of what it is used as. Raises :class:`ModelError` as ``local_copy`` does.
     """
-    special = (model.padding, model.append_eos, model.bidirectional, model.layer_norm, not model.pool_prefix)
-    if model.remote_code or any(special) or _elsewhere(device):
+    if model.remote_code or _elsewhere(device):
         return None
     folder = local_copy(model)
     config = read_object(folder / "config.json")
-    if (folder / ADAPTER).exists() or "auto_map" in config or "quantization_config" in config:
+    if (folder / ADAPTER).exists() or "quantization_config" in config:
         return None
     if model.pooling is not None or not (folder / "modules.json").is_file():
         return PlainFiles(folder, config, None, {})
@@ -70,13 +85,12 @@ def plain_files(model: Model, device: str, kind: str) -> PlainFiles | None:
 
 
 def pooling_of(files: PlainFiles) -> str | None:
-    """Return ``mean`` or ``cls``: as the second module says, without modules the default; None for all others."""
+    """Return ``mean``, ``cls`` or ``lasttoken``: as the second module says, without modules the default; else None."""
     if files.modules is None:
         causal = any(str(name).endswith("ForCausalLM") for name in files.config.get("architectures") or [])
         return None if causal else "mean"
     settings = {name: value for name, value in files.modules.get("Pooling", {}).items() if name not in SIZES}
-    if not settings.pop("include_prompt", True):
-        return None
+    settings.pop("include_prompt", None)
     if "pooling_mode" in settings:
         mode = settings["pooling_mode"]
         [mode] = mode if isinstance(mode, list) and len(mode) == 1 else [mode]
@@ -109,12 +123,15 @@ def _modules(folder: Path) -> dict[str, dict[str, Any]] | None:
     types = [str(entry["type"]) for entry in entries]
     names = [one.rpartition(".")[2] for one in types]
     known = all(one.startswith("sentence_transformers.") for one in types) and entries[0]["path"] == ""
-    if not known or names not in (["Transformer"], ["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+    if not known or names[0] != ORDER[0] or names != [name for name in ORDER if name in names]:
         return None
-    return {
-        name: read_object(folder / Path(entry["path"]).name / "config.json") if name == "Pooling" else {}
-        for name, entry in zip(names, entries, strict=True)
-    }
+    folders = {name: folder / Path(entry["path"]).name for name, entry in zip(names, entries, strict=True)}
+    settings = {name: read_object(folders[name] / "config.json") for name in names if name in ("Pooling", "Dense")}
+    if not _known(settings.get("Dense", {}), DENSE):
+        return None
+    if "Dense" in settings:
+        settings["Dense"]["folder"] = folders["Dense"]
+    return {name: settings.get(name, {}) for name in names}
 
 
 def _known(found: dict[str, Any], known: dict[str, tuple[Any, ...] | None]) -> bool:

@@ -1,29 +1,45 @@
-"""BERT's and RoBERTa's models read from their files alone, on a CPU: what sentence-transformers computes, sooner."""
+"""Bi-encoders and cross-encoders read from their files alone, on a CPU: what sentence-transformers computes, sooner.
+
+Networks of BERT's and RoBERTa's form are read without transformers' networks too, and without padding.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch.nn.functional import linear, normalize
+from torch.nn.functional import layer_norm, linear, normalize
 
-from heed.models.language_models import INT8
-from heed.models.plain_files import PlainFiles, plain_files, pooling_of, read_tensors
+from heed.models.language_models import INT8, merged
+from heed.models.own_networks import tensors_in
+from heed.models.padded import is_known, padded_network, taken
+from heed.models.plain_files import POOLING, PlainFiles, plain_files, pooling_of, read_tensors
 from heed.models.registry import Model
+from heed.models.sentence_models import set_up_tokenizer
 from heed.models.unpadded import KINDS, Int8Product, Product, Unpadded, Weights, can_read
 
 
+class Parts(NamedTuple):
+    """What a model is loaded as: the files' settings, a network of transformers or :class:`Unpadded`, its tokenizer."""
+
+    files: PlainFiles
+    network: Any
+    tokenizer: Any
+
+
 class PlainModel:
-    """A network without padding and its tokenizer, with the lengths that entry and files give."""
+    """A network and its tokenizer, with the lengths that entry and files give."""
 
     device = torch.device("cpu")
 
-    def __init__(self, model: Model, files: PlainFiles, network: Unpadded, tokenizer: Any) -> None:
+    def __init__(self, model: Model, parts: Parts) -> None:
         """Set the longest text as sentence-transformers does: the entry's, the files', the network's."""
-        self.network, self.tokenizer, self._files = network, tokenizer, files
-        saved = files.settings.get("max_seq_length")
-        most = min(tokenizer.model_max_length, network.config.max_position_embeddings) if saved is None else saved
-        tokenizer.model_max_length = model.max_length or most
-        tokenizer.truncation_side = "right"
+        self._files, self.network, self.tokenizer = parts
+        saved = self._files.settings.get("max_seq_length")
+        positions = getattr(self.network.config, "max_position_embeddings", -1)
+        most = self.tokenizer.model_max_length
+        most = most if positions == -1 else min(most, positions)
+        self.tokenizer.model_max_length = model.max_length or (most if saved is None else saved)
+        self.tokenizer.truncation_side = "right"
 
     @property
     def max_seq_length(self) -> int | None:
@@ -33,18 +49,26 @@ class PlainModel:
 
 
 class PlainEncoder(PlainModel):
-    """A bi-encoder with mean or first-token pooling."""
+    """A bi-encoder with mean, first-token or last-token pooling."""
 
-    def __init__(self, model: Model, files: PlainFiles, network: Unpadded, tokenizer: Any, mean: bool) -> None:
-        """``mean`` pools all tokens, else the first."""
-        super().__init__(model, files, network, tokenizer)
-        saved = {name: text for name, text in files.settings.get("prompts", {}).items() if text is not None}
+    def __init__(self, model: Model, parts: Parts, pooling: str) -> None:
+        """Set it up as entry and files say; ``pooling`` is one of ``POOLING``'s values.
+
+        Raises :class:`ModelError` for an end-of-text token that cannot be appended.
+        """
+        super().__init__(model, parts)
+        set_up_tokenizer(model, self.tokenizer)
+        settings, modules = self._files.settings, self._files.modules or {}
+        saved = {name: text for name, text in settings.get("prompts", {}).items() if text is not None}
         self.prompts: dict[str, str] = {"query": "", "document": "", **saved}
-        self._mean, self._truncate = mean, files.settings.get("truncate_dim")
-        self._normalize = "Normalize" in (files.modules or {}) and model.normalize is not False
+        self._pooling, self._truncate = pooling, settings.get("truncate_dim")
+        self._pools_prompt = _pools_prompt(model, self._files)
+        self._layer_norm = model.layer_norm and model.pooling is not None
+        self._dense = _dense(modules["Dense"]) if "Dense" in modules else None
+        self._normalize = "Normalize" in modules and model.normalize is not False
         lengths = {"query": model.query_length, "document": model.document_length}
         self._lengths = {
-            task: length or model.max_length or files.settings.get(f"{task}_length") for task, length in lengths.items()
+            task: length or model.max_length or settings.get(f"{task}_length") for task, length in lengths.items()
         }
 
     def limit(self, task: str) -> int | None:
@@ -53,29 +77,62 @@ class PlainEncoder(PlainModel):
         return int(limit) if limit and limit < 1e9 else None  # transformers writes 1e30 for no limit
 
     def tokens(self, texts: list[str], prompt: str, task: str) -> Mapping[str, Any]:
-        """Return ids, types and masks of each text after ``prompt``, not padded."""
+        """Return ids, types and masks of each text after ``prompt``, not padded; how long a prompt to leave out is."""
         longest = {"max_length": self._lengths[task]} if self._lengths[task] else {}
-        found: Mapping[str, Any] = self.tokenizer([prompt + text for text in texts], truncation=True, **longest)
+        found = dict(self.tokenizer([prompt + text for text in texts], truncation=True, **longest))
+        if prompt and not self._pools_prompt:
+            ids = self.tokenizer(prompt, truncation=True)["input_ids"]
+            found["prompt_length"] = len(ids) - (ids[-1] in self.tokenizer.all_special_ids)  # less its end
         return found
 
-    def vectors(self, features: Mapping[str, torch.Tensor], task: str) -> torch.Tensor:
-        """Return one vector a text, as sentence-transformers' Pooling and Normalize compute them."""
-        states = self.network(**features).last_hidden_state
-        pooled = states[:, 0]
-        if self._mean:
-            mask = features["attention_mask"].unsqueeze(-1).to(states.dtype)
-            pooled = (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1e-9)
-        vectors: torch.Tensor = normalize(pooled) if self._normalize else pooled
+    def vectors(self, features: Mapping[str, Any], task: str) -> torch.Tensor:
+        """Return one vector a text, as sentence-transformers' modules behind the network compute them."""
+        states = self.network(**taken(self.network, features)).last_hidden_state
+        vectors = self._pooled(states, _without_prompt(features["attention_mask"], features.get("prompt_length", 0)))
+        if self._layer_norm:
+            vectors = layer_norm(vectors, vectors.shape[-1:])
+        if self._dense:
+            vectors = self._dense(vectors)
+        if self._normalize:
+            vectors = normalize(vectors)
         return vectors[:, : self._truncate]
+
+    def _pooled(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if self._pooling == "mean":
+            weights = mask.unsqueeze(-1).to(states.dtype)
+            return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
+        if states.shape[1] == 1:  # the first alone was computed
+            return states[:, 0]
+        at = mask.argmax(dim=1) if self._pooling == "cls" else mask.shape[1] - 1 - mask.flip(1).argmax(dim=1)
+        return states[torch.arange(len(states)), at]
+
+
+def _pools_prompt(model: Model, files: PlainFiles) -> bool:
+    return bool(model.pool_prefix and (files.modules or {}).get("Pooling", {}).get("include_prompt", True))
+
+
+def _without_prompt(mask: torch.Tensor, length: int) -> torch.Tensor:
+    """Return ``mask`` without each text's first ``length`` tokens; padding may be on either side."""
+    begins = mask.argmax(dim=1, keepdim=True)
+    return mask * (torch.arange(mask.shape[1]) >= begins + length) if length else mask
+
+
+def _dense(settings: dict[str, Any]) -> torch.nn.Module:
+    """Return the linear layer behind the pooling with its activation."""
+    layer = torch.nn.Linear(settings["in_features"], settings["out_features"], bias=settings.get("bias", True))
+    layer.load_state_dict(tensors_in(settings["folder"], "linear."))
+    if settings.get("activation_function", "Tanh").endswith("Tanh"):
+        return torch.nn.Sequential(layer, torch.nn.Tanh())
+    return layer
 
 
 class PlainCrossEncoder(PlainModel):
-    """A classifier of pairs."""
+    """A classifier of pairs without padding."""
 
-    def __init__(self, model: Model, files: PlainFiles, network: Unpadded, tokenizer: Any, head: Weights) -> None:
+    def __init__(self, model: Model, parts: Parts, head: Weights) -> None:
         """``head`` has the classifier's layers; raises :class:`KeyError` with the name of one that is not there."""
-        super().__init__(model, files, network, tokenizer)
-        first = network.config.model_type == "bert"  # its first layer is the network's, RoBERTa's the head's
+        super().__init__(model, parts)
+        first = self.network.config.model_type == "bert"  # its first layer is the network's, RoBERTa's the head's
         names = ("bert.pooler.dense", "classifier") if first else ("classifier.dense", "classifier.out_proj")
         self._dense, self._labels = (head.linear(name) for name in names)
         self.num_labels = len(self._labels.bias)
@@ -86,46 +143,87 @@ class PlainCrossEncoder(PlainModel):
         return linear(linear(states[:, 0], *self._dense).tanh(), *self._labels)
 
 
-def plain_encoder(model: Model, device: str) -> PlainEncoder | None:
-    """Return the bi-encoder of ``model``, where its files are plain; else None."""
-    files = plain_files(model, device, "SentenceTransformer")
-    pooling = files and (model.pooling or pooling_of(files))
-    if files is None or pooling not in ("mean", "cls"):
+class PaddedCrossEncoder(PlainModel):
+    """A classifier of pairs by transformers' own class."""
+
+    def __init__(self, model: Model, parts: Parts) -> None:
+        """Take the number of labels that the network has."""
+        super().__init__(model, parts)
+        self.num_labels: int = self.network.config.num_labels
+
+    def logits(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return ``(pairs, labels)``."""
+        logits: torch.Tensor = self.network(**taken(self.network, features)).logits
+        return logits
+
+
+def plain_encoder(model: Model, device: str, base: Model | None = None) -> PlainEncoder | None:
+    """Return the bi-encoder of ``model``, where its files are plain; else None.
+
+    ``base`` is the model that ``model`` adapts; raises :class:`ModelError` for an adapter of another.
+    """
+    files = plain_files(base or model, device, "SentenceTransformer")
+    pooling = (model.pooling or pooling_of(files)) if files else None
+    if files is None or pooling is None or pooling not in POOLING.values() or not is_known(files, classifier=False):
         return None
-    parts = _parts(model, files, pooling == "cls")
-    return PlainEncoder(model, files, parts[0], parts[1], pooling == "mean") if parts else None
+    # an entry with pooling or a template says what the model reads, so that a chat template has no part in it
+    tokenizer = _tokenizer(files, model.pooling is not None or model.query is not None)
+    if tokenizer is None:
+        return None
+    network: Any = None
+    if base is None and pooling != "lasttoken":
+        network = _unpadded(model, files, pooling == "cls" and _pools_prompt(model, files))
+    if network is None and model.dtype != INT8:
+        network = padded_network(base or model, files, classifier=False)
+    if network is None:
+        return None
+    if base:
+        network = merged(model, lambda: network).eval()
+    return PlainEncoder(model, Parts(files, network, tokenizer), pooling)
 
 
-def plain_cross_encoder(model: Model, device: str) -> PlainCrossEncoder | None:
+def plain_cross_encoder(model: Model, device: str) -> PlainCrossEncoder | PaddedCrossEncoder | None:
     """Return the cross-encoder of ``model``, where its files are plain; else None."""
     files = plain_files(model, device, "CrossEncoder")
-    if files is None or files.settings.get("prompts") or set(files.modules or {}) - {"Transformer"}:
+    if files is None or not is_known(files, classifier=True):
+        return None
+    if files.settings.get("prompts") or set(files.modules or {}) - {"Transformer"}:
         return None
     architectures = files.config.get("architectures") or [""]
-    parts = _parts(model, files, True) if architectures[0].endswith("ForSequenceClassification") else None
-    try:
-        return PlainCrossEncoder(model, files, *parts) if parts else None
-    except KeyError:
+    tokenizer = _tokenizer(files, False) if architectures[0].endswith("ForSequenceClassification") else None
+    if tokenizer is None or tokenizer.pad_token is None:
         return None
+    network = _unpadded(model, files, True)
+    if network:
+        try:
+            return PlainCrossEncoder(model, Parts(files, network, tokenizer), Weights(read_tensors(files.folder)))
+        except KeyError:
+            return None
+    padded = None if model.dtype == INT8 else padded_network(model, files, classifier=True)
+    return PaddedCrossEncoder(model, Parts(files, padded, tokenizer)) if padded else None
 
 
-def _parts(model: Model, files: PlainFiles, first: bool) -> tuple[Unpadded, Any, Weights] | None:
-    """Return network, tokenizer and all weights; None where something is missing or is not as expected."""
-    from transformers import AutoConfig, AutoTokenizer
+def _tokenizer(files: PlainFiles, chats: bool) -> Any:
+    """Return the tokenizer; None for a slow one, and for one with a chat template unless ``chats``."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
+    return tokenizer if tokenizer.is_fast and (chats or tokenizer.chat_template is None) else None
+
+
+def _unpadded(model: Model, files: PlainFiles, first: bool) -> Unpadded | None:
+    """Return the network without padding; None where it is of another form, or something is missing."""
+    from transformers import AutoConfig
 
     if files.config.get("model_type") not in KINDS:
         return None
-    config = AutoConfig.from_pretrained(files.folder)
+    config = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
     if not can_read(config):
-        return None
-    tokenizer = AutoTokenizer.from_pretrained(files.folder)
-    if not tokenizer.is_fast or tokenizer.chat_template is not None:
         return None
     weights = Weights(read_tensors(files.folder))
     base = "bert" if config.model_type == "bert" else "roberta"
     inner = weights.below(base) if weights.below(base).has("embeddings.word_embeddings") else weights
     try:
-        network = Unpadded(config, inner, first, Int8Product if model.dtype == INT8 else Product)
+        return Unpadded(config, inner, first, Int8Product if model.dtype == INT8 else Product)
     except KeyError:  # names of another time
         return None
-    return network, tokenizer, weights

@@ -86,7 +86,11 @@ def _set_up_transformer(model: Model, transformer: Any) -> None:
         transformer.modality_config.pop("message", None)
     if model.bidirectional:
         transformer.model.config.is_causal = False  # transformers' attention masks of decoders follow it
-    tokenizer = transformer.tokenizer
+    set_up_tokenizer(model, transformer.tokenizer)
+
+
+def set_up_tokenizer(model: Model, tokenizer: Any) -> None:
+    """Set the sides and tokens of a bi-encoder's ``tokenizer`` as the entry says; raises as :func:`append_eos` does."""
     tokenizer.truncation_side = "right"
     if model.padding:
         tokenizer.padding_side = model.padding
