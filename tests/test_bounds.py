@@ -8,7 +8,7 @@ from conftest import write_jsonl
 
 from heed.io.document_store import open_store
 from heed.languages import language
-from heed.reranking.bounds import bounds
+from heed.reranking.bounds import bounds, plain, units_in
 from heed.reranking.bounds_kept import broken, had
 from heed.reranking.explain import explain
 from heed.reranking.polarity import Polarity
@@ -70,8 +70,8 @@ def test_units_are_found_by_name_and_by_sign() -> None:
     asked, *excluded = bounds("Areas in square kilometres or km². Nothing in miles or per cent.", "eng", tables=True)
     assert (asked.sign, asked.units) == (1, ("square kilometres",))
     assert [(bound.sign, bound.units) for bound in excluded] == [(-1, ("miles",)), (-1, ("per cent",))]
-    assert had(TABLE, {"units"}).units == ("square kilometres",)
-    assert had(TABLE._replace(text="Area in mi, 14% and 20 °C; Emily, mill"), {"units"}).units == (
+    assert units_in(plain("Area in mi, 14% and 20 °C; 3 KM²; Emily, mill")) == (
+        "square kilometres",
         "miles",
         "Celsius",
         "per cent",
@@ -81,8 +81,8 @@ def test_units_are_found_by_name_and_by_sign() -> None:
 def test_of_a_text_only_its_length_is_looked_at() -> None:
     [found] = bounds("Fewer than 300 words, at least six rows, after 2010, in kilometres.", "eng", tables=False)
     assert found[:2] == ("words", 1) and found.high == 299
-    assert broken(found, [found], had(Document("1", "", "word " * 300), {"words"})) == 1
-    assert broken(found, [found], had(Document("1", "", "word " * 299), {"words"})) == 0
+    assert broken(found, [found], had(Document("1", "", "word " * 300), [found])) == 1
+    assert broken(found, [found], had(Document("1", "", "word " * 299), [found])) == 0
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ def test_of_a_text_only_its_length_is_looked_at() -> None:
 )
 def test_what_a_table_has_is_compared_with_what_is_asked_for(instruction: str, expected: float) -> None:
     found = bounds(instruction, "eng", tables=True)
-    assert [broken(found[0], found, had(TABLE, {bound.kind for bound in found}))] == pytest.approx([expected])
+    assert [broken(found[0], found, had(TABLE, found))] == pytest.approx([expected])
 
 
 def test_an_excluded_unit_may_be_there_beside_one_that_is_asked_for() -> None:
     both = TABLE._replace(text="Area in km² and hectares")
     found = bounds("Areas in square kilometres. Nothing in hectares.", "eng", tables=True)
     alone = bounds("Nothing in hectares.", "eng", tables=True)
-    assert [broken(bound, found, had(both, {"units"})) for bound in found] == [0, 0]
-    assert [broken(bound, alone, had(both, {"units"})) for bound in alone] == [1]
+    assert [broken(bound, found, had(both, found)) for bound in found] == [0, 0]
+    assert [broken(bound, alone, had(both, alone)) for bound in alone] == [1]
 
 
 def test_a_table_that_does_not_keep_a_bound_is_lower_and_the_explanation_says_so(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ documents. A text's years are not looked at: a news item seldom names the year t
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple
@@ -93,9 +93,9 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 
 
-def units_in(text: str) -> tuple[str, ...]:
-    """Return the names of the units in a plain text."""
-    return tuple(name for name, pattern in UNIT.items() if pattern.search(text))
+def units_in(text: str, units: Iterable[str] = UNITS) -> tuple[str, ...]:
+    """Return those of ``units`` that are in a plain text."""
+    return tuple(name for name in units if UNIT[name].search(text))
 
 
 def _of(text: str, sign: int) -> Iterator[Bound]:

@@ -1,7 +1,7 @@
 """Whether a document keeps the counts, years, units and lengths that an instruction asks for."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from heed.reranking.bounds import YEAR, Bound, plain, units_in
@@ -9,10 +9,12 @@ from heed.tables.markup import parse_table
 from heed.types import Document
 
 A_YEAR = re.compile(YEAR)
+A_NUMBER = re.compile(r"(?<!\S)[^\s\d]*\d")  # the start of a word with a digit
+CHARACTERS = 2_000  # of a document in which years, units and numbers are looked for
 
 
 class Had(NamedTuple):
-    """What a document has of what bounds are about, as far as it is asked for."""
+    """What a document has of what bounds are about; ``numeric`` is the share of its cells' words with a digit."""
 
     years: list[int]
     words: int
@@ -22,18 +24,19 @@ class Had(NamedTuple):
     numeric: float
 
 
-def had(document: Document, kinds: Collection[str]) -> Had:
-    """Return what ``document`` has of ``kinds``; ``numeric`` is the share of a table's words in cells with a digit."""
-    text = plain(document.contents()) if {"years", "words", "units"} & set(kinds) else ""
-    words = document.cells.split() if "numeric" in kinds else []
+def had(document: Document, bounds: Sequence[Bound]) -> Had:
+    """Return what ``document`` has of what ``bounds`` are about; ``numeric`` is a share of its cells' words."""
+    kinds = {bound.kind for bound in bounds}
+    text = plain(document.contents()[:CHARACTERS]) if kinds & {"years", "units"} else ""
+    cells = document.cells[:CHARACTERS] if "numeric" in kinds else ""
     table = parse_table(document.text) if "columns" in kinds else None
     return Had(
         years=[int(year) for year in A_YEAR.findall(text)],
-        words=len(text.split()),
-        units=units_in(text) if "units" in kinds else (),
+        words=len(document.contents().split()) if "words" in kinds else 0,
+        units=units_in(text, {unit: None for bound in bounds for unit in bound.units}),
         rows=document.cells.count("\n") + bool(document.cells),
         columns=max(map(len, [*table.header, *table.body]), default=0) if table else 0,
-        numeric=sum(any(map(str.isdigit, word)) for word in words) / (len(words) or 1),
+        numeric=len(A_NUMBER.findall(cells)) / (len(cells.split()) or 1),
     )
 
 

@@ -159,9 +159,8 @@ class Polarity:
     def broken_bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[dict[Bound, float]]:
         """Yield for each document the bounds of the instruction that it does not keep, and how far; all or none."""
         found = bounds(query.instruction, query.lang, self._tables)
-        kinds = {bound.kind for bound in found}
         for document in documents if found and self._settings.bounds else ():
-            has = had(document, kinds)
+            has = had(document, found)
             yield {bound: broken(bound, found, has) for bound in found}
 
     def _bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[Part]:
@@ -220,7 +219,6 @@ class Polarity:
         import numpy as np
 
         weighted = {(field, term): boost * terms[term] for field, boost in fields.items() for term in terms}
-        scores = self._bm25.searcher.score(weighted, self._subset)
-        values = np.fromiter((scores[docid] for docid in self._subset.docids), np.float64, len(self._subset.docids))
+        values = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
         best = float(values.max(initial=0.0)) or 1.0
         return Part(name, weight, weighted, best, values / best)

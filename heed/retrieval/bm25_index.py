@@ -185,17 +185,18 @@ class Searcher:
         return (self._matrix or self.lucene).idf(FIELD, terms)
 
     def score(self, weighted: Mapping[Term, float], subset: "Subset") -> dict[str, float]:
+        """Return BM25 of weighted terms for each document of ``subset``: :meth:`scores` by docid."""
+        return dict(zip(subset.docids, self.scores(weighted, subset), strict=True))
+
+    def scores(self, weighted: Mapping[Term, float], subset: "Subset") -> list[float]:
         """Return BM25 of weighted terms for the documents of ``subset``, with the whole collection's statistics.
 
         Documents without any of the terms get 0.
         """
         if self._matrix is not None:
-            scores = self._matrix.score(weighted, subset.numbers(self._matrix.matrix))
-            return dict(zip(subset.docids, scores, strict=True))
-        document_scores = dict.fromkeys(subset.docids, 0.0)
-        if weighted and document_scores:
-            document_scores.update(self.lucene.score(weighted, subset.filter, len(document_scores)))
-        return document_scores
+            return self._matrix.score(weighted, subset.numbers(self._matrix.matrix))
+        found = self.lucene.score(weighted, subset.filter, len(subset.docids)) if weighted and subset.docids else {}
+        return [found.get(docid, 0.0) for docid in subset.docids]
 
 
 class Subset:
