@@ -99,6 +99,23 @@ def without_plots() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def hub_read_again() -> Iterator[None]:
+    """Let the hub's client read HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE again, as it does when it is loaded."""
+    from huggingface_hub import constants, hf_api
+
+    from heed.datasets.hub import _info
+
+    _info.cache_clear()  # what another hub said
+    before = dict(vars(constants))
+    importlib.reload(constants)
+    try:
+        with mock.patch.object(hf_api.api, "endpoint", constants.ENDPOINT):
+            yield
+    finally:
+        vars(constants).update(before)
+
+
 def call(
     command: str, folder: Path, variables: dict[str, str], *arguments: object, plots: bool = False
 ) -> "subprocess.CompletedProcess[str]":
@@ -114,6 +131,7 @@ def call(
         contextlib.nullcontext() if drawn else without_plots(),
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
+        hub_read_again(),
         mock.patch.object(sys, "path", [str(folder), *sys.path]),  # where python -m finds modules first
         contextlib.redirect_stdout(stdout),
         contextlib.redirect_stderr(stderr),
@@ -147,7 +165,7 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
     The page of its results has no plots, as ``call`` says. What the process itself is tested for, and what libraries
-    read when they are loaded (HF_HOME, HF_ENDPOINT, JAVA_HOME), needs ``heed_process``.
+    read when they are loaded (IR_DATASETS_HOME, JAVA_HOME), needs ``heed_process``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":

@@ -367,19 +367,19 @@ def test_nists_files_are_kept_and_without_a_network_one_is_told_where_to_put_the
     assert result.returncode == 0, result.stderr
 
 
-def test_of_the_hub_a_subset_brings_its_own_files_alone(tmp_path: Path, heed_process: Heed) -> None:
+def test_of_the_hub_a_subset_brings_its_own_files_alone(tmp_path: Path, heed: Heed) -> None:
     hub = Hub()
     threading.Thread(target=hub.serve_forever, args=(0.05,), daemon=True).start()
     bright(tmp_path / "source")
     files = [path for path in (tmp_path / "source").rglob("*") if path.is_file()]
     hub.data["xlangai/BRIGHT"] = {path.relative_to(tmp_path / "source").as_posix(): path.read_bytes() for path in files}
     variables = online(hub.url, tmp_path / "hf")
-    fetched = heed_process("pipelines.fetch", "bright/pony", "--quiet", **variables)
+    fetched = heed("pipelines.fetch", "bright/pony", "--quiet", **variables)
     assert fetched.returncode == 0, fetched.stderr
     assert sorted(hub.got()) == [f"{config}/pony-00000-of-00001.parquet" for config in ("documents", "examples")]
     words = fetched.stdout.split()
     assert words[:3] == ["python", "-m", TREC]
-    used = heed_process(TREC, *words[3:], *BM25, HF_HOME=str(tmp_path / "hf"))
+    used = heed(TREC, *words[3:], *BM25, HF_HOME=str(tmp_path / "hf"))
     hub.shutdown()
     hub.server_close()
     assert used.returncode == 0, used.stderr

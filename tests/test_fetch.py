@@ -25,12 +25,6 @@ CLOSED = "http://127.0.0.1:9"  # the discard port: nothing listens there
 
 
 @pytest.fixture
-def heed(heed_process: Heed) -> Heed:
-    """The hub's client reads HF_HOME and HF_ENDPOINT when it is loaded."""
-    return heed_process
-
-
-@pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
     server = Hub()
     server.data[CORE17] = {

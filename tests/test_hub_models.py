@@ -39,23 +39,21 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "first.run").write_text("".join(f"1 Q0 d{at} {at + 1} {9 - at} t\n" for at in range(3)))
 
 
-def test_a_model_is_fetched_once_without_its_pickles_and_works_offline(
-    hub: Hub, heed_process: Heed, tmp_path: Path
-) -> None:
+def test_a_model_is_fetched_once_without_its_pickles_and_works_offline(hub: Hub, heed: Heed, tmp_path: Path) -> None:
     told = (*AGAIN, "--reranker", NAME)
-    first = heed_process(*told, "--out", "one.run", **online(hub.url, tmp_path / "hf"))
+    first = heed(*told, "--out", "one.run", **online(hub.url, tmp_path / "hf"))
     assert first.returncode == 0 and f"{NAME}: fetching it from the hub" in first.stderr, first.stderr
     assert len(read_run(tmp_path / "one.run")["1"]) == 3
     assert not {"pytorch_model.bin", "onnx/model.onnx"} & set(hub.got())
     hub.asked.clear()
-    again = heed_process(*told, "--out", "again.run", **online(hub.url, tmp_path / "hf"))
+    again = heed(*told, "--out", "again.run", **online(hub.url, tmp_path / "hf"))
     assert again.returncode == 0 and "fetching" not in again.stderr, again.stderr
     assert (tmp_path / "again.run").read_bytes() == (tmp_path / "one.run").read_bytes()
     assert hub.asked == []  # so it works without a network too
 
 
 def test_a_model_that_is_pickled_is_fetched_converted_once_and_works_offline(
-    hub: Hub, heed_process: Heed, tmp_path: Path
+    hub: Hub, heed: Heed, tmp_path: Path
 ) -> None:
     import torch
     from safetensors.torch import load
@@ -69,23 +67,23 @@ def test_a_model_that_is_pickled_is_fetched_converted_once_and_works_offline(
         "a/pytorch_model.bin": b"a",
     }
     told = (*AGAIN, "--reranker", NAME)
-    first = heed_process(*told, "--out", "one.run", **online(hub.url, tmp_path / "hf"))
+    first = heed(*told, "--out", "one.run", **online(hub.url, tmp_path / "hf"))
     assert first.returncode == 0 and first.stderr.count("converting its pickled weights") == 1, first.stderr
     assert not {"optimizer.bin", "a/pytorch_model.bin"} & set(hub.got())
     [weights] = (tmp_path / "hf" / "assets" / "heed").rglob("model.safetensors")
     assert weights.parent.parent.name == "models--somebody--tiny-cross"  # the commit is below it
-    again = heed_process(*told, "--out", "again.run", **online("http://127.0.0.1:9", tmp_path / "hf"))
+    again = heed(*told, "--out", "again.run", **online("http://127.0.0.1:9", tmp_path / "hf"))
     assert again.returncode == 0 and "convert" not in again.stderr + again.stdout, again.stderr
     assert (tmp_path / "again.run").read_bytes() == (tmp_path / "one.run").read_bytes()
     del files["pytorch_model.bin"]
     files["model.safetensors"] = whole
-    plain = heed_process(*told, "--out", "plain.run", **online(hub.url, tmp_path / "hf2"))
+    plain = heed(*told, "--out", "plain.run", **online(hub.url, tmp_path / "hf2"))
     assert plain.returncode == 0, plain.stderr
     assert (tmp_path / "plain.run").read_bytes() == (tmp_path / "one.run").read_bytes()
 
 
 def test_a_model_whose_download_was_killed_is_fetched_to_its_end(
-    hub: Hub, heed_process: Heed, tmp_path: Path, environment: dict[str, str]
+    hub: Hub, heed: Heed, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     told, settings = (*AGAIN, "--reranker", NAME, "--out", "one.run"), online(hub.url, tmp_path / "hf")
     hub.open.clear()
@@ -97,8 +95,8 @@ def test_a_model_whose_download_was_killed_is_fetched_to_its_end(
     process.kill()
     process.wait()
     hub.open.set()
-    offline = heed_process(*told, **online("http://127.0.0.1:9", tmp_path / "hf"))
+    offline = heed(*told, **online("http://127.0.0.1:9", tmp_path / "hf"))
     assert offline.returncode == 1 and "cannot be" in offline.stderr and "internal error" not in offline.stderr
-    assert heed_process(*told, **settings).returncode == 0
+    assert heed(*told, **settings).returncode == 0
     assert len(read_run(tmp_path / "one.run")["1"]) == 3
     assert not list((tmp_path / "hf").rglob("*.incomplete"))

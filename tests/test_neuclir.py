@@ -211,11 +211,9 @@ def test_the_main_job_runs_with_local_models_and_no_network(
 
 @pytest.mark.parametrize("offline", ["0", "1"])
 @pytest.mark.parametrize("kind", ["--retriever", "--reranker"])
-def test_a_model_of_a_hub_out_of_reach_says_what_to_do(
-    tmp_path: Path, heed_process: Heed, kind: str, offline: str
-) -> None:
+def test_a_model_of_a_hub_out_of_reach_says_what_to_do(tmp_path: Path, heed: Heed, kind: str, offline: str) -> None:
     known = "intfloat/e5-small-v2" if kind == "--retriever" else "BAAI/bge-reranker-v2-m3"
-    result = heed_process(COMMAND, "--lang", "zho", kind, known, "--quiet", HF_HUB_OFFLINE=offline, HF_ENDPOINT=NOWHERE)
+    result = heed(COMMAND, "--lang", "zho", kind, known, "--quiet", HF_HUB_OFFLINE=offline, HF_ENDPOINT=NOWHERE)
     assert result.returncode == 1 and "Traceback" not in result.stderr
     [told] = result.stderr.splitlines()
     assert told.startswith(f"error: {known}: cannot be loaded as a model (")
