@@ -65,7 +65,8 @@ def _run(options: argparse.Namespace) -> None:
 
     from heed.exploring.flags import FILE, Flags
     from heed.live.page import LivePage, live_policy
-    from heed.live.server import Server, Tree
+    from heed.live.server import Server
+    from heed.live.tree import Tree
     from heed.progress import log
     from heed.reporting.folders import read_tree
     from heed.serving.guard import Access
@@ -76,6 +77,7 @@ def _run(options: argparse.Namespace) -> None:
     flags = Flags(options.flags or options.runs / FILE)
     page = LivePage(results, options.runs, flags.path, _link(options.annotate))
     tree = Tree(results, options.indexes, _choice(options))
+    tree.check()
     sock = listen(options.port, 0)
     log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
     access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, live_policy())

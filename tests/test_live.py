@@ -1,5 +1,7 @@
 """``python -m pipelines.explore`` as other programs meet it: whole runs, searches, changed topics, flags."""
 
+import contextlib
+import http.client
 import json
 import shutil
 import time
@@ -18,6 +20,7 @@ from heed.io.trec_files import read_run
 from heed.live.answers import answer
 from heed.live.searching import search
 from heed.live.systems import Choice, LiveSystems, Question
+from heed.live.tree import Tree
 from heed.ranking import ranked
 from heed.reporting.folders import read_tree
 
@@ -129,6 +132,107 @@ def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSy
     assert live.explored.grades(live.explored.topics["01"], "original") == {
         docid: grade for docid, grade in zip(told["docids"], told["grades"], strict=True) if grade is not None
     }
+
+
+def test_polarity_says_which_words_of_which_clause_count_for_and_against(server: Running, live: LiveSystems) -> None:
+    question = asked(live, "01", "original")
+    clause = "اخبار هواپیما را کنار بگذارید"  # leave out news of aeroplanes
+    question = question._replace(instruction=f"{question.instruction} {clause}.")
+    scores = live.scores("polarity", question)
+    holding = [document.docid for document in live.documents if "هواپیما" in document.contents().split()]
+    docid = next(docid for docid in ranked(scores) if docid in holding)
+    body = {"folder": ".", "system": "polarity", "topic": "01", "docid": docid} | question._asdict()
+    del body["qid"]
+    status, told = post(server, "/api/why", body)
+    assert status == 200 and told["score"] == scores[docid]
+    [against] = [one for one in told["contributions"] if "هواپیما" in one["words"]]
+    assert against["part"] == "excluded" and against["value"] < 0 and "هواپیما" in against["clauses"][0]
+    status, told = post(server, "/api/why", body | {"system": "bm25"})
+    assert (status, told["error"]) == (400, "bm25: gives no reasons; polarity does")
+    assert "document n999 is not among the" in post(server, "/api/why", body | {"docid": "n999"})[1]["error"]
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+from heed import DataError
+from heed.io.files import locked
+
+FOLDER = Path({folder!r})
+
+
+class Slow:
+    name = "slow"
+
+    def load(self):
+        for _ in range(200):
+            try:
+                with locked({index!r}):  # which a command can have meanwhile
+                    return (FOLDER / "loaded").touch()
+            except DataError:  # while another system opens it
+                time.sleep(0.1)
+
+    def score(self, query, documents):
+        with (FOLDER / "asked").open("a") as stream:
+            print(query.instruction, file=stream)
+        for _ in range(1000):
+            if not (FOLDER / "go").exists():
+                time.sleep(0.02)
+        return [0.0] * len(documents)
+"""
+
+
+def test_a_question_whose_page_asks_another_meanwhile_is_never_computed(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = runs.parents[2] / "indexes/neuclir-sample/fas"
+    code = SLOW.format(folder=str(tmp_path), index=index).replace("PosixPath", "Path")
+    (tmp_path / "slow_system.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{tmp_path}")
+    arguments = (runs, "--flags", tmp_path / "flags.jsonl", "--reranker", "slow_system:Slow")
+    with serving("explore", *arguments, kind=Running) as server:
+        told = server.get("/api/folder?folder=.")
+        assert told["playground"][-1] == "slow", told
+        body = QUESTION | {"system": "slow"}
+        with sent(server, body | {"instruction": "first"}) as first:
+            end = time.monotonic() + 60
+            while not (tmp_path / "asked").exists() and time.monotonic() < end:
+                time.sleep(0.02)
+            with sent(server, body | {"instruction": "second"}):
+                pass  # left before the answer, as a page does when somebody types on
+            with sent(server, body | {"instruction": "third"}) as third:
+                assert post(server, "/api/ask", QUESTION)[0] == 200  # the others answer meanwhile
+                (tmp_path / "go").touch()
+                assert [json.loads(each.getresponse().read())["system"] for each in (first, third)] == ["slow"] * 2
+    lines = (tmp_path / "asked").read_text().splitlines()
+    assert "first" in lines and "third" in lines and "second" not in lines
+    assert (tmp_path / "loaded").exists()
+
+
+def sent(server: Running, body: object) -> "contextlib.closing[http.client.HTTPConnection]":
+    """A question on its way; its answer is not read."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    headers = {"Cookie": f"heed-{server.port}={server.token}", "Content-Type": "application/json"}
+    connection.request("POST", "/api/ask", json.dumps(body), headers)
+    return contextlib.closing(connection)
+
+
+def test_systems_of_folders_that_were_not_asked_lately_are_released(runs: Path, tmp_path: Path) -> None:
+    results = read_tree(runs)[0]
+    names = ["a", "b", "c"]
+    tree = Tree([results._replace(folder=name) for name in names], None, Choice())
+    first = tree.live("a")
+    question = asked(first, "01", "original")
+    scores = first.scores("polarity", question)
+    assert tree.live("b") is not first is tree.live("a")
+    tree.live("c")  # b was asked before a
+    assert tree.live("a") is first
+    tree.live("b")
+    tree.live("c")
+    assert tree.live("a") is not first
+    assert first.scores("polarity", question) == scores  # who still holds it is answered
+    tree.close()
 
 
 def test_an_answer_takes_less_than_a_third_of_a_second(live: LiveSystems) -> None:
@@ -266,6 +370,8 @@ def test_an_index_is_never_built_while_somebody_waits(runs: Path, tmp_path: Path
         (("--annotate", "javascript:alert(1)"), "--annotate 'javascript:alert(1)': expected the link that a running"),
         (("--port", "80"), "--port 80: expected 1024 to 65535"),
         (("--allow-host", "evil"), "--allow-host 'evil': expected HOST:PORT"),
+        (("--reranker", "bge-rerank"), "bge-rerank: no system, no folder and no hub id"),
+        (("--retriever", "polarity"), "polarity: no system, no folder and no hub id"),
     ],
 )
 def test_options_that_cannot_be_are_one_line(runs: Path, heed: Heed, options: tuple[str, str], said: str) -> None:

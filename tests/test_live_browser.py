@@ -111,6 +111,25 @@ def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page
     assert HOSTILE in tab.locator(".found p").inner_text()
 
 
+def test_the_playground_says_why_a_document_is_where_it_is(tab: "Page", server: Running) -> None:
+    show(tab, "#/./playground/02?condition=changed")
+    answered(tab)
+    place = tab.locator('[aria-label="polarity, after"] li').first
+    place.locator("summary").click()
+    place.locator(".reason ul li").first.wait_for()
+    docid = place.locator("a").get_attribute("data-docid")
+    topic = server.get("/api/topic?folder=.&id=02")
+    question = {"folder": ".", "system": "polarity", "topic": "02", "condition": "changed", "docid": docid}
+    question |= {"query": topic["query"], "instruction": topic["narratives"]["changed"]["text"]}
+    told = json.loads(server.request("POST", "/api/why", question)[2])
+    assert f"score {told['score']:.3f}: +" in place.locator(".reason").inner_text()
+    first = told["contributions"][0]
+    assert (
+        place.locator(".reason li").first.inner_text().startswith(f"+{first['value']:.3f} {', '.join(first['words'])}")
+    )
+    assert tab.locator('[aria-label="bm25, after"] summary').count() == 0
+
+
 def test_a_search_by_keyboard_finds_topics_and_documents_as_text(tab: "Page") -> None:
     show(tab, "#/./topic/02")
     tab.wait_for_selector(".ranking a")
@@ -151,7 +170,7 @@ def test_a_report_says_that_flags_and_judging_need_the_server(chromium: "Browser
         for key in ("f", "o", "p"):
             tab.wait_for_selector(".ranking a")
             tab.keyboard.press(key)
-            tab.wait_for_selector('#toast:has-text("heed explore RUNS_DIR")')
+            tab.wait_for_selector(f'#toast:has-text("Type in a terminal: heed explore {runs}")')
             tab.reload()
 
 

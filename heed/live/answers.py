@@ -25,10 +25,12 @@ class Side(TypedDict):
 class Answer(TypedDict):
     """A system's answer to a topic as it is (``before``) and as it was changed (``after``).
 
-    ``titles`` and ``grades`` (None: unjudged) are parallel to ``docids``; ``seconds`` is how long both took.
+    ``titles`` and ``grades`` (None: unjudged) are parallel to ``docids``; ``seconds`` is how long both took. A system
+    that ``explains`` can be asked why a document has its score.
     """
 
     system: str
+    explains: bool
     docids: list[str]
     titles: list[str]
     grades: list[int | None]
@@ -65,6 +67,7 @@ def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOW
 
     return Answer(
         system=system,
+        explains=live.explains(system),
         docids=docids,
         titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
         grades=[grades.get(docid) for docid in docids],

@@ -1,8 +1,8 @@
 """The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
 
-from collections.abc import Iterable
-from pathlib import Path
-from threading import Lock, Thread
+from asyncio import Lock
+from collections import defaultdict
+from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -17,25 +17,26 @@ from heed.errors import DataError, HeedError
 from heed.exploring.flags import Flag, Flags
 from heed.exploring.folder import Explored
 from heed.exploring.making import DEPTH, document_view, folder_view, topic_view
-from heed.live.answers import Answer, answer
+from heed.live.answers import answer
 from heed.live.page import LivePage
+from heed.live.reasons import reason
 from heed.live.searching import Found, search
-from heed.live.systems import Choice, LiveSystems, Question
-from heed.progress import log
-from heed.reporting.folders import Results
+from heed.live.systems import LiveSystems, Question
+from heed.live.tree import Tree
 from heed.serving.answers import json_route, read_json
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
 LONGEST_SEARCH = 400
 LONGEST_NUMBER = 6  # digits
+CLOSED = 499  # nginx's status of a request that nobody waits for any more
 
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 Body = TypeVar("Body")
 
 
 class Ask(msgspec.Struct):
-    """The body of a question to the playground."""
+    """The body of a question to the playground; ``docid`` of one document whose score is to be explained."""
 
     folder: str
     system: str
@@ -43,48 +44,11 @@ class Ask(msgspec.Struct):
     condition: str
     query: Text
     instruction: Text
+    docid: str = ""
 
-
-class Tree:
-    """The results folders, each opened when it is first asked for, and its systems when they are."""
-
-    def __init__(self, results: Iterable[Results], indexes: Path | None, choice: Choice) -> None:
-        """``indexes`` is where the folder of indexes was moved to, if it was."""
-        self._results = {each.folder: each for each in results}
-        self._indexes, self._choice, self._lock = indexes, choice, Lock()
-        self._explored: dict[str, Explored] = {}
-        self._live: dict[str, LiveSystems] = {}
-        self._warm: set[str] = set()
-
-    def explored(self, folder: str) -> Explored:
-        """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
-        if folder not in self._results:
-            raise HTTPException(404)
-        with self._lock:
-            if folder not in self._explored:
-                self._explored[folder] = Explored(self._results[folder], self._indexes)
-            return self._explored[folder]
-
-    def live(self, folder: str) -> LiveSystems:
-        """Return the systems of a folder; :class:`DataError` where its documents are not here."""
-        explored = self.explored(folder)
-        with self._lock:
-            if folder not in self._live:
-                self._live[folder] = LiveSystems(explored, self._choice)
-            return self._live[folder]
-
-    def warm(self, folder: str) -> LiveSystems:
-        """Return the systems of a folder, and begin to load them: somebody is looking at it."""
-        live = self.live(folder)
-        if folder not in self._warm:
-            self._warm.add(folder)
-            Thread(target=_load, args=(live,), daemon=True).start()
-        return live
-
-    def close(self) -> None:
-        """Close all systems."""
-        for live in self._live.values():
-            live.close()
+    def question(self) -> Question:
+        """Return what systems are asked."""
+        return Question(self.topic, self.condition, self.query, self.instruction)
 
 
 class Server:
@@ -93,6 +57,7 @@ class Server:
     def __init__(self, page: LivePage, tree: Tree, flags: Flags) -> None:
         """Nothing is read before the first request."""
         self._page, self._tree, self._flags = page, tree, flags
+        self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
 
     def application(self) -> Starlette:
         """Return the routes with the handlers of errors."""
@@ -105,6 +70,7 @@ class Server:
                 Route("/api/search", json_route(self._search)),
                 Route("/api/flags", json_route(lambda _: msgspec.to_builtins(self._flags.all()))),
                 Route("/api/ask", self._ask, methods=["POST"]),
+                Route("/api/why", self._why, methods=["POST"]),
                 Route("/api/flag", self._flag, methods=["POST"]),
             ],
             exception_handlers={HeedError: _bad_request},
@@ -144,12 +110,20 @@ class Server:
         return search(explored, live, text)
 
     async def _ask(self, request: Request) -> Response:
-        body = _read(await read_json(request), Ask)
-        return JSONResponse(await run_in_threadpool(self._answer, body))
+        return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))
 
-    def _answer(self, body: Ask) -> Answer:
-        live = self._tree.live(body.folder)
-        return answer(live, body.system, Question(body.topic, body.condition, body.query, body.instruction))
+    async def _why(self, request: Request) -> Response:
+        return await self._in_turn(request, lambda live, ask: reason(live, ask.system, ask.question(), ask.docid))
+
+    async def _in_turn(self, request: Request, told: Callable[[LiveSystems, Ask], object]) -> Response:
+        """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
+        ask = _read(await read_json(request), Ask)
+        live = await run_in_threadpool(self._tree.live, ask.folder)
+        live.check(ask.system)
+        async with self._turns[ask.folder, ask.system]:
+            if await request.is_disconnected():
+                return Response(status_code=CLOSED)
+            return JSONResponse(await run_in_threadpool(told, live, ask))
 
     async def _flag(self, request: Request) -> Response:
         flag = _read(await read_json(request), Flag)
@@ -161,13 +135,6 @@ class Server:
             raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
         given = explored.grades(explored.topics[flag.topic], flag.condition) or {}
         return self._flags.add(msgspec.structs.replace(flag, grade=given.get(flag.docid)))
-
-
-def _load(live: LiveSystems) -> None:
-    try:
-        live.load(live.names)
-    except HeedError as error:  # whoever asks a system gets it too
-        log.info(f"{live.explored.path}: {error}")
 
 
 def _read(body: object, kind: type[Body]) -> Body:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from heed.errors import DataError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.exploring.folder import AGAIN, Explored
 from heed.io.document_store import StoredDocuments
 from heed.io.files import locked
@@ -17,6 +17,8 @@ from heed.live.settings import read_made
 from heed.models.registry import Registry
 from heed.pooling.fusion import pool as fused_pool
 from heed.ranking import ranked
+from heed.reranking.explain import Explanation, explain
+from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import checked, score_all
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import Searcher
@@ -27,7 +29,7 @@ from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
 from heed.workers.pool import open_pool
 
 SHARDS = re.compile(r"bm25-(\d+)-shards")
-KEPT = 256  # lists of earlier questions
+KEPT = 64  # lists of earlier questions
 
 
 class Choice(NamedTuple):
@@ -53,7 +55,7 @@ class Question(NamedTuple):
 
 
 class LiveSystems:
-    """Retrievers and rerankers over the documents of a results folder; one question is answered at a time."""
+    """Retrievers and rerankers over the documents of a results folder; each answers one question at a time."""
 
     def __init__(self, explored: Explored, choice: Choice) -> None:
         """Build and load nothing yet; raises :class:`DataError` where the documents of ``explored`` are not here.
@@ -67,7 +69,7 @@ class LiveSystems:
             raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
         self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
         self._open, self._loaded = ExitStack(), set[str]()
-        self._lock, self._loading = threading.Lock(), threading.Lock()  # to answer, and to load, one at a time
+        self._opening, self._loading = threading.Lock(), threading.Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
         search, registry = Search(self.made.bm25, _shards(self._corpus.folder)), choice.registry or Registry()
@@ -77,6 +79,7 @@ class LiveSystems:
         rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
         self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
         refuse_twins(self.names)
+        self._answering = {name: threading.Lock() for name in self.names}
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
         own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
@@ -88,6 +91,16 @@ class LiveSystems:
         """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
         ran = [name for name in light if name in self.made.systems]
         return list(dict.fromkeys([*(ran or [otherwise]), *further]))
+
+    def release(self) -> None:
+        """Forget indexes and models once nothing uses them; whoever asks after this has them loaded again."""
+        with ExitStack() as waited:
+            for lock in (self._opening, self._loading, *self._answering.values()):
+                waited.enter_context(lock)
+            self.close()
+            self._loaded.clear()
+            self._found.cache_clear()
+            self._ranked.cache_clear()
 
     def close(self) -> None:
         """Forget indexes and models."""
@@ -101,24 +114,36 @@ class LiveSystems:
         for name in names:
             self._load(self._system(name))
 
+    def check(self, name: str) -> None:
+        """Raise :class:`DataError` for a system that is not here."""
+        fail(
+            [] if name in self.names else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"]
+        )
+
     def _system(self, name: str) -> Retriever | Reranker:
-        found = self._retrievers.get(name) or self._rerankers.get(name)
-        fail([] if found else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"])
-        return cast(Retriever | Reranker, found)
+        self.check(name)
+        return self._retrievers.get(name) or self._rerankers[name]
 
     def _load(self, system: Retriever | Reranker) -> None:
         if system.name in self._loaded:
             return
-        with self._loading:
+        of_index = system.name in RERANKERS or system.name not in self._rerankers
+        with self._opening if of_index else self._loading:
             if system.name not in self._loaded:
-                if not self.indexed:
-                    raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
-                try:
-                    with locked(self._corpus.folder):
-                        load(system)
-                except OSError as error:
-                    raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
+                if of_index:
+                    self._open_index(system)
+                else:  # a model, which takes minutes; the index stays free for commands and other systems meanwhile
+                    load(system)
                 self._loaded.add(system.name)
+
+    def _open_index(self, system: Retriever | Reranker) -> None:
+        if not self.indexed:
+            raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
+        try:
+            with locked(self._corpus.folder):
+                load(system)
+        except OSError as error:
+            raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
 
     @property
     def indexed(self) -> bool:
@@ -140,8 +165,23 @@ class LiveSystems:
         if self.made.published and name not in self._retrievers:
             raise DataError(f"{name}: reranked a paper's candidates in these runs; here it would get other documents")
         self.load([name] if name in self._retrievers else [*self._retrievers, name])
-        with self._lock:
-            return self._ranked(name, question)
+        return self._ranked(name, question)
+
+    def explains(self, name: str) -> bool:
+        """Return whether a system can say why a document has its score."""
+        return isinstance(self._rerankers.get(name), Polarity)
+
+    def explained(self, name: str, question: Question, docid: str) -> Explanation:
+        """Return why a document has its score by system ``name``.
+
+        Raises :class:`UsageError` for a system that cannot say so and for a document that it did not score.
+        """
+        if not isinstance(reranker := self._system(name), Polarity):
+            raise UsageError(f"{name}: gives no reasons; polarity does")
+        self.load([*self._retrievers, name])
+        documents = StoredDocuments(self.documents, self._pool(self.topic(question)))
+        with self._answering[name]:
+            return explain(reranker, self.query(question), documents, docid)
 
     def topic(self, question: Question) -> Topic:
         """Return the topic with the question's query and instruction; :class:`DataError` for an unknown topic."""
@@ -165,7 +205,8 @@ class LiveSystems:
             return self._found(name, query)
         docids = self._pool(self.topic(question))
         reranker = self._rerankers[name]
-        [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
+        with self._answering[name]:
+            [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
         return dict(zip(docids, checked(name, query.qid, docids, given), strict=True))
 
     def _pool(self, topic: Topic) -> list[str]:
@@ -182,7 +223,8 @@ class LiveSystems:
         return fused_pool(lists, self._size, self._size).get(base, [])
 
     def _search(self, name: str, query: Query) -> dict[str, float]:
-        return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
+        with self._answering[name]:
+            return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
 
 
 def _shards(folder: Path) -> int:

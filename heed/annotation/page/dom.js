@@ -39,13 +39,13 @@ export function setLanguage(element, language) {
 
 let toastTimer = 0;
 
-/** Show a line at the foot of the page for a few seconds; `refused` makes it stand out. */
+/** Show a line at the foot of the page for as long as it takes to read; `refused` makes it stand out. */
 export function toast(text, refused = false) {
   const line = byId("toast"); // never hidden: what appears in a hidden one is not read aloud everywhere
   line.textContent = text;
   line.toggleAttribute("data-refused", refused);
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(clearToast, 4000);
+  toastTimer = setTimeout(clearToast, Math.max(4000, 70 * text.length));
 }
 
 export function clearToast() {

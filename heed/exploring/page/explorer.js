@@ -3,7 +3,7 @@
 import { byId, make, toast } from "../../annotation/page/dom.js";
 import { documentParts } from "./document.js";
 import { Flags, flagMark } from "./flags.js";
-import { furtherParts, isFurther, NEEDS_SERVER } from "./further.js";
+import { furtherParts, isFurther, needsServer } from "./further.js";
 import { helpDialog, listen } from "./keys.js";
 import { packedSource } from "./packed.js";
 import { gradeOf } from "./ranks.js";
@@ -163,7 +163,7 @@ function placeInView() {
 
 function judgeDocument() {
   const place = placeInView();
-  if (!source.ask) toast(NEEDS_SERVER);
+  if (!source.ask) toast(needsServer());
   else if (!source.annotate) toast("No annotate is known: start heed explore with --annotate and the link that annotate printed.");
   else if (!place) toast("Open a document of a topic first.");
   else {
@@ -174,13 +174,13 @@ function judgeDocument() {
 
 function flagDocument() {
   const place = placeInView();
-  if (!flags) toast(NEEDS_SERVER);
+  if (!flags) toast(needsServer());
   else if (!place) toast("Open a document of a topic first.");
   else flags.ask(place, gradeOf(state.topic, place.condition, state.topic.docids.indexOf(place.docid)));
 }
 
 function toPlayground() {
-  if (!source.ask) toast(NEEDS_SERVER);
+  if (!source.ask) toast(needsServer());
   else if (!parts.playground.hidden) location.hash = parts.playground.hash;
 }
 

@@ -7,13 +7,21 @@ import { hashOf } from "./route.js";
 import { foundParts } from "./search.js";
 
 const PAGES = { playground, search, flags };
-export const NEEDS_SERVER = "A file cannot do this: heed explore RUNS_DIR opens the same pages with it.";
+const PLAIN = /^[\w./+@:,=-]+$/; // what a shell takes as it is
 
 export const isFurther = (kind) => Object.hasOwn(PAGES, kind);
 
+/** Return the command that opens the same pages from a server: of the folder of this file, if it lies where it was written. */
+export function needsServer() {
+  const folder = location.protocol === "file:" && location.pathname.match(/^(.*)\/report\.html$/);
+  const path = folder ? decodeURIComponent(folder[1]) || "/" : "RUNS_DIR";
+  const typed = PLAIN.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return `A file cannot do this. Type in a terminal: heed explore ${typed}`;
+}
+
 /** Return the children of the page that `route` names. */
 export async function furtherParts(route, { source, folder, topic, marks }) {
-  if (!source.ask) return [make("p", { class: "empty" }, NEEDS_SERVER)];
+  if (!source.ask) return [make("p", { class: "empty" }, needsServer())];
   return PAGES[route.kind](route, { source, folder, topic, marks });
 }
 

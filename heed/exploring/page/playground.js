@@ -1,8 +1,9 @@
 // The playground: a topic's query or instruction is changed, and systems answer both forms of it, side by side.
 
 import { debounced, make, setLanguage } from "../../annotation/page/dom.js";
-import { narrativeTabs } from "./topic.js";
 import { moved } from "./ranks.js";
+import { reasonFold } from "./reasons.js";
+import { narrativeTabs } from "./topic.js";
 
 const SIGNS = { rose: "▲", fell: "▼", stayed: "=" };
 const FIRST = 10; // documents of a list, until more are asked for
@@ -58,13 +59,19 @@ export function playgroundParts(source, folder, topic, wanted, link) {
         const answer = await source.ask({ ...question, system }, asking.signal);
         if (asking.signal.aborted) return;
         if (system === folder.playground[0]) drawReading(answer);
-        place.replaceChildren(...systemParts(answer, link));
+        place.replaceChildren(...systemParts(answer, { link, why: (name, docid) => source.why({ ...asked(name, question), system, docid }) }));
       } catch (error) {
         if (asking.signal.aborted) return;
         place.replaceChildren(make("h2", {}, system), make("p", { class: "empty" }, error.message));
       }
     }
     status.textContent = `answered in ${Math.round(performance.now() - started)} ms`;
+  }
+
+  /** Return the question of a side: of the topic as it was, or as it is now. */
+  function asked(name, question) {
+    const instruction = topic.narratives[question.condition]?.text ?? "";
+    return name === "after" ? question : { ...question, query: topic.query, instruction };
   }
 
   function drawReading({ before, after }) {
@@ -94,11 +101,11 @@ export function playgroundParts(source, folder, topic, wanted, link) {
   ];
 }
 
-/** Return a system's answers to the topic as it was and as it is now. */
-function systemParts(answer, link) {
+/** Return a system's answers to the topic as it was and as it is now; `why(name, docid)` asks for a document's reason. */
+function systemParts(answer, { link, why }) {
   const { system, before, after } = answer;
   const sides = [rankOf(before), rankOf(after)];
-  const columns = ["before", "after"].map((name) => list(answer, name, sides, link));
+  const columns = ["before", "after"].map((name) => list(answer, name, sides, { link, why }));
   return [
     make("h2", {}, make("bdi", {}, system), " ", make("span", { class: "soft" }, summary(sides))),
     make("div", { class: "columns", "data-count": 2 }, ...columns),
@@ -115,10 +122,15 @@ function summary([before, after]) {
   return count ? `${count} of the first ${first.length} documents are new there` : `the first ${first.length} are the same documents`;
 }
 
-function list(answer, name, sides, link) {
+function list(answer, name, sides, { link, why }) {
   const { ranking, words } = answer[name];
   const rows = ranking.documents.map((place, i) => ({ place, rank: ranking.ranks[i] })).filter(({ rank }, i) => rank === i + 1);
-  const items = rows.map(({ place, rank }) => item(answer, name, place, rank, sides, words[place], link));
+  const items = rows.map(({ place, rank }) => {
+    const entry = item(answer, name, place, rank, sides, words[place], link);
+    const docid = answer.docids[place];
+    if (answer.explains) entry.append(reasonFold(docid, () => why(name, docid)));
+    return entry;
+  });
   const ordered = make("ol", { class: "ranking" }, ...items.slice(0, FIRST));
   const more = make("button", { type: "button" }, `${items.length - FIRST} more`);
   more.addEventListener("click", () => {

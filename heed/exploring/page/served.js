@@ -3,7 +3,7 @@
 const DEPTHS = [20, 100, 1000]; // documents of a list that can be asked for, the first if none are
 const KEPT = 8; // topics: going from document to document asks for the same one again
 
-/** Return a source as of packed.js, with search(), ask(), flag() and `annotate`; null where no server sent the page. */
+/** Return a source as of packed.js, with search(), ask(), why(), flag() and `annotate`; null where no server sent the page. */
 export function servedSource(element) {
   if (!element) return null;
   const { folders, annotate, flags } = JSON.parse(element.textContent);
@@ -17,6 +17,7 @@ export function servedSource(element) {
     document: (name, docid) => get("document", { folder: name, docid }),
     search: (name, q, signal) => get("search", { folder: name, q }, { signal }),
     ask: (question, signal) => post("ask", question, signal),
+    why: (question) => post("why", question),
     flags: () => get("flags"),
     flag: (flag) => post("flag", flag),
     flagsFile: flags,

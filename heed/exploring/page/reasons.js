@@ -1,0 +1,64 @@
+// Why a document has its score: the words that speak for and against it, asked from the server when it is opened.
+
+import { make } from "../../annotation/page/dom.js";
+
+const WORDS = 12; // that are shown one by one
+const LIKE = { like: "like the best documents", unlike: "like those with most that is excluded" };
+const TERMS = 6; // of these
+
+/** Return a fold that shows why; `ask()` promises the reason as the server tells it. */
+export function reasonFold(name, ask) {
+  const body = make("div", { class: "reason" });
+  const fold = make("details", {}, make("summary", { "aria-label": `Why ${name} is there` }, "Why"), body);
+  let isAsked = false;
+  fold.addEventListener("toggle", async () => {
+    if (!fold.open || isAsked) return;
+    isAsked = true;
+    body.replaceChildren(make("p", { class: "soft", role: "status" }, "asking …"));
+    try {
+      body.replaceChildren(...reasonParts(await ask()));
+    } catch (error) {
+      isAsked = false; // it can be opened again
+      body.replaceChildren(make("p", { class: "empty", role: "status" }, error.message));
+    }
+  });
+  return fold;
+}
+
+function reasonParts({ score, contributions }) {
+  const own = contributions.filter(({ part }) => !LIKE[part]);
+  const rest = own.slice(WORDS);
+  const items = [
+    ...own.slice(0, WORDS).map(wordItem),
+    ...(rest.length ? [item(sum(rest), `${rest.length} further words`)] : []),
+    ...Object.keys(LIKE).flatMap((part) => likeItem(part, contributions)),
+  ];
+  const against = sum(contributions.filter(({ value }) => value < 0));
+  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it`;
+  const text = contributions.length ? `score ${score.toFixed(3)}: ${parts}` : `score ${score.toFixed(3)}: it has none of the words`;
+  return [make("p", { class: "soft", role: "status" }, text), make("ul", {}, ...items)];
+}
+
+function wordItem({ part, term, words, clauses, value }) {
+  const word = make("mark", { "data-kind": part }, make("bdi", {}, words.join(", ") || term));
+  const clause = part === "query" ? [] : clauses.slice(0, 1).map((text) => make("q", { dir: "auto" }, text));
+  return item(value, word, make("span", { class: "soft" }, ` ${part} `, ...clause));
+}
+
+function likeItem(part, contributions) {
+  const found = contributions.filter((one) => one.part === part);
+  if (!found.length) return [];
+  const terms = found.slice(0, TERMS).map(({ term }) => term).join(", ");
+  const more = found.length > TERMS ? ", …" : "";
+  return [item(sum(found), LIKE[part], make("span", { class: "soft" }, ": ", make("bdi", {}, terms + more)))];
+}
+
+const item = (value, ...children) =>
+  make("li", {}, make("span", { class: "value", "data-verdict": value < 0 ? "fell" : "rose" }, signed(value)), " ", ...children);
+
+const sum = (contributions) => contributions.reduce((total, { value }) => total + value, 0);
+
+function signed(value) {
+  const text = Math.abs(value).toFixed(3);
+  return value < 0 ? `−${text}` : `+${text}`;
+}
