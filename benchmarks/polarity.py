@@ -1,4 +1,4 @@
-"""What each part of ``polarity`` adds: ``python -m benchmarks.polarity FOLDER…``.
+"""What each part of ``polarity`` adds: ``python -m benchmarks.polarity FOLDER… [--only LINE]``.
 
 A folder is a FollowTable subset in one of its layouts, or holds ``docs.jsonl``, ``topics.jsonl``, ``original.qrels``
 and ``changed.qrels``, as those in ``tests/data/development`` do; its name may be the language. A line is a system,
@@ -9,7 +9,7 @@ document is scored: nDCG@10 under ``original`` and ``changed``, p-MRR, and which
 query and document a second. The first line is BM25's over query and instruction.
 """
 
-import sys
+import argparse
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,6 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "floor 0.2, keep 0": {"floor": 0.2, "keep": 0},
     "floor 0.5, keep 0": {"floor": 0.5, "keep": 0},
     "floor 0.5, keep 0.2": {"floor": 0.5, "keep": 0.2},
-    "floor 1, keep 0": {"floor": 1, "keep": 0},
 }
 
 
@@ -155,14 +154,15 @@ class Collection:
         return measures | {"p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted)} | recall
 
 
-def main(folders: list[Path]) -> None:
-    """Measure every system on every collection."""
+def main(folders: list[Path], only: list[str]) -> None:
+    """Measure every system, or those that ``only`` names, on every collection."""
     with tempfile.TemporaryDirectory() as place:
         for folder in folders:
             collection = Collection(folder, Path(place) / "-".join(folder.parts[-2:]))
             systems: dict[str, Reranker] = {"bm25": Plain(collection.bm25)}
             systems |= {name: collection.polarity(changes) for name, changes in SYSTEMS.items()}
-            for number, (name, system) in enumerate(systems.items()):
+            chosen = {name: system for name, system in systems.items() if name in (only or systems)}
+            for number, (name, system) in enumerate(chosen.items()):
                 measures, speed = collection.scored(system)
                 if not number:
                     print(
@@ -177,4 +177,8 @@ def _shown(values: PerTopic) -> str:
 
 
 if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]])
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.polarity")
+    arguments.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    arguments.add_argument("--only", action="append", default=[], metavar="LINE", help="repeatable (default: all)")
+    options = arguments.parse_args()
+    main(options.folders, options.only)

@@ -78,6 +78,18 @@ WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom a
         ("以药物（包括针剂、药片）为主的文章不再相关。", [], ["药物", "针剂"]),
         ("数据出自企业的，即使充分也不相关。", [], ["企业"]),
         ("گزارش‌هایی که آمارشان رسمی نباشد، مرتبط نیست.", [], []),
+        (
+            "Rainfall (normals of older years are not accepted) in millimetres.",
+            ["Rainfall", "millimetres"],
+            ["normals"],
+        ),
+        ("Quarterly figures are no use, growth rates aren't either.", [], ["Quarterly", "growth"]),
+        ("Engines; I don't need prices.", ["Engines"], ["prices"]),
+        ("The club doesn't need to have a stadium.", ["stadium"], []),
+        ("I do not want rankings: drop whatever has a number.", [], ["rankings", "number"]),
+        ("I can't use recalls. Kelvin will not do. Useless: adverts.", [], ["recalls", "Kelvin", "adverts"]),
+        ("Please nothing in Fahrenheit. Prices cannot be used.", [], ["Fahrenheit", "Prices"]),
+        ("A price disqualifies a table. A date does not disqualify it.", ["date"], ["price"]),
     ],
 )
 def test_an_instruction_is_split(instruction: str, asked: list[str], excluded: list[str]) -> None:
