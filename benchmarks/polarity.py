@@ -1,15 +1,16 @@
-"""What each part of ``polarity`` adds: ``python -m benchmarks.polarity FOLDER…``.
+"""What each part of ``polarity`` adds: ``python -m benchmarks.polarity FOLDER… [--only LINE]``.
 
 A folder is a FollowTable subset in one of its layouts, or holds ``docs.jsonl``, ``topics.jsonl``, ``original.qrels``
 and ``changed.qrels``, as those in ``tests/data/development`` do; its name may be the language. A line is a system,
 with one part left out or one number changed; its figures (×100) are the mean over topics and, in brackets, the 95 %
 bootstrap interval. Of a FollowTable subset: nDCG@10 under ``original``, and IRS. Of another folder, where every
-document is scored: nDCG@10 under ``original`` and ``changed``, p-MRR, and which share of the relevant documents
-``changed`` leaves in the first third and in the first two thirds or so (R@28 and R@58 of 84). Last, the pairs of
-query and document a second. The first line is BM25's over query and instruction.
+document is scored: nDCG@10 under ``original`` and ``changed``, IRS from the query alone to ``original`` (documents
+judged not relevant are those to fall), p-MRR, and which share of the relevant documents ``changed`` leaves in the
+first third and in the first two thirds or so (R@28 and R@58 of 84). Last, the pairs of query and document a second.
+The first line is BM25's over query and instruction.
 """
 
-import sys
+import argparse
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -51,9 +52,9 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "excluded 1": {"excluded": 1},
     "excluded 3": {"excluded": 3},
     "floor 0.2, keep 0": {"floor": 0.2, "keep": 0},
-    "floor 0.5, keep 0": {"floor": 0.5, "keep": 0},
+    "floor 0.3, keep 0": {"floor": 0.3, "keep": 0},
+    "floor 0.3, keep 0.15": {"floor": 0.3, "keep": 0.15},
     "floor 0.5, keep 0.2": {"floor": 0.5, "keep": 0.2},
-    "floor 1, keep 0": {"floor": 1, "keep": 0},
 }
 
 
@@ -125,7 +126,7 @@ class Collection:
     def scored(self, system: Reranker) -> Scored:
         """Return the measures of a system."""
         start = time.perf_counter()
-        conditions = ("query", "original") if self.tables else ("original", "changed")
+        conditions = ("query", "original") if self.tables else ("query", "original", "changed")
         runs = {condition: self._run(system, condition) for condition in conditions}
         pairs = len(conditions) * sum(map(len, self.pools.values()))
         return Scored(self._measures(runs), pairs / (time.perf_counter() - start))
@@ -151,18 +152,29 @@ class Collection:
             return measures | {
                 "IRS": irs(runs["query"], runs["original"], self.qrels["original"], self.unwanted, self.size)
             }
-        recall = standard(runs["changed"], self.qrels["changed"], RECALL)
-        return measures | {"p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted)} | recall
+        judged = self.qrels["original"]
+        wanted, ruled_out = _having(judged, 1), _having(judged, 0)
+        return {
+            **measures,
+            "IRS": irs(runs["query"], runs["original"], wanted, ruled_out, self.size),
+            "p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted),
+            **standard(runs["changed"], self.qrels["changed"], RECALL),
+        }
 
 
-def main(folders: list[Path]) -> None:
-    """Measure every system on every collection."""
+def _having(judged: Qrels, grade: int) -> dict[str, set[str]]:
+    return {qid: {docid for docid, found in grades.items() if found == grade} for qid, grades in judged.items()}
+
+
+def main(folders: list[Path], only: list[str]) -> None:
+    """Measure every system, or those that ``only`` names, on every collection."""
     with tempfile.TemporaryDirectory() as place:
         for folder in folders:
             collection = Collection(folder, Path(place) / "-".join(folder.parts[-2:]))
             systems: dict[str, Reranker] = {"bm25": Plain(collection.bm25)}
             systems |= {name: collection.polarity(changes) for name, changes in SYSTEMS.items()}
-            for number, (name, system) in enumerate(systems.items()):
+            chosen = {name: system for name, system in systems.items() if name in (only or systems)}
+            for number, (name, system) in enumerate(chosen.items()):
                 measures, speed = collection.scored(system)
                 if not number:
                     print(
@@ -177,4 +189,8 @@ def _shown(values: PerTopic) -> str:
 
 
 if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]])
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.polarity")
+    arguments.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    arguments.add_argument("--only", action="append", default=[], metavar="LINE", help="repeatable (default: all)")
+    options = arguments.parse_args()
+    main(options.folders, options.only)

@@ -47,7 +47,9 @@ SPAN = re.compile(rf"{YEAR} ?(?:and|to|–|—|-) ?{YEAR}")
 UNITS = {
     "square kilometres": r"square kilomet(?:re|er)s?|km2",
     "kilometres": r"(?<!square )kilomet(?:re|er)s?|km",
+    "metres": r"met(?:re|er)s?|m",
     "miles": r"miles|mi",
+    "feet": r"feet|foot|ft",
     "Celsius": r"(?:degrees )?celsius|° ?c",
     "Fahrenheit": r"(?:degrees )?fahrenheit|° ?f",
     "per cent": r"per ?cent|percentages?|%",
@@ -55,14 +57,17 @@ UNITS = {
     "inches": r"inch(?:es)?",
     "US dollars": r"us dollars?|usd|us\$|\$",
     "euros": r"euros?|eur|€",
+    "pounds": r"pounds?|gbp|£|lbs?",
     "kilograms": r"kilograms?|kg",
-    "tonnes": r"tonnes?|metric tons?",
+    "grams": r"grams?|g",
+    "tonnes": r"tonnes?|metric tons?|t",
+    "seconds": r"seconds?|s",
     "bushels": r"bushels?",
     "hectares": r"hectares?|ha",
 }
-UNIT = {name: re.compile(rf"(?<![^\W\d])(?:{pattern})(?!\w)") for name, pattern in UNITS.items()}
+UNIT = {name: re.compile(rf"(?<![^\W\d]|['’])(?:{pattern})(?!\w)") for name, pattern in UNITS.items()}
 ONE_UNIT = rf"(?:{'|'.join(UNITS.values())})(?!\w)"
-IN_UNITS = re.compile(rf"\bin {ONE_UNIT}(?:(?: ?/ ?| or ){ONE_UNIT})*")
+IN_UNITS = re.compile(rf"\bin {ONE_UNIT}(?:(?: ?/ ?| or ){ONE_UNIT})*(?! (?:may|can|might)\b)")
 NUMERIC = re.compile(r"\bnumeric(?:al)?\b|\bas numbers\b|\bhold numbers\b|\bfigures should dominate\b")
 
 

@@ -35,17 +35,17 @@ KNOWN = 200_000  # terms whose idf is kept
 class Settings(NamedTuple):
     """Weights of the parts beside the query's 1, of how many documents the last two are made, and demotion's numbers.
 
-    ``floor`` and ``keep`` are those of texts. In a text an excluded word may be there in passing: it is demoted less.
+    The defaults are those of texts, where an excluded word may be there in passing: they are demoted less than tables.
     """
 
     asked: float = 1.0
     excluded: float = 2.0
     bounds: float = 1.0
-    like: float = 1.5
+    like: float = 1.0
     unlike: float = 1.5
     examples: int = 10
-    floor: float = 0.5
-    keep: float = 0.2
+    floor: float = 0.3
+    keep: float = 0.15
 
 
 class Fields(NamedTuple):
@@ -57,7 +57,7 @@ class Fields(NamedTuple):
 
 
 TEXT_SETTINGS = Settings()
-TABLE_SETTINGS = Settings(floor=0.2, keep=0.0)
+TABLE_SETTINGS = Settings(like=1.5, floor=0.2, keep=0.0)
 WHOLE = {FIELD: 1.0}
 TEXT = Fields(WHOLE, WHOLE, WHOLE)
 TABLE = Fields(
