@@ -4,20 +4,28 @@ In the form ``raw`` a document's text is unchanged, with its title above it wher
 hold it. FollowTable's published texts are used alone: they hold their titles already.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from heed.errors import DataError, UsageError
-from heed.io.documents import SUFFIXES, Line, corpus_files, read_corpus
-from heed.io.files import digest, read_bytes
+from heed.io.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
+from heed.io.files import digest, read_bytes, read_lines
 from heed.tables.markup import Table, parse_table
+from heed.tables.reading import read_by_processes
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
 ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 VERSION = 1  # raise when tables are parsed or written in another way
+LARGE = 1 << 24  # bytes of text from which processes of their own take less time than they need to start
+PACKED = 4  # times a packed file's size is its text's
+PROCESSES = 4  # at most: this one takes in what they read, and keeps up with no more
+
+Unread = Path | tuple[Path, int, str] | Line  # a file of one table, or a line of a file, as text or as a document
 
 
 class Tables:
@@ -47,25 +55,47 @@ class Tables:
         return {**settings, "files": sorted(map(digest, records)), "single": single}
 
     def lines(self) -> Iterator[Line]:
-        """Yield every table as a document, or the problem with it."""
-        for path in self.paths:
-            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
-                yield self._written(line)
+        """Yield every table as a document, or the problem with it; several processes read a large collection."""
+        read, processes = partial(_read, self._form, self._titles), min(os.cpu_count() or 1, PROCESSES)
+        if processes > 1 and sum(map(_size, self.paths)) >= LARGE:
+            return read_by_processes(read, self._unread(), processes)
+        return map(read, self._unread())
 
-    def _written(self, line: Line) -> Line:
-        if line.document is None:
-            return line
-        docid, title, text = line.document[:3]
-        try:
-            table = parse_table(text)
-        except DataError as error:
-            return line._replace(document=None, problem=str(error))
-        if not self._titles:
-            table = table._replace(caption=table.caption or title)
-        elif title.strip() and not _holds(table, title):
-            text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
-        written = text if self._form == "raw" else serialise(table, self._form)
-        return line._replace(document=Document(docid, "", written, **as_fields(table)))
+    def _unread(self) -> Iterator[Unread]:
+        for path in self.paths:
+            if not path.name.endswith(SUFFIXES):
+                yield path
+            elif path.suffix == ".parquet":
+                yield from read_corpus([path])
+            else:
+                yield from ((path, line_no, text) for line_no, text in read_lines(path) if text.strip())
+
+
+def _size(path: Path) -> int:
+    """Return about how many bytes of text a file holds."""
+    return path.stat().st_size * (PACKED if path.suffix in (".gz", ".parquet") else 1)
+
+
+def _read(form: str, titles: bool, unread: Unread) -> Line:
+    if isinstance(unread, Line):
+        return _written(form, titles, unread)
+    return _written(form, titles, _whole_file(unread) if isinstance(unread, Path) else parse_line(*unread))
+
+
+def _written(form: str, titles: bool, line: Line) -> Line:
+    if line.document is None:
+        return line
+    docid, title, text = line.document[:3]
+    try:
+        table = parse_table(text)
+    except DataError as error:
+        return line._replace(document=None, problem=str(error))
+    if not titles:
+        table = table._replace(caption=table.caption or title)
+    elif title.strip() and not _holds(table, title):
+        text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
+    written = text if form == "raw" else serialise(table, form)
+    return line._replace(document=Document(docid, "", written, **as_fields(table)))
 
 
 def _holds(table: Table, title: str) -> bool:
