@@ -16,7 +16,7 @@ from tiny_language_models import llama_tokenizer, qwen_tokenizer, t5_tokenizer
 
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
-from heed.models.plain_models import PaddedCrossEncoder, PlainEncoder, plain_cross_encoder, plain_encoder
+from heed.models.plain_models import PlainEncoder, PlainModel, plain_cross_encoder, plain_encoder
 from heed.models.registry import Model
 from heed.types import Document, Query
 
@@ -254,7 +254,7 @@ def test_scores_of_other_networks_equal_sentence_transformers_own(tmp_path: Path
     ours = CrossEncoderReranker(Model(str(folder), max_length=48), CPU)
     found = ours.score(Query("1", "a river", "a river"), DOCUMENTS)
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
-    assert isinstance(ours._encoder, PaddedCrossEncoder)
+    assert isinstance(ours._encoder, PlainModel)
 
 
 @pytest.mark.golden(program="sentence-transformers 6.2.0", compared="scores", systems=("cross-encoder",))
@@ -295,7 +295,8 @@ def test_neither_sentence_transformers_nor_networks_of_transformers_are_imported
 
     Networks of other forms need transformers' own.
     """
-    encoder = network_folder("MPNet", tmp_path / "encoder")
+    relative = network_folder("MPNet", tmp_path / "relative")
+    encoder = network_folder("Electra", tmp_path / "encoder")
     classifier = network_folder("ModernBert", tmp_path / "classifier", "ForSequenceClassification", num_labels=1)
     script = f"""
 import sys
@@ -304,7 +305,8 @@ from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.types import Document, Query
 texts = [Document("1", "", "a b"), Document("2", "", "c")]
-SentenceEncoder(Model({str(tiny_encoder)!r})).encode_documents(texts)
+for folder in ({str(tiny_encoder)!r}, {str(relative)!r}):
+    SentenceEncoder(Model(folder)).encode_documents(texts)
 CrossEncoderReranker(Model({str(tiny_cross_encoder)!r})).score(Query("1", "a b", "a", "b"), texts)
 def told():
     print([name for name in ("sentence_transformers", "transformers.modeling_utils", "sklearn") if name in sys.modules])

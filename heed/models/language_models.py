@@ -68,7 +68,8 @@ def network_config(model: Model, device: str) -> Config:
 def cannot_round(model: Model) -> ModelError:
     """Return the error for a network that cannot be computed in integers."""
     return ModelError(
-        f"{model.source}@{INT8}: its network is no BERT or RoBERTa read from its start; leave @{INT8} out"
+        f"{model.source}@{INT8}: its network is no BERT, RoBERTa, MPNet or DistilBERT read from its start; "
+        f"leave @{INT8} out"
     )
 
 

@@ -1,9 +1,10 @@
 """Bi-encoders and cross-encoders read from their files alone, on a CPU: what sentence-transformers computes, sooner.
 
-Networks of BERT's and RoBERTa's form are read without transformers' networks too, and without padding.
+Networks of BERT's form (:mod:`heed.models.unpadded`) are read without transformers' networks too, and without padding.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +16,7 @@ from heed.models.padded import is_known, padded_network, taken
 from heed.models.plain_files import POOLING, PlainFiles, plain_files, pooling_of, read_tensors
 from heed.models.registry import Model
 from heed.models.sentence_models import set_up_tokenizer
-from heed.models.unpadded import KINDS, Int8Product, Product, Unpadded, Weights, can_read
+from heed.models.unpadded import KINDS, Int8Product, Product, Unpadded, Weights, can_read, inner_weights
 
 
 class Parts(NamedTuple):
@@ -171,7 +172,8 @@ def plain_encoder(model: Model, device: str, base: Model | None = None) -> Plain
     if tokenizer is None:
         return None
     network: Any = None
-    if base is None and pooling != "lasttoken":
+    # padding at the left moves the places of those networks, so that a vector depends on the batch
+    if base is None and pooling != "lasttoken" and model.padding != "left":
         network = _unpadded(model, files, pooling == "cls" and _pools_prompt(model, files))
     if network is None and model.dtype != INT8:
         network = padded_network(base or model, files, classifier=False)
@@ -195,10 +197,8 @@ def plain_cross_encoder(model: Model, device: str) -> PlainCrossEncoder | Padded
         return None
     network = _unpadded(model, files, True)
     if network:
-        try:
+        with suppress(KeyError):  # a head of another form
             return PlainCrossEncoder(model, Parts(files, network, tokenizer), Weights(read_tensors(files.folder)))
-        except KeyError:
-            return None
     padded = None if model.dtype == INT8 else padded_network(model, files, classifier=True)
     return PaddedCrossEncoder(model, Parts(files, padded, tokenizer)) if padded else None
 
@@ -220,10 +220,8 @@ def _unpadded(model: Model, files: PlainFiles, first: bool) -> Unpadded | None:
     config = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
     if not can_read(config):
         return None
-    weights = Weights(read_tensors(files.folder))
-    base = "bert" if config.model_type == "bert" else "roberta"
-    inner = weights.below(base) if weights.below(base).has("embeddings.word_embeddings") else weights
     try:
+        inner = inner_weights(config.model_type, read_tensors(files.folder))
         return Unpadded(config, inner, first, Int8Product if model.dtype == INT8 else Product)
     except KeyError:  # names of another time
         return None

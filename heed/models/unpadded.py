@@ -1,4 +1,4 @@
-"""Networks of BERT's and RoBERTa's form without padding, in float32 on a CPU: the same states, faster.
+"""Networks of BERT's, RoBERTa's, MPNet's and DistilBERT's form without padding, in float32 on a CPU: faster.
 
 The texts of a batch are concatenated into one row of tokens, so nothing is computed for padding;
 attention is computed for texts of one length at a time. Key and value are one product; oneDNN,
@@ -11,6 +11,7 @@ Quantization"). A token's scale is its own, not its batch's, so that a text's ve
 with it. oneDNN, inside torch, multiplies.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,7 +24,37 @@ from transformers.modeling_outputs import BaseModelOutputWithPoolingAndCrossAtte
 
 from heed.models.yes_no import batches
 
-KINDS = ("bert", "camembert", "roberta", "xlm-roberta")  # model_type of the networks of this form
+# model_type of the networks of this form, and the prefix of their tensors
+KINDS = {
+    "bert": "bert",
+    "camembert": "roberta",
+    "distilbert": "distilbert",
+    "mpnet": "mpnet",
+    "roberta": "roberta",
+    "xlm-roberta": "roberta",
+}
+NAMES = {  # of tensors, as BERT calls them
+    "distilbert": {
+        "transformer.layer.": "encoder.layer.",
+        ".attention.q_lin.": ".attention.self.query.",
+        ".attention.k_lin.": ".attention.self.key.",
+        ".attention.v_lin.": ".attention.self.value.",
+        ".attention.out_lin.": ".attention.output.dense.",
+        ".sa_layer_norm.": ".attention.output.LayerNorm.",
+        ".ffn.lin1.": ".intermediate.dense.",
+        ".ffn.lin2.": ".output.dense.",
+        ".output_layer_norm.": ".output.LayerNorm.",
+    },
+    "mpnet": {
+        ".attention.attn.q.": ".attention.self.query.",
+        ".attention.attn.k.": ".attention.self.key.",
+        ".attention.attn.v.": ".attention.self.value.",
+        ".attention.attn.o.": ".attention.output.dense.",
+        ".attention.LayerNorm.": ".attention.output.LayerNorm.",
+    },
+}
+EPSILON = 1e-12  # DistilBERT's, which its configuration does not say
+FARTHEST = 128  # MPNet: from this distance on, tokens are all as far (``relative_position_bucket``)
 ROWS = 2048  # of a product for which oneDNN orders weights; any number of rows may follow
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
 TOKENS_CPU = 2048  # the same for a CPU's thread, so that its results stay in its cache
@@ -131,10 +162,15 @@ class Layer:
         self._up = product([weights.linear("intermediate.dense")], "gelu")
         self._down = product([weights.linear("output.dense")])
         self._first, self._second = attention.linear("output.LayerNorm"), weights.linear("output.LayerNorm")
-        self._epsilon = config.layer_norm_eps
+        self._epsilon = getattr(config, "layer_norm_eps", EPSILON)
 
-    def __call__(self, rows: torch.Tensor, lengths: Sequence[int], first: bool) -> torch.Tensor:
-        """Return the states after this layer, ``(tokens, width)``; with ``first`` the texts' first alone."""
+    def __call__(
+        self, rows: torch.Tensor, lengths: Sequence[int], first: bool, bias: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return the states after this layer, ``(tokens, width)``; with ``first`` the texts' first alone.
+
+        ``bias``, ``(heads, longest, longest)``, is added to the attention between two places.
+        """
         inputs = rows[_begins(lengths)] if first else rows
         queries, states = self._query(inputs), self._states(rows)
         attended = torch.empty_like(queries)
@@ -144,7 +180,8 @@ class Layer:
             wanted = 1 if first else length
             targets, sources = slice(row, row + texts * wanted), slice(token, token + texts * length)
             keys, values = self._split(states[sources], texts, 2)
-            heads = scaled_dot_product_attention(self._split(queries[targets], texts, 1)[0], keys, values)
+            added = None if bias is None else bias[:, :wanted, :length]
+            heads = scaled_dot_product_attention(self._split(queries[targets], texts, 1)[0], keys, values, added)
             attended[targets] = heads.transpose(1, 2).reshape(texts * wanted, -1)
             token, row = sources.stop, targets.stop
         between = _normal(self._joined(attended).add_(inputs), self._first, self._epsilon)
@@ -166,10 +203,15 @@ class Unpadded(torch.nn.Module):
         """
         super().__init__()
         self.config, self._first = config, first
-        self._begin = 0 if config.model_type == "bert" else config.pad_token_id + 1
+        roberta = KINDS[config.model_type] == "roberta"
+        self._begin = config.pad_token_id + 1 if roberta else 2 if config.model_type == "mpnet" else 0
         parts = weights.below("embeddings")
-        names = ("word_embeddings", "token_type_embeddings", "position_embeddings")
+        typed = config.model_type not in NAMES
+        names = ("word_embeddings", *(["token_type_embeddings"] if typed else []), "position_embeddings")
         self._embeddings = [parts.tensor(f"{name}.weight") for name in names]
+        self._distances: torch.Tensor | None = None
+        if config.model_type == "mpnet":
+            self._distances = weights.tensor("encoder.relative_attention_bias.weight")
         self._norm = parts.linear("LayerNorm")
         layers = weights.below("encoder.layer")
         self._layers = [Layer(layers.below(str(at)), config, product) for at in range(config.num_hidden_layers)]
@@ -192,8 +234,9 @@ class Unpadded(torch.nn.Module):
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
         positions = torch.cat([torch.arange(self._begin, self._begin + length) for length in lengths])
         rows = self._embedded(input_ids[mask], types[mask], positions)
+        bias = None if self._distances is None else _between_places(self._distances, max(lengths))
         for number, layer in enumerate(self._layers, start=1):
-            rows = layer(rows, lengths, self._first and number == len(self._layers))
+            rows = layer(rows, lengths, self._first and number == len(self._layers), bias)
         states = (
             rows[:, None]
             if self._first
@@ -205,16 +248,51 @@ class Unpadded(torch.nn.Module):
         return BaseModelOutputWithPoolingAndCrossAttentions(last_hidden_state=states, pooler_output=pooled)
 
     def _embedded(self, ids: torch.Tensor, types: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        words, kinds, places = (
-            embedding(at, table) for at, table in zip((ids, types, positions), self._embeddings, strict=True)
-        )
-        return _normal(words + kinds + places, self._norm, self.config.layer_norm_eps)
+        read = (ids, types, positions) if len(self._embeddings) == 3 else (ids, positions)
+        parts = [embedding(at, table) for at, table in zip(read, self._embeddings, strict=True)]
+        return _normal(sum(parts[1:], start=parts[0]), self._norm, getattr(self.config, "layer_norm_eps", EPSILON))
+
+
+def inner_weights(kind: str, tensors: Mapping[str, torch.Tensor]) -> Weights:
+    """Return the weights of a network of ``kind`` by BERT's names, without those of a head.
+
+    Raises :class:`KeyError` where none has a name of this kind.
+    """
+    own = NAMES.get(kind, {})
+    if own and not any(part in name for name in tensors for part in own):
+        raise KeyError(kind)
+    prefix = f"{KINDS[kind]}."
+    if any(name.startswith(f"{prefix}embeddings.") for name in tensors):
+        tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    named = {}
+    for name, tensor in tensors.items():
+        for part, bert in own.items():
+            name = name.replace(part, bert)
+        named[name] = tensor
+    return Weights(named)
+
+
+def _between_places(table: torch.Tensor, length: int) -> torch.Tensor:
+    """Return what MPNet adds to attention, ``(heads, length, length)``, from its ``(buckets, heads)``.
+
+    Half of the buckets are for places before, half for those behind; half of these for one distance each, the others
+    for distances that grow up to ``FARTHEST``, by their logarithm.
+    """
+    half = len(table) // 2
+    exact = half // 2
+    places = torch.arange(length)
+    behind = places[None, :] - places[:, None]
+    distances = behind.abs()
+    logarithms = torch.log(distances.float() / exact) / math.log(FARTHEST / exact) * (half - exact)
+    far = (exact + logarithms.clamp(min=0).long()).clamp(max=half - 1)
+    return embedding(torch.where(distances < exact, distances, far) + (behind > 0) * half, table).permute(2, 0, 1)
 
 
 def can_read(config: Any) -> bool:
     """Whether :class:`Unpadded` computes what transformers' network of this configuration does."""
-    plain = config.model_type in KINDS and config.hidden_act == "gelu"
-    return bool(plain and not config.is_decoder and not config.output_hidden_states)
+    gelu = "gelu" in (getattr(config, "hidden_act", None), getattr(config, "activation", None))
+    decodes = getattr(config, "is_decoder", False)
+    return bool(config.model_type in KINDS and gelu and not decodes and not config.output_hidden_states)
 
 
 def in_batches(
