@@ -115,7 +115,7 @@ class Server:
     async def _why(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: reason(live, ask.system, ask.question(), ask.docid))
 
-    async def _in_turn(self, request: Request, told: Callable[[LiveSystems, Ask], object]) -> Response:
+    async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
         """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
         ask = _read(await read_json(request), Ask)
         live = await run_in_threadpool(self._tree.live, ask.folder)
@@ -123,7 +123,7 @@ class Server:
         async with self._turns[ask.folder, ask.system]:
             if await request.is_disconnected():
                 return Response(status_code=CLOSED)
-            return JSONResponse(await run_in_threadpool(told, live, ask))
+            return JSONResponse(await run_in_threadpool(compute, live, ask))
 
     async def _flag(self, request: Request) -> Response:
         flag = _read(await read_json(request), Flag)
