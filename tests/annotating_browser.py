@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from annotating import Running
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -45,6 +46,7 @@ FLAGS = [
     f"--disable-features={','.join(OFF)}",
 ]
 PATIENCE = 8_000  # ms
+SETTLING = "SETTLING = 150;"  # ms, of shown.js: a document is on screen for so long before its grade counts
 
 
 @contextmanager
@@ -69,10 +71,16 @@ class Assessor:
         bypass_csp: bool = False,
         address: str = "",
         java: bool = False,
+        settling: bool = False,
     ) -> None:
         self.context = chromium.new_context(viewport={"width": 1400, "height": 900}, bypass_csp=bypass_csp)
         if not java:  # as from a server without it: starting it takes two seconds for each server of the tests
             self.context.route("**/api/terms", lambda route: route.fulfill(json={"terms": None}))
+        if not settling:
+            script = (ROOT / "heed/annotation/page/shown.js").read_text(encoding="utf-8")
+            assert SETTLING in script
+            sooner = script.replace(SETTLING, "SETTLING = 0;")
+            self.context.route("**/shown.js", lambda route: route.fulfill(body=sooner, content_type="text/javascript"))
         self.context.set_default_timeout(PATIENCE)
         self.asked: list[str] = []
         self.complaints: list[str] = []
@@ -123,9 +131,14 @@ class Assessor:
 
 @contextmanager
 def assessor(
-    chromium: "Browser", server: Running, name: str = "Ann", address: str = "", java: bool = False
+    chromium: "Browser",
+    server: Running,
+    name: str = "Ann",
+    address: str = "",
+    java: bool = False,
+    settling: bool = False,
 ) -> Iterator[Assessor]:
-    person = Assessor(chromium, server, name, address=address, java=java)
+    person = Assessor(chromium, server, name, address=address, java=java, settling=settling)
     try:
         yield person
     finally:

@@ -146,9 +146,9 @@ def call(
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium() -> Iterator["Browser"]:
-    """A real Chromium; tests skip where there is none (annotating_browser.CHROMIUM)."""
+    """A real Chromium, one for all tests of a worker; tests skip where there is none (annotating_browser.CHROMIUM)."""
     from annotating_browser import launched
 
     with launched() as browser:

@@ -32,7 +32,7 @@ def type_fast(ann: Assessor, keys: str) -> None:
 
 def test_a_grade_counts_only_for_a_document_that_was_on_screen(chromium: "Browser", tmp_path: Path) -> None:
     sample_pool(tmp_path / "pool.jsonl", topics=1)
-    with running(tmp_path / "pool.jsonl", "--lang", "zho") as server, assessor(chromium, server) as ann:
+    with running(tmp_path / "pool.jsonl", "--lang", "zho") as server, assessor(chromium, server, settling=True) as ann:
         ann.until("document.querySelector('#document').dataset.shown")
         type_fast(ann, "33")
         assert ann.squares()[:3] == ["3", "", ""]

@@ -21,11 +21,9 @@ WORDS = {
 }
 LAPTOP, ZOOMED, PHONE = (1366, 800), (683, 400), (320, 640)  # CSS pixels; the second is the first at 200 %
 # colours are the same at every width, and all but colours in both themes
-RULES = {
-    1366: {"light": "{}", "dark": "{ runOnly: ['color-contrast'] }"},
-    683: {},
-    320: {"light": "{ rules: { 'color-contrast': { enabled: false } } }"},
-}
+WIDE = {"light": "{}", "dark": "{ runOnly: ['color-contrast'] }"}
+NARROW = {"light": "{ rules: { 'color-contrast': { enabled: false } } }"}
+RULES = {1366: WIDE, 683: {}, 320: NARROW}
 VIEWS = ("judging", "table", "edit", "again", "topics", "help", "agreement", "conflict", "empty", "alarm", "ask")
 
 

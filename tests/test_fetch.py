@@ -8,10 +8,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT, Heed
 from filelock import FileLock
+from huggingface_hub import file_download
 from test_mfollowir import hub_copy
 
 from hardening.hub import CORE17, MAIN, Hub, online
@@ -97,8 +99,9 @@ def test_sizes_are_told_before_anything_is_fetched(
 
 
 def test_a_cut_connection_is_an_error_and_the_next_run_fetches_only_the_rest(
-    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path
+    hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(file_download, "time", SimpleNamespace(sleep=lambda _: None))  # a second before each retry
     hub.cut = {"corpus/test.parquet"}
     result = heed(FETCH, "followir/core17", **online)
     assert result.returncode == 1

@@ -12,7 +12,7 @@ import pytest
 from annotating import running, sample_pool
 from annotating_browser import CHROMIUM
 from serving import Running, serving
-from test_annotate_reflow import AXE, axe_core
+from test_annotate_reflow import AXE, NARROW, WIDE, axe_core
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -187,9 +187,9 @@ def test_every_view_reflows_and_is_accessible(tab: "Page") -> None:
             wide = tab.evaluate("document.documentElement.scrollWidth")
             if wide > width:
                 problems.append(f"{place} at {width} pixels: {wide} wide")
-            for theme in (("light", "dark") if width > 390 else ("light",)) if axe else ():
+            for theme, rules in (WIDE if width > 390 else NARROW).items() if axe else ():
                 tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-                problems += [f"{place} at {width} pixels, {theme}: {each}" for each in tab.evaluate(AXE % "{}")]
+                problems += [f"{place} at {width} pixels, {theme}: {each}" for each in tab.evaluate(AXE % rules)]
         tab.set_viewport_size({"width": 1366, "height": 768})
     assert problems == []
     if not axe:
