@@ -9,7 +9,7 @@ from heed.tables.markup import parse_table
 from heed.types import Document
 
 A_YEAR = re.compile(YEAR)
-A_NUMBER = re.compile(r"(?<!\S)[^\s\d]*\d")  # the start of a word with a digit
+A_NUMBER = re.compile(r"\d\S*")  # what is left of a word with a digit
 CHARACTERS = 2_000  # of a document in which years, units and numbers are looked for
 
 
