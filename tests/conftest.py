@@ -146,6 +146,13 @@ def call(
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
 
 
+@pytest.fixture(scope="module")
+def undrawn() -> Iterator[None]:
+    """Pages are written without charts, which take longer than all the rest of a small experiment."""
+    with without_plots():
+        yield
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator["Browser"]:
     """A real Chromium, one for all tests of a worker; tests skip where there is none (annotating_browser.CHROMIUM)."""

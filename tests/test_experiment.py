@@ -36,6 +36,7 @@ from heed import (
 from heed.models.model_files import runs_remote_code
 from heed.settings import Machine
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 
 
@@ -132,8 +133,10 @@ import sys
 import threading
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
+from conftest import without_plots
 from test_experiment import SETTINGS, run_bm25
-run_bm25(Path(sys.argv[1]), *SETTINGS[int(sys.argv[2])])
+with without_plots():
+    run_bm25(Path(sys.argv[1]), *SETTINGS[int(sys.argv[2])])
 """
 
 

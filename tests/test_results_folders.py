@@ -12,6 +12,7 @@ from conftest import Heed, write_jsonl
 from heed import Collection, DataError, Document, Documents, Experiment, Judging, Query, Topic, language, load_files
 from heed.evaluation.comparison import find_runs
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 TEXTS = {"a": "tea with milk", "b": "coffee with milk", "c": "milk"}
 
 

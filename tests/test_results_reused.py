@@ -1,12 +1,11 @@
 """Results of the same runs and judgements are used again; whatever has changed is measured, and shown, anew."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import without_plots
 from test_results_folders import Words, collection
 
 from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
@@ -19,13 +18,6 @@ from heed.types import SubtopicGrades
 pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 DRINKS = Path("runs/drinks/eng")
-
-
-@pytest.fixture(scope="module")
-def undrawn() -> Iterator[None]:
-    """Charts take longer than all the rest."""
-    with without_plots():
-        yield
 
 
 def experiment(folder: Path, of: Collection | None = None) -> Experiment:
