@@ -2,7 +2,7 @@
 
 import { make } from "../../annotation/page/dom.js";
 
-const WORDS = 12; // that are shown one by one
+const WORDS = 12; // of a clause
 const LIKE = { like: "like the best documents", unlike: "like those with most that is excluded" };
 const TERMS = 6; // of these
 
@@ -26,11 +26,8 @@ export function reasonFold(name, ask) {
 }
 
 function reasonParts({ score, contributions }) {
-  const own = contributions.filter(({ part }) => !LIKE[part]);
-  const rest = own.slice(WORDS);
   const items = [
-    ...own.slice(0, WORDS).map(wordItem),
-    ...(rest.length ? [item(sum(rest), `${rest.length} further words`)] : []),
+    ...clausesOf(contributions.filter(({ part }) => !LIKE[part])).map(clauseItem),
     ...Object.keys(LIKE).flatMap((part) => likeItem(part, contributions)),
   ];
   const against = sum(contributions.filter(({ value }) => value < 0));
@@ -39,10 +36,26 @@ function reasonParts({ score, contributions }) {
   return [make("p", { class: "soft", role: "status" }, text), make("ul", {}, ...items)];
 }
 
-function wordItem({ part, term, words, clauses, value }) {
-  const word = make("mark", { "data-kind": part }, make("bdi", {}, words.join(", ") || term));
+/** Return the contributions of each clause, the one that adds or takes most first. */
+function clausesOf(contributions) {
+  const clauses = new Map();
+  for (const one of contributions) {
+    const key = `${one.part} ${one.part === "query" ? "" : (one.clauses[0] ?? "")}`;
+    clauses.set(key, [...(clauses.get(key) ?? []), one]);
+  }
+  return [...clauses.values()].sort((a, b) => Math.abs(sum(b)) - Math.abs(sum(a)));
+}
+
+function clauseItem(contributions) {
+  const { part, clauses } = contributions[0];
+  const shown = contributions.slice(0, WORDS).flatMap(({ term, words, value }) => [
+    " ",
+    make("mark", { "data-kind": part }, make("bdi", {}, words.join(", ") || term)),
+    make("span", { class: "soft" }, ` ${signed(value)}`),
+  ]);
+  const rest = contributions.length > WORDS ? [` and ${contributions.length - WORDS} more`] : [];
   const clause = part === "query" ? [] : clauses.slice(0, 1).map((text) => make("q", { dir: "auto" }, text));
-  return item(value, word, make("span", { class: "soft" }, ` ${part} `, ...clause));
+  return item(sum(contributions), `${part}:`, ...shown, ...rest, make("div", { class: "soft" }, ...clause));
 }
 
 function likeItem(part, contributions) {
