@@ -80,6 +80,7 @@ class Answer(BaseHTTPRequestHandler):
     """One connection's requests."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms for the client to acknowledge the headers
     server: Hub
 
     def do_HEAD(self) -> None:

@@ -60,6 +60,7 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body waits 40 ms for the client to acknowledge the headers
 
             def log_message(self, *_: object) -> None:
                 pass
