@@ -19,6 +19,7 @@ HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transfo
 ALONE = {
     "heed.models.logits",
     "heed.models.nv_embed",
+    "heed.models.padded",
     "heed.models.plain_models",
     "heed.models.tapas",
     "heed.models.unpadded",
