@@ -54,6 +54,7 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "floor 0.2, keep 0": {"floor": 0.2, "keep": 0},
     "floor 0.3, keep 0": {"floor": 0.3, "keep": 0},
     "floor 0.3, keep 0.15": {"floor": 0.3, "keep": 0.15},
+    "floor 0.5, keep 0": {"floor": 0.5, "keep": 0},
     "floor 0.5, keep 0.2": {"floor": 0.5, "keep": 0.2},
 }
 
