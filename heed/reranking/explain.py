@@ -53,7 +53,7 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
         "excluded": [piece for piece in pieces(query.instruction, query.lang) if piece.sign < 0],
     }
     found = [
-        Contribution(part.name, term, *_places(polarity, term, sides.get(part.name, ())), value)
+        Contribution(part.name, term, *_places(polarity, term, sides.get(part.name.partition(" ")[0], ())), value)
         for part in parts
         for term, value in _by_term(polarity, part, docid, float(values[part.name][place])).items()
     ]
