@@ -55,7 +55,7 @@ class Examples:
         """Score the parts once: weights change afterwards."""
         self.source = collection.name if collection.tables else DEVELOPMENT
         condition = "original" if collection.tables else "changed"
-        self._system = BestCpu(collection.bm25, HAND_SET)
+        self._system = BestCpu(collection.bm25, dict.fromkeys(HAND_SET, 1.0))  # all parts, whatever they weigh
         self._qrels: Qrels = collection.qrels[condition]
         self._unwanted, self._size = collection.unwanted, collection.size
         self._base: Run = {}

@@ -38,7 +38,8 @@ def best_cpu_of_tables(tmp_path: Path) -> BestCpu:
     cells = [("engine", "price"), ("engine", "speed"), ("wheel", "price"), ("tree", "road")]
     for number, (header, cell) in enumerate(cells):
         (tmp_path / f"{number}.csv").write_text(f"car,{header}\nold,{cell}\n", encoding="utf-8")
-    return BestCpu(bm25(tmp_path, Tables([tmp_path / f"{number}.csv" for number in range(len(cells))], "raw")))
+    tables = Tables([tmp_path / f"{number}.csv" for number in range(len(cells))], "raw")
+    return BestCpu(bm25(tmp_path, tables), {**learned_weights(), "like": 0.5, "asked header": 0.5})
 
 
 def bm25(folder: Path, source: Files | Tables) -> Bm25:

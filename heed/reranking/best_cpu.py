@@ -62,12 +62,14 @@ class BestCpu(Polarity):
         parts = [*first, self._part("best", 1.0, best, WHOLE), self._part("worst", -1.0, worst, WHOLE)]
         if self._bm25.corpus.documents.tabular:
             parts += self._of_fields(first)
-        return [part._replace(weight=self._weights.get(part.name, part.weight)) for part in parts]
+        weighted = [part._replace(weight=self._weights.get(part.name, part.weight)) for part in parts]
+        return [part for part in weighted if part.weight or part.name == "query"]
 
     def _of_fields(self, parts: Sequence[Part]) -> Iterator[Part]:
         """Yield what a table's header, or caption, alone says of some parts."""
         for part in parts:
-            if field := FIELDS.get(part.name):
+            field = FIELDS.get(part.name)
+            if field and self._weights[f"{part.name} {field}"]:
                 terms = {term: weight for (name, term), weight in part.terms.items() if name == FIELD}
                 yield self._part(f"{part.name} {field}", part.weight, terms, {field: 1.0})
 
