@@ -232,7 +232,9 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
     closing = [other.end for other in sentence.marks if other.kind in ("turn", "after") and other.end <= mark.start]
     start = max([*closing, _enclosed(sentence.text, mark)[0]])
     if sentence.cue.list_comma:
-        return start
+        # "…, but they do not help": a pronoun stands for what is before the turn
+        pronoun = start and sentence.text[start : mark.start].strip() and not _has_content(sentence, start, mark.start)
+        return 0 if pronoun else start
     # a clause of pointing words alone, or a concession ("even so"), refers to the clause before it
     for comma in reversed(_commas(sentence, mark, start, mark.start)):
         concession = any(other.kind == "aside" and other.start == comma for other in sentence.marks)
