@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
-RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|documents|passages")  # Heed's own runs and folders
+RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
 
 
 def check_name(name: str) -> None:

@@ -1,7 +1,7 @@
 """Systems by name: the one place that knows every retriever and reranker.
 
-A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``rank_bm25``, a model (an entry of the registry, a hub id,
-a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``, or
+A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``best-cpu``, ``rank_bm25``, a model (an entry of the
+registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``, or
 ``package.module:Class`` for an object of the user's own.
 """
 
@@ -34,6 +34,7 @@ from heed.models.table_encoder import TableEncoder
 from heed.models.yes_no import YesNoReranker
 from heed.own_systems import OBJECT, OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
 from heed.progress import timed
+from heed.reranking.best_cpu import BestCpu
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.maxp import Cut, MaxP, Passages
@@ -53,7 +54,7 @@ from heed.workers.pool import WorkerPool
 from heed.workers.tasks import system_of
 
 RETRIEVERS = (*BM25_NAMES, "lsa")
-RERANKERS = ("polarity", "rank_bm25")
+RERANKERS = ("polarity", "best-cpu", "rank_bm25")
 DECOMPOSE, FUSED = "decompose:", "polarity+"
 ENCODERS: Mapping[str, Callable[[Model, Runtime], Encoder]] = {
     BI_ENCODER: SentenceEncoder,
@@ -132,6 +133,9 @@ class Systems:
         if system == "polarity":
             self.pool.log_local(system, NO_MODEL)
             return self._polarity()
+        if system == "best-cpu":
+            self.pool.log_local(system, NO_MODEL)
+            return BestCpu(self._own_bm25())
         if system == "rank_bm25":
             self.pool.log_local(system, NO_MODEL)
             return RankBm25()
@@ -185,8 +189,11 @@ class Systems:
         return with_family(model, otherwise)
 
     def _polarity(self) -> Polarity:
-        # of tables it reads fields that only Heed's own index has
-        return Polarity(self._bm25("bm25", None if self.corpus.documents.tabular else self.index))
+        return Polarity(self._own_bm25())
+
+    def _own_bm25(self) -> Bm25:
+        # of tables rerankers read fields that only Heed's own index has
+        return self._bm25("bm25", None if self.corpus.documents.tabular else self.index)
 
     def _bm25(self, name: str, index: ForeignIndex | None) -> Bm25:
         return Bm25(name, self.corpus, self.bm25, self.lucene, index)

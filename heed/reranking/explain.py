@@ -16,8 +16,9 @@ class Contribution(NamedTuple):
 
     ``part`` is ``query``, ``asked``, ``excluded``, ``like`` (terms of the documents that fit best), ``unlike`` (of
     those with most that is excluded) or ``bounds``, where ``term`` is how the instruction says the bound that the
-    document does not keep. ``words`` and ``clauses`` say where in the query or on the part's side of the instruction
-    the term is; both are empty for the last three.
+    document does not keep; ``best-cpu`` has ``best`` and ``worst`` in place of ``unlike``, and fields of tables after a
+    space. ``words`` and ``clauses`` say where in the query or on the part's side of the instruction the term is; both
+    are empty for ``like``, ``unlike``, ``bounds``, ``best`` and ``worst``.
     """
 
     part: str
@@ -54,7 +55,7 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
         "excluded": [piece for piece in pieces(query.instruction, query.lang) if piece.sign < 0],
     }
     found = [
-        Contribution(part.name, term, *_places(polarity, term, sides.get(part.name, ())), value)
+        Contribution(part.name, term, *_places(polarity, term, sides.get(part.name.partition(" ")[0], ())), value)
         for part in parts
         if part.name != "bounds"
         for term, value in _by_term(polarity, part, docid, float(values[part.name][place])).items()
