@@ -60,6 +60,11 @@ def test_bounds_of_tables_are_read(instruction: str, kind: str, sign: int, low: 
         "No more than ten lakes.",  # the table may list other things too
         "Tables with at least three lakes are not relevant.",
         "Not only lakes.",
+        "More than 1,000 people a lake.",
+        "At least 20% forest, or at least 10 % meadow.",
+        "At least 2.5 kilometres long.",
+        "At least 5-year averages.",
+        "Leave out lakes made in the 1970s or the '80s.",  # no seconds
     ],
 )
 def test_other_numbers_are_no_bounds(instruction: str) -> None:
@@ -76,6 +81,12 @@ def test_units_are_found_by_name_and_by_sign() -> None:
         "Celsius",
         "per cent",
     )
+
+
+@pytest.mark.parametrize("instruction", ["Fewer than 1,501 words.", "1,500 words or fewer.", "At most 1500 words."])
+def test_numbers_may_have_commas(instruction: str) -> None:
+    [found] = bounds(instruction, "eng", tables=False)
+    assert (found.kind, found.low, found.high) == ("words", 0, 1500)
 
 
 def test_of_a_text_only_its_length_is_looked_at() -> None:

@@ -110,6 +110,11 @@ def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Pat
     run = read_run(explored.path / "bm25+fields.original.run")
     qid = next(iter(run))
     assert live.scores("bm25+fields", asked(live, qid, "original")) == run[qid]
+    # the index of fields has no whole texts
+    query = explored.topics[qid].query
+    assert live.search(query, 20) == ranked(live.scores("bm25+fields", Question(qid, "query", query, "")))[:20]
+    told = answer(live, "bm25+fields", asked(live, qid, "original"))
+    assert told["after"]["words"][0]["query"]
     live.close()
 
 

@@ -28,7 +28,7 @@ from heed.systems import RERANKERS, RETRIEVERS, refuse_twins
 from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
 from heed.workers.pool import open_pool
 
-SHARDS = re.compile(r"bm25-(\d+)-shards")
+SHARDS = re.compile(r"bm25(?:-fields|-vectors)?-(\d+)-shards")
 KEPT = 64  # lists of earlier questions
 
 
@@ -83,7 +83,7 @@ class LiveSystems:
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
         own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
-        self._bm25 = next(own, None) or systems.retriever("bm25")
+        self._bm25 = next(own, None) or cast(Bm25, systems.retriever("bm25"))
         self._found = lru_cache(KEPT)(self._search)
         self._ranked = lru_cache(KEPT)(self._rank)
 
@@ -153,12 +153,13 @@ class LiveSystems:
     @property
     def searcher(self) -> Searcher:
         """The index of BM25 over the documents."""
-        return cast(Bm25, self._bm25).searcher
+        return self._bm25.searcher
 
     def search(self, text: str, depth: int) -> list[str]:
         """Return the docids that BM25 finds for ``text``, best first."""
         self.load()
-        return ranked(self.searcher.search({"": text}, depth)[""])
+        fields = self._bm25.config["fields"]  # where they are, the index has no whole texts
+        return ranked(self.searcher.search({"": text}, depth, fields=fields)[""])
 
     def scores(self, name: str, question: Question) -> Mapping[str, float]:
         """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
