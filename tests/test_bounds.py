@@ -42,6 +42,7 @@ TABLE = Document(
         ("Leave out tables with more than seven columns.", "columns", -1, 8, inf),
         ("Opened in 2010 or later.", "years", 1, 2010, inf),
         ("Only those opened after 2010.", "years", 1, 2011, inf),
+        ("Data up to 1989, please.", "years", 1, 0, 1989),
         ("Data before 1990 are not relevant.", "years", -1, 0, 1989),
         ("The period 1991–2020.", "years", 1, 1991, 2020),
     ],
@@ -64,6 +65,7 @@ def test_bounds_of_tables_are_read(instruction: str, kind: str, sign: int, low: 
         "At least 20% forest, or at least 10 % meadow.",
         "At least 2.5 kilometres long.",
         "At least 5-year averages.",
+        "Up to 1500 metres above the sea.",
         "Leave out lakes made in the 1970s or the '80s.",  # no seconds
     ],
 )

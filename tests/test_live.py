@@ -19,7 +19,7 @@ from heed.exploring.folder import Explored
 from heed.io.trec_files import read_run
 from heed.live.answers import answer
 from heed.live.searching import search
-from heed.live.systems import Choice, LiveSystems, Question
+from heed.live.systems import Choice, LiveSystems, Question, shards_in
 from heed.live.tree import Tree
 from heed.ranking import ranked
 from heed.reporting.folders import read_tree
@@ -116,6 +116,14 @@ def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Pat
     told = answer(live, "bm25+fields", asked(live, qid, "original"))
     assert told["after"]["words"][0]["query"]
     live.close()
+
+
+def test_the_shards_of_any_index_of_bm25_are_counted(tmp_path: Path) -> None:
+    for name in ("bm25-fields-postings", "bm25-fields-4-shards", "bm25-12ab"):
+        (tmp_path / name).mkdir()
+    assert shards_in(tmp_path) == 4
+    (tmp_path / "bm25").mkdir()
+    assert shards_in(tmp_path) == 1
 
 
 def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSystems) -> None:

@@ -72,7 +72,7 @@ class LiveSystems:
         self._opening, self._loading = threading.Lock(), threading.Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
-        search, registry = Search(self.made.bm25, _shards(self._corpus.folder)), choice.registry or Registry()
+        search, registry = Search(self.made.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
         retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
@@ -228,7 +228,7 @@ class LiveSystems:
             return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
 
 
-def _shards(folder: Path) -> int:
+def shards_in(folder: Path) -> int:
     """Return into how many shards the index of BM25 in ``folder`` is split."""
     found = (SHARDS.fullmatch(path.name) for path in folder.glob("bm25-*"))
     return 1 if (folder / "bm25").is_dir() else max((int(match[1]) for match in found if match), default=1)

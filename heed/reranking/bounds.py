@@ -40,7 +40,8 @@ YEARS = (
     ("low", 0, rf"\b(?:since|no earlier than|not before) {YEAR}"),
     ("low", 0, rf"{YEAR} (?:or later|or after|and later|onwards?)"),
     ("high", -1, rf"(?<!not )\b(?:before|prior to|earlier than) {YEAR}"),
-    ("high", 0, rf"\b(?:until|up to|no later than) {YEAR}"),
+    ("high", 0, rf"\b(?:until|no later than) {YEAR}"),
+    ("high", 0, rf"\bup to {YEAR}(?! ?[^\W\d])"),  # not up to 1500 metres
     ("high", 0, rf"{YEAR} (?:or earlier|or before|and earlier)"),
 )
 SPAN = re.compile(rf"{YEAR} ?(?:and|to|–|—|-) ?{YEAR}")
