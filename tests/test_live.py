@@ -113,6 +113,9 @@ def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Pat
     # the index of fields has no whole texts
     query = explored.topics[qid].query
     assert live.search(query, 20) == ranked(live.scores("bm25+fields", Question(qid, "query", query, "")))[:20]
+    with pytest.raises(DataError, match="no index for polarity here"):
+        live.scores("polarity", asked(live, qid, "original"))
+    assert {path.name for path in (tmp_path / "indexes/tables-sample/eng").glob("bm25*")} == {"bm25-fields", "bm25-fields-postings"}
     told = answer(live, "bm25+fields", asked(live, qid, "original"))
     assert told["after"]["words"][0]["query"]
     live.close()
@@ -372,7 +375,7 @@ def test_an_index_is_never_built_while_somebody_waits(runs: Path, tmp_path: Path
     moved.mkdir(parents=True)
     shutil.copytree(runs.parents[2] / "indexes/neuclir-sample/fas/documents", moved / "documents")
     live = LiveSystems(Explored(read_tree(runs)[0], tmp_path / "indexes"), Choice())
-    with pytest.raises(DataError, match="no index of BM25 here; run the command that made it once more"):
+    with pytest.raises(DataError, match="no index for bm25 here; run the command that made it once more"):
         live.scores("bm25", asked(live, "01", "original"))
     live.close()
 

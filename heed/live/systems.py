@@ -28,7 +28,7 @@ from heed.systems import RERANKERS, RETRIEVERS, refuse_twins
 from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
 from heed.workers.pool import open_pool
 
-SHARDS = re.compile(r"bm25(?:-fields|-vectors)?-(\d+)-shards")
+INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
 KEPT = 64  # lists of earlier questions
 
 
@@ -137,8 +137,8 @@ class LiveSystems:
                 self._loaded.add(system.name)
 
     def _open_index(self, system: Retriever | Reranker) -> None:
-        if not self.indexed:
-            raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
+        if not self._has_index(system):
+            raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
         try:
             with locked(self._corpus.folder):
                 load(system)
@@ -147,8 +147,14 @@ class LiveSystems:
 
     @property
     def indexed(self) -> bool:
-        """Whether BM25's index of the documents is here: nothing large is built while somebody waits."""
-        return any(self._corpus.folder.glob("bm25*"))
+        """Whether the index that searches go to is here."""
+        return self._has_index(self._bm25)
+
+    def _has_index(self, system: Retriever | Reranker) -> bool:
+        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
+        reads = system.index_name if isinstance(system, Bm25) else "bm25" if isinstance(system, Polarity) else ""
+        found = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
+        return any(match and reads in ("", match[1]) for match in found)
 
     @property
     def searcher(self) -> Searcher:
@@ -230,5 +236,5 @@ class LiveSystems:
 
 def shards_in(folder: Path) -> int:
     """Return into how many shards the index of BM25 in ``folder`` is split."""
-    found = (SHARDS.fullmatch(path.name) for path in folder.glob("bm25-*"))
-    return 1 if (folder / "bm25").is_dir() else max((int(match[1]) for match in found if match), default=1)
+    found = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in found if match), default=1)
