@@ -115,7 +115,10 @@ def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Pat
     assert live.search(query, 20) == ranked(live.scores("bm25+fields", Question(qid, "query", query, "")))[:20]
     with pytest.raises(DataError, match="no index for polarity here"):
         live.scores("polarity", asked(live, qid, "original"))
-    assert {path.name for path in (tmp_path / "indexes/tables-sample/eng").glob("bm25*")} == {"bm25-fields", "bm25-fields-postings"}
+    assert {path.name for path in (tmp_path / "indexes/tables-sample/eng").glob("bm25*")} == {
+        "bm25-fields",
+        "bm25-fields-postings",
+    }
     told = answer(live, "bm25+fields", asked(live, qid, "original"))
     assert told["after"]["words"][0]["query"]
     live.close()
