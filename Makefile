@@ -44,7 +44,7 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 	$(BIN)/python -m pipelines.infosearch --collection sample
 
 test: .venv/.tools ## set up .venv and pass the tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m 'not disturbance'
 
 check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilities
 	$(BIN)/ruff format --check .
@@ -66,7 +66,8 @@ sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
 	$(BIN)/python -m hardening.licences
 
-harden: .venv/.tools ## the disturbances, the load and the fuzzing below, briefly
+harden: .venv/.tools ## the tests of disturbances; those, the load and the fuzzing below, briefly
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m disturbance
 	$(BIN)/python -m hardening.faults --quick
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
 	$(BIN)/python -m hardening.fuzz --seconds 30

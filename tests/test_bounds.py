@@ -42,6 +42,7 @@ TABLE = Document(
         ("Leave out tables with more than seven columns.", "columns", -1, 8, inf),
         ("Opened in 2010 or later.", "years", 1, 2010, inf),
         ("Only those opened after 2010.", "years", 1, 2011, inf),
+        ("Data up to 1989, please.", "years", 1, 0, 1989),
         ("Data before 1990 are not relevant.", "years", -1, 0, 1989),
         ("The period 1991–2020.", "years", 1, 1991, 2020),
     ],
@@ -60,6 +61,12 @@ def test_bounds_of_tables_are_read(instruction: str, kind: str, sign: int, low: 
         "No more than ten lakes.",  # the table may list other things too
         "Tables with at least three lakes are not relevant.",
         "Not only lakes.",
+        "More than 1,000 people a lake.",
+        "At least 20% forest, or at least 10 % meadow.",
+        "At least 2.5 kilometres long.",
+        "At least 5-year averages.",
+        "Up to 1500 metres above the sea.",
+        "Leave out lakes made in the 1970s or the '80s.",  # no seconds
     ],
 )
 def test_other_numbers_are_no_bounds(instruction: str) -> None:
@@ -76,6 +83,12 @@ def test_units_are_found_by_name_and_by_sign() -> None:
         "Celsius",
         "per cent",
     )
+
+
+@pytest.mark.parametrize("instruction", ["Fewer than 1,501 words.", "1,500 words or fewer.", "At most 1500 words."])
+def test_numbers_may_have_commas(instruction: str) -> None:
+    [found] = bounds(instruction, "eng", tables=False)
+    assert (found.kind, found.low, found.high) == ("words", 0, 1500)
 
 
 def test_of_a_text_only_its_length_is_looked_at() -> None:

@@ -335,6 +335,7 @@ def test_peak_memory_is_the_commands_own(heed_process: Heed, tmp_path: Path) -> 
     assert 5 < float(heed_process("large").stdout) < 100
 
 
+@pytest.mark.disturbance
 def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed, heed_process: Heed) -> None:
     assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25").returncode == 0
     before = (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes()

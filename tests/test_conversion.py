@@ -262,6 +262,7 @@ def test_more_memory_than_a_file_may_take_is_an_error_that_says_so(tmp_path: Pat
         conversion._run(task)
 
 
+@pytest.mark.disturbance
 def test_a_killed_conversion_leaves_nothing_and_the_next_start_converts(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     folder.mkdir()

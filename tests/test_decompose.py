@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
+from heed.retrieval.kept_vectors import PREFIX, KeptVectors
 from heed.types import Document, Query, Reranker, Topic
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
@@ -150,6 +152,21 @@ def test_a_kill_costs_a_part_at_most_and_the_bytes_are_the_same(
         {path.name: path.read_bytes() for path in corpus.folder.rglob("part-*")} for corpus in whole
     ]  # three parts, each with its docids
     assert kept[0] == kept[1] and len(kept[0]) == 6
+
+
+def test_two_that_keep_vectors_at_once_mix_up_none(tmp_path: Path) -> None:
+    folder = tmp_path / "counting" / f"{PREFIX}1"
+    keys = {half: [f"{half}{number}" for number in range(60)] for half in "ab"}
+
+    def add(half: str) -> None:
+        kept = KeptVectors(folder)
+        for number, key in enumerate(keys[half]):
+            kept.add([key], np.float32([[number if half == "a" else -number]]))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(add, "ab"))
+    numbers = [*range(60)]
+    assert KeptVectors(folder).of(keys["a"] + keys["b"])[:, 0].tolist() == numbers + [-number for number in numbers]
 
 
 def test_nothing_is_asked_of_an_encoder_without_documents() -> None:

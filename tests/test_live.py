@@ -19,7 +19,7 @@ from heed.exploring.folder import Explored
 from heed.io.trec_files import read_run
 from heed.live.answers import answer
 from heed.live.searching import search
-from heed.live.systems import Choice, LiveSystems, Question
+from heed.live.systems import Choice, LiveSystems, Question, shards_in
 from heed.live.tree import Tree
 from heed.ranking import ranked
 from heed.reporting.folders import read_tree
@@ -110,7 +110,26 @@ def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Pat
     run = read_run(explored.path / "bm25+fields.original.run")
     qid = next(iter(run))
     assert live.scores("bm25+fields", asked(live, qid, "original")) == run[qid]
+    # the index of fields has no whole texts
+    query = explored.topics[qid].query
+    assert live.search(query, 20) == ranked(live.scores("bm25+fields", Question(qid, "query", query, "")))[:20]
+    with pytest.raises(DataError, match="no index for polarity here"):
+        live.scores("polarity", asked(live, qid, "original"))
+    assert {path.name for path in (tmp_path / "indexes/tables-sample/eng").glob("bm25*")} == {
+        "bm25-fields",
+        "bm25-fields-postings",
+    }
+    told = answer(live, "bm25+fields", asked(live, qid, "original"))
+    assert told["after"]["words"][0]["query"]
     live.close()
+
+
+def test_the_shards_of_any_index_of_bm25_are_counted(tmp_path: Path) -> None:
+    for name in ("bm25-fields-postings", "bm25-fields-4-shards", "bm25-12ab"):
+        (tmp_path / name).mkdir()
+    assert shards_in(tmp_path) == 4
+    (tmp_path / "bm25").mkdir()
+    assert shards_in(tmp_path) == 1
 
 
 def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSystems) -> None:
@@ -359,7 +378,7 @@ def test_an_index_is_never_built_while_somebody_waits(runs: Path, tmp_path: Path
     moved.mkdir(parents=True)
     shutil.copytree(runs.parents[2] / "indexes/neuclir-sample/fas/documents", moved / "documents")
     live = LiveSystems(Explored(read_tree(runs)[0], tmp_path / "indexes"), Choice())
-    with pytest.raises(DataError, match="no index of BM25 here; run the command that made it once more"):
+    with pytest.raises(DataError, match="no index for bm25 here; run the command that made it once more"):
         live.scores("bm25", asked(live, "01", "original"))
     live.close()
 

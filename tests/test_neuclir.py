@@ -151,6 +151,7 @@ def test_three_threads_give_the_same_bytes_and_a_second_run_uses_everything_agai
     assert first.stdout == second.stdout
 
 
+@pytest.mark.disturbance
 def test_killed_at_any_point_and_started_again_gives_the_same_bytes(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -475,6 +476,16 @@ def test_a_folder_behind_html_is_not_taken_for_its_file(tmp_path: Path, heed: He
     result = heed("pipelines.report", "--html", "runs")
     assert result.returncode == 2
     assert "argument --html: runs is a folder, expected a file; write RUNS_DIR before --html" in result.stderr
+
+
+def test_an_error_while_another_thread_waits_for_charts_stays_that_error() -> None:
+    spec = {"data": {"values": []}, "mark": "point"}
+    for _ in range(20):  # without waiting for each other, nearly all failed
+        with pytest.raises(KeyboardInterrupt), ThreadPoolExecutor(1) as beside, Drawer() as drawer:
+            drawer.start()
+            beside.submit(drawer.svgs, [spec])
+            time.sleep(0.002)
+            raise KeyboardInterrupt
 
 
 def test_the_drawing_process_never_outlives_an_error_or_a_kill() -> None:

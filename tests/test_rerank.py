@@ -50,6 +50,7 @@ def test_a_run_is_cut_rescored_and_tagged(made: Path, heed: Heed, tmp_path: Path
         assert set(scores) == set(list(base[qid])[:7])
 
 
+@pytest.mark.disturbance
 def test_a_local_model_by_passages_killed_and_started_again(
     made: Path, heed: Heed, tmp_path: Path, tiny_cross_encoder: Path, environment: dict[str, str]
 ) -> None:

@@ -50,6 +50,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.disturbance
 def test_the_real_commands_are_measured(measured: Path) -> None:
     [found] = json.loads((measured / "figures.json").read_text())
     assert found == json.loads((measured / "120" / "measured.json").read_text())
@@ -66,6 +67,7 @@ def test_the_real_commands_are_measured(measured: Path) -> None:
     assert not (measured / "120" / "indexes").exists()
 
 
+@pytest.mark.disturbance
 def test_what_was_measured_is_not_measured_again(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> Any:
         raise AssertionError("ran again")

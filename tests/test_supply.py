@@ -99,6 +99,7 @@ def test_every_pin_is_on_the_page_of_licences() -> None:
         assert read or re.search(rf"Not installed .*\b{name}[,.]", page), f"{name}: run make sbom"
 
 
+@pytest.mark.disturbance
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_bill_of_materials_is_valid_reproducible_and_whole(tmp_path: Path) -> None:
     """By the command of the Makefile, which validates against the schema; here for a small environment."""
@@ -241,6 +242,7 @@ def audit(url: str, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.disturbance
 def test_a_known_vulnerability_fails_until_its_reason_is_given(osv: str, tmp_path: Path) -> None:
     pytest.importorskip("pip_audit")
     status, output = audit(osv)

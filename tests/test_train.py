@@ -281,6 +281,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, base: Path, data: Pa
     assert contents(other)["adapter_model.safetensors"] != contents(here)["adapter_model.safetensors"]
 
 
+@pytest.mark.disturbance
 def test_a_run_killed_in_another_process_goes_on_and_ends_with_the_same_bytes(
     tmp_path: Path, base: Path, data: Path, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -275,6 +275,7 @@ def working(pids: set[int]) -> set[int]:
     return found
 
 
+@pytest.mark.disturbance
 def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     heed: Heed,
     tmp_path: Path,
@@ -299,6 +300,7 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     assert (tmp_path / "new.run").read_bytes() == (tmp_path / "whole.run").read_bytes()
 
 
+@pytest.mark.disturbance
 @needs_ray
 def test_a_killed_command_leaves_no_process_of_ray(
     tmp_path: Path, environment: dict[str, str], files: tuple[object, ...], tiny_cross_encoder: Path
@@ -366,6 +368,7 @@ def started_cluster() -> Iterator[Any]:
         made.shutdown()
 
 
+@pytest.mark.disturbance
 @needs_ray
 def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
     """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
@@ -378,6 +381,7 @@ def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
     assert heed_process("start").returncode == 0
 
 
+@pytest.mark.disturbance
 @needs_ray
 def test_a_cluster_of_two_machines_works_as_one_process(
     store: DocumentStore,

@@ -28,7 +28,7 @@ from heed.systems import RERANKERS, RETRIEVERS, refuse_twins
 from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
 from heed.workers.pool import open_pool
 
-SHARDS = re.compile(r"bm25-(\d+)-shards")
+INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
 KEPT = 64  # lists of earlier questions
 
 
@@ -72,7 +72,7 @@ class LiveSystems:
         self._opening, self._loading = threading.Lock(), threading.Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
-        search, registry = Search(self.made.bm25, _shards(self._corpus.folder)), choice.registry or Registry()
+        search, registry = Search(self.made.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
         retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
@@ -83,7 +83,7 @@ class LiveSystems:
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
         own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
-        self._bm25 = next(own, None) or systems.retriever("bm25")
+        self._bm25 = next(own, None) or cast(Bm25, systems.retriever("bm25"))
         self._found = lru_cache(KEPT)(self._search)
         self._ranked = lru_cache(KEPT)(self._rank)
 
@@ -137,8 +137,8 @@ class LiveSystems:
                 self._loaded.add(system.name)
 
     def _open_index(self, system: Retriever | Reranker) -> None:
-        if not self.indexed:
-            raise DataError(f"{self._corpus.folder}: no index of BM25 here; {AGAIN}")
+        if not self._has_index(system):
+            raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
         try:
             with locked(self._corpus.folder):
                 load(system)
@@ -147,18 +147,25 @@ class LiveSystems:
 
     @property
     def indexed(self) -> bool:
-        """Whether BM25's index of the documents is here: nothing large is built while somebody waits."""
-        return any(self._corpus.folder.glob("bm25*"))
+        """Whether the index that searches go to is here."""
+        return self._has_index(self._bm25)
+
+    def _has_index(self, system: Retriever | Reranker) -> bool:
+        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
+        reads = system.index_name if isinstance(system, Bm25) else "bm25" if isinstance(system, Polarity) else ""
+        found = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
+        return any(match and reads in ("", match[1]) for match in found)
 
     @property
     def searcher(self) -> Searcher:
         """The index of BM25 over the documents."""
-        return cast(Bm25, self._bm25).searcher
+        return self._bm25.searcher
 
     def search(self, text: str, depth: int) -> list[str]:
         """Return the docids that BM25 finds for ``text``, best first."""
         self.load()
-        return ranked(self.searcher.search({"": text}, depth)[""])
+        fields = self._bm25.config["fields"]  # where they are, the index has no whole texts
+        return ranked(self.searcher.search({"": text}, depth, fields=fields)[""])
 
     def scores(self, name: str, question: Question) -> Mapping[str, float]:
         """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
@@ -227,7 +234,7 @@ class LiveSystems:
             return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
 
 
-def _shards(folder: Path) -> int:
+def shards_in(folder: Path) -> int:
     """Return into how many shards the index of BM25 in ``folder`` is split."""
-    found = (SHARDS.fullmatch(path.name) for path in folder.glob("bm25-*"))
-    return 1 if (folder / "bm25").is_dir() else max((int(match[1]) for match in found if match), default=1)
+    found = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in found if match), default=1)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from heed.reranking.parts import parts_of
-from heed.retrieval.bm25_index import FIELD, Searcher, Subset
+from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Searcher, Subset
 from heed.types import Query
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -28,7 +28,8 @@ def matched(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Wor
     parts = parts_of(searcher.terms, query.query, query.instruction, query.lang)
     for kind, terms in parts._asdict().items():
         for term in sorted(terms, key=lambda term: place.get(term, len(place))):
-            scores = searcher.score({(FIELD, term): 1.0}, subset)
+            # an index of fields has no whole texts, others not all fields
+            scores = searcher.score({(field, term): 1.0 for field in (FIELD, *TABLE_FIELDS)}, subset)
             for of_document, docid in zip(words, docids, strict=True):
                 if scores[docid] > 0:
                     of_document[kind].append(written.get(term, term))  # type: ignore[literal-required]

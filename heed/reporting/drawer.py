@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Self
 
 from heed.reporting.drawing import BASE, VERSION
@@ -23,6 +24,7 @@ class Drawer:
     def __init__(self) -> None:
         """Start nothing yet."""
         self._process: subprocess.Popen[str] | None = None
+        self._talking = Lock()
 
     def __enter__(self) -> Self:
         """Return this."""
@@ -32,7 +34,8 @@ class Drawer:
         """End the process, if it was started and has not ended."""
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            with self._talking:  # another thread that waits for charts reads to the end first
+                self._process.communicate()
 
     def start(self) -> None:
         """Let Vega start, while measures are computed or results read."""
@@ -43,7 +46,8 @@ class Drawer:
         if not specs:
             return []
         process = self._started()
-        texts, problems = process.communicate(json.dumps(specs))
+        with self._talking:
+            texts, problems = process.communicate(json.dumps(specs))
         if process.returncode:
             raise RuntimeError(f"{PROGRAM.name}: status {process.returncode}: {problems.strip()}")
         return [text.replace(BASE, "") for text in json.loads(texts)]

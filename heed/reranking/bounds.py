@@ -16,7 +16,8 @@ from heed.reranking.clauses import pieces
 
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 NUMBERS |= {"ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30}
-NUMBER = rf"(\d{{1,6}}|{'|'.join(NUMBERS)})\b"
+DIGITS = r"(?<!\d[.,])(?:\d{1,3}(?:,\d{3})+|\d{1,6})(?![.,]?\d|-| ?[%°$€£])"  # no part of 2.5, 20% or 5-year
+NUMBER = rf"({DIGITS}|{'|'.join(NUMBERS)})\b"
 COUNTED = r"((?:,? [\w-]+){0,4})"  # where what is counted is looked for, after the number
 BEFORE = r"((?: [\w-]+){1,2}?)"  # the same, between number and bound
 COUNTS = (  # which end of the range, what is added to the number, how it is said
@@ -39,7 +40,8 @@ YEARS = (
     ("low", 0, rf"\b(?:since|no earlier than|not before) {YEAR}"),
     ("low", 0, rf"{YEAR} (?:or later|or after|and later|onwards?)"),
     ("high", -1, rf"(?<!not )\b(?:before|prior to|earlier than) {YEAR}"),
-    ("high", 0, rf"\b(?:until|up to|no later than) {YEAR}"),
+    ("high", 0, rf"\b(?:until|no later than) {YEAR}"),
+    ("high", 0, rf"\bup to {YEAR}(?! ?[^\W\d])"),  # not up to 1500 metres
     ("high", 0, rf"{YEAR} (?:or earlier|or before|and earlier)"),
 )
 SPAN = re.compile(rf"{YEAR} ?(?:and|to|–|—|-) ?{YEAR}")
@@ -61,7 +63,7 @@ UNITS = {
     "kilograms": r"kilograms?|kg",
     "grams": r"grams?|g",
     "tonnes": r"tonnes?|metric tons?|t",
-    "seconds": r"seconds?|s",
+    "seconds": r"seconds?|(?<!\d{3}0)(?<!['’]\d0)s",  # not the 1970s
     "bushels": r"bushels?",
     "hectares": r"hectares?|ha",
 }
@@ -117,7 +119,7 @@ def _of(text: str, sign: int) -> Iterator[Bound]:
             yield _range("years", sign, match[0], end, int(match[1]) + change)
     for end, change, pattern in COUNTS:
         for match in re.finditer(pattern, text):
-            number = (NUMBERS.get(match[1]) or int(match[1])) + change
+            number = (NUMBERS.get(match[1]) or int(match[1].replace(",", ""))) + change
             if number != 1 and (kind := _counted(match[2], number, (end == "low") is (sign > 0))):
                 yield _range(kind, sign, match[0], end, number)
     if sign < 0:

@@ -28,7 +28,7 @@ from heed.types import Config, Document, Query
 if TYPE_CHECKING:
     from heed.reranking.demotion import Doubles
 
-VERSION = 6  # raise when scores change
+VERSION = 7  # raise when scores change
 KNOWN = 200_000  # terms whose idf is kept
 
 

@@ -14,7 +14,8 @@ from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
 from heed.types import Config, Query, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
-WHOLE = (FIELD, "caption", "header")  # of tables, for bm25 and polarity
+# of tables; cells are most of their text, and would double the first two
+FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-vectors": (FIELD,), "bm25-fields": TABLE_FIELDS}
 BRIEF = 1 << 25  # bytes of a store; at twice as many, 200 MB of text, both ways of running Java take as long
 NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
@@ -89,17 +90,18 @@ class Bm25:
         start(heap, brief=self._index is None and store.size <= BRIEF)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
-        name, fields = self._own_index
-        index = folder / name
-        bm25_index.build_index(index, store, language, threads, bool(self._feedback), shards, fields)
+        index = folder / self.index_name
+        bm25_index.build_index(
+            index, store, language, threads, bool(self._feedback), shards, FIELDS_IN[self.index_name]
+        )
         return Searcher(index, language, self._settings, shards=shards)
 
     @property
-    def _own_index(self) -> tuple[str, Sequence[str]]:
-        """The name of the index, and the fields of tables in it: cells, most of their text, would double it."""
+    def index_name(self) -> str:
+        """The name of the folder of its own index."""
         if self._feedback:
-            return "bm25-vectors", (FIELD,)
-        return ("bm25-fields", TABLE_FIELDS) if self._fields else ("bm25", WHOLE)
+            return "bm25-vectors"
+        return "bm25-fields" if self._fields else "bm25"
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""

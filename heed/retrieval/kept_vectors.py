@@ -2,11 +2,10 @@
 
 import shutil
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.io.files import digest, write_bytes
+from heed.io.files import digest, digest_json, write_bytes
 from heed.retrieval.vectors import JOURNAL, finished_files, write_matrix
 
 if TYPE_CHECKING:
@@ -59,16 +58,15 @@ class KeptVectors:
             return
         if not self._folder.exists():
             for earlier in self._folder.parent.glob(f"{PREFIX}*"):  # of other documents or settings
-                shutil.rmtree(earlier)
-        path = next(path for path in map(self._part, count()) if not path.exists())
+                if earlier != self._folder:  # it may have come since, by another system or process
+                    shutil.rmtree(earlier)
+        # named by its keys: whoever writes the same file at the same time writes the same vectors
+        path = self._folder / f"part-{digest_json([*keys])[:16]}.npy"
         write_matrix(path, vectors)
         write_bytes(path.with_name(_keys(path.name)), "\n".join(keys).encode())
         lines = (f"{name} {digest(self._folder / name)}\n" for name in (path.name, _keys(path.name)))
         with (self._folder / JOURNAL).open("a", encoding="utf-8") as journal:
             journal.write("\n" + "".join(lines))  # the line before may have been cut by a kill
-
-    def _part(self, number: int) -> Path:
-        return (self._folder or Path()) / f"part-{number:05}.npy"
 
 
 def _keys(name: str) -> str:
