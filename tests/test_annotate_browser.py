@@ -28,6 +28,7 @@ def rows(database: Path) -> dict[tuple[str, str, str], int | None]:
     return {row[:3]: row[3] for row in results if row[3] is not None}
 
 
+@pytest.mark.disturbance
 def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
     chromium: "Browser", tmp_path: Path, heed: Heed
 ) -> None:

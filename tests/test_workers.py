@@ -97,6 +97,7 @@ def parallel_of(make: Any, model: Model, pool: WorkerPool) -> ParallelReranker:
     return ParallelReranker(plain, system_of(plain.config, make, model, CPU), pool)
 
 
+@pytest.mark.disturbance
 def test_two_processes_encode_as_one(
     store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,12 +22,14 @@ class Terms:
 
     def of_each(self, texts: Sequence[str]) -> Sequence[Places] | None:
         """Return the terms of each of ``texts`` with their places; None, after one warning, without Java."""
+        return self._thread.submit(self._of_each, texts).result()
+
+    def _of_each(self, texts: Sequence[str]) -> Sequence[Places] | None:
         if not self._works:
             return None
         try:
-            return self._thread.submit(self._analyse, texts).result()
+            return self._analyse(texts)
         except JavaError as error:
-            if self._works:
-                warn(f"words are marked by their endings, not as BM25 matches them: {error}")
             self._works = False
+            warn(f"words are marked by their endings, not as BM25 matches them: {error}")
             return None
