@@ -4,44 +4,19 @@ Folders and figures are those of ``benchmarks.polarity``. A line is a system: ``
 without one part, the other weights as they are.
 """
 
-import argparse
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
-from benchmarks.polarity import Collection, _shown
+from benchmarks.polarity import Collection, main
 from heed.reranking.best_cpu import BestCpu, learned_weights
 from heed.reranking.polarity import Polarity
+from heed.types import Reranker
 
 
-def systems(collection: Collection) -> Iterator[tuple[str, Polarity]]:
-    """Yield the systems with their names."""
-    yield "polarity", Polarity(collection.bm25)
-    yield "best-cpu", BestCpu(collection.bm25)
-    weights = learned_weights()
-    for part in weights:
-        if not collection.plain_text or " " not in part:
-            yield f"without {part}", BestCpu(collection.bm25, {**weights, part: 0.0})
-
-
-def main(folders: list[Path], only: list[str]) -> None:
-    """Measure every system, or those that ``only`` names, on every collection."""
-    with tempfile.TemporaryDirectory() as place:
-        for folder in folders:
-            collection = Collection(folder, Path(place) / "-".join(folder.parts[-2:]))
-            chosen = [(name, system) for name, system in systems(collection) if name in only or not only]
-            for number, (name, system) in enumerate(chosen):
-                measures, speed = collection.scored(system)
-                if not number:
-                    print(
-                        f"\n{collection.name}: {len(collection.topics)} topics, {', '.join(measures)}, pairs a second"
-                    )
-                print(f"{name:<28}{'  '.join(map(_shown, measures.values()))}  {speed:,.0f}", flush=True)
+def systems(collection: Collection) -> dict[str, Reranker]:
+    """Return the systems by the names of their lines."""
+    weights, bm25 = learned_weights(), collection.bm25
+    parts = [part for part in weights if not collection.plain_text or " " not in part]
+    without = {f"without {part}": BestCpu(bm25, {**weights, part: 0.0}) for part in parts}
+    return {"polarity": Polarity(bm25), "best-cpu": BestCpu(bm25), **without}
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(prog="python -m benchmarks.best_cpu")
-    arguments.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
-    arguments.add_argument("--only", action="append", default=[], metavar="LINE", help="repeatable (default: all)")
-    options = arguments.parse_args()
-    main(options.folders, options.only)
+    main("benchmarks.best_cpu", systems)

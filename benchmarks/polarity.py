@@ -13,11 +13,12 @@ The first line is BM25's over query and instruction.
 import argparse
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from heed.datasets.tables import JOIN, read_followtable
+from heed.errors import HeedError, fail
 from heed.evaluation.significance import interval
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
@@ -27,7 +28,7 @@ from heed.io.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard
 from heed.pooling.fusion import pool
-from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Settings
+from heed.reranking.polarity import Polarity, Settings, settings_of
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
@@ -57,6 +58,9 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "floor 0.5, keep 0": {"floor": 0.5, "keep": 0},
     "floor 0.5, keep 0.2": {"floor": 0.5, "keep": 0.2},
 }
+
+
+SystemsOf = Callable[["Collection"], Mapping[str, Reranker]]
 
 
 class Plain:
@@ -121,8 +125,7 @@ class Collection:
 
     def polarity(self, changes: Mapping[str, float]) -> Polarity:
         """Return ``polarity`` with some numbers changed."""
-        settings = TEXT_SETTINGS if self.plain_text else TABLE_SETTINGS
-        return Polarity(self.bm25, Settings(**(settings._asdict() | changes)))
+        return Polarity(self.bm25, Settings(**{**settings_of(self.bm25)._asdict(), **changes}))
 
     def scored(self, system: Reranker) -> Scored:
         """Return the measures of a system."""
@@ -167,16 +170,21 @@ def _having(judged: Qrels, grade: int) -> dict[str, set[str]]:
     return {qid: {docid for docid, found in grades.items() if found == grade} for qid, grades in judged.items()}
 
 
-def main(folders: list[Path], only: list[str]) -> None:
-    """Measure every system, or those that ``only`` names, on every collection."""
+def systems(collection: Collection) -> dict[str, Reranker]:
+    """Return the systems by the names of their lines."""
+    varied = {name: collection.polarity(changes) for name, changes in SYSTEMS.items()}
+    return {"bm25": Plain(collection.bm25), **varied}
+
+
+def measure(folders: Sequence[Path], systems_of: SystemsOf, only: Sequence[str]) -> None:
+    """Print the figures of every system, or of those that ``only`` names, on every collection."""
     with tempfile.TemporaryDirectory() as place:
         for folder in folders:
             collection = Collection(folder, Path(place) / "-".join(folder.parts[-2:]))
-            systems: dict[str, Reranker] = {"bm25": Plain(collection.bm25)}
-            systems |= {name: collection.polarity(changes) for name, changes in SYSTEMS.items()}
-            chosen = {name: system for name, system in systems.items() if name in (only or systems)}
-            for number, (name, system) in enumerate(chosen.items()):
-                measures, speed = collection.scored(system)
+            found = systems_of(collection)
+            fail([f"--only {name!r}: expected one of {', '.join(found)}" for name in only if name not in found])
+            for number, name in enumerate(only or found):
+                measures, speed = collection.scored(found[name])
                 if not number:
                     print(
                         f"\n{collection.name}: {len(collection.topics)} topics, {', '.join(measures)}, pairs a second"
@@ -189,9 +197,17 @@ def _shown(values: PerTopic) -> str:
     return f"{100 * mean(values):5.1f} [{100 * low:5.1f}, {100 * high:5.1f}]"
 
 
+def main(program: str, systems_of: SystemsOf) -> None:
+    """Measure the systems on the folders that the command line names."""
+    parser = argparse.ArgumentParser(prog=f"python -m {program}")
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--only", action="append", default=[], metavar="LINE", help="repeatable (default: all)")
+    options = parser.parse_args()
+    try:
+        measure(options.folders, systems_of, options.only)
+    except HeedError as error:
+        parser.error(str(error))
+
+
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(prog="python -m benchmarks.polarity")
-    arguments.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
-    arguments.add_argument("--only", action="append", default=[], metavar="LINE", help="repeatable (default: all)")
-    options = arguments.parse_args()
-    main(options.folders, options.only)
+    main("benchmarks.polarity", systems)

@@ -37,6 +37,7 @@ PRINTED_BESIDE = {
 ELSEWHERE = {
     "make demo": "Makefile: sets up an environment, then the command that README shows",
     "make test": ".ci/run",
+    "make harden": ".ci/run",
     "make models": "Makefile: make test needs it",
     "make docs": "tests/test_site.py: where mkdocs is installed",
     "source .venv/bin/activate": "Makefile: changes the reader's shell alone",

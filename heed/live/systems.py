@@ -169,10 +169,14 @@ class LiveSystems:
 
     def scores(self, name: str, question: Question) -> Mapping[str, float]:
         """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
+        self._make_ready(name)
+        return self._ranked(name, question)
+
+    def _make_ready(self, name: str) -> None:
+        """Load what system ``name`` needs; :class:`DataError` where these runs gave it other documents than a pool."""
         if self.made.published and name not in self._retrievers:
             raise DataError(f"{name}: reranked a paper's candidates in these runs; here it would get other documents")
         self.load([name] if name in self._retrievers else [*self._retrievers, name])
-        return self._ranked(name, question)
 
     def explains(self, name: str) -> bool:
         """Return whether a system can say why a document has its score."""
@@ -185,7 +189,7 @@ class LiveSystems:
         """
         if not isinstance(reranker := self._system(name), Polarity):
             raise UsageError(f"{name}: gives no reasons; polarity does")
-        self.load([*self._retrievers, name])
+        self._make_ready(name)
         documents = StoredDocuments(self.documents, self._pool(self.topic(question)))
         with self._answering[name]:
             return explain(reranker, self.query(question), documents, docid)

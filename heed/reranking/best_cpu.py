@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from heed.io.document_store import chosen
 from heed.ranking import ranked, top
-from heed.reranking.likeness import CHARACTERS, TERMS, Vector, vector
-from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, WHOLE, Part, Polarity
+from heed.reranking.likeness import TERMS, Vector
+from heed.reranking.polarity import WHOLE, Part, Polarity, settings_of
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD
 from heed.retrieval.corpus import Corpus
@@ -47,8 +46,7 @@ class BestCpu(Polarity):
 
     def __init__(self, bm25: Bm25, weights: Weights | None = None) -> None:
         """Take analyser and statistics from the index of ``bm25``; ``weights`` default to the learned ones."""
-        settings = TABLE_SETTINGS if bm25.corpus.documents.tabular else TEXT_SETTINGS
-        super().__init__(bm25, settings._replace(unlike=0.0))
+        super().__init__(bm25, settings_of(bm25)._replace(unlike=0.0))
         self._weights = weights or learned_weights()
         self.config = {**self.config, NAME: [VERSION, FEWEST, MOST, SHARE, dict(self._weights)]}
 
@@ -88,16 +86,9 @@ class BestCpu(Polarity):
         scores = self.combined(parts)
         by_score = ranked({docid: float(scores[place_of[docid]]) for docid in on_topic})
         third = len(by_score) // 3
-        best, worst = by_score[:third], by_score[len(by_score) - third :]
-        self._read([docid for docid in (*best, *worst) if docid not in self._vectors], place_of, documents)
-        return contrast([self._vectors[docid] for docid in best], [self._vectors[docid] for docid in worst])
-
-    def _read(self, docids: Sequence[str], place_of: Mapping[str, int], documents: Sequence[Document]) -> None:
-        """Keep the vectors of documents of this pool."""
-        texts = (document.contents()[:CHARACTERS] for document in chosen(documents, [place_of[one] for one in docids]))
-        bags = self._bm25.searcher.terms_of_each(texts)
-        idf = self._idf_of({term: None for bag in bags for term in bag})
-        self._vectors.update((docid, vector(bag, idf)) for docid, bag in zip(docids, bags, strict=True))
+        ends = [*by_score[:third], *by_score[len(by_score) - third :]]
+        vectors = self._vectors_of(ends, place_of, documents)
+        return contrast(vectors[:third], vectors[third:])
 
 
 def contrast(best: Iterable[Vector], worst: Iterable[Vector], size: int = TERMS) -> tuple[Vector, Vector]:

@@ -58,6 +58,13 @@ class Fields(NamedTuple):
 
 TEXT_SETTINGS = Settings()
 TABLE_SETTINGS = Settings(like=1.5, floor=0.2, keep=0.0)
+
+
+def settings_of(bm25: Bm25) -> Settings:
+    """Return the settings for the documents of an index: those of tables, or of texts."""
+    return TABLE_SETTINGS if bm25.corpus.documents.tabular else TEXT_SETTINGS
+
+
 WHOLE = {FIELD: 1.0}
 TEXT = Fields(WHOLE, WHOLE, WHOLE)
 TABLE = Fields(
@@ -103,7 +110,7 @@ class Polarity:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25, self._chosen, self._tables = bm25, settings, bm25.corpus.documents.tabular
         self._fields = TABLE if self._tables else TEXT
-        self._settings = settings or (TABLE_SETTINGS if self._tables else TEXT_SETTINGS)
+        self._settings = settings or settings_of(bm25)
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
@@ -192,13 +199,18 @@ class Polarity:
         near = np.flatnonzero((scores >= lowest) & (scores > -np.inf)).tolist()
         place_of = {docids[place]: place for place in near}
         best = ranked({docid: float(scores[place]) for docid, place in place_of.items()})[:count]
-        new = [docid for docid in best if docid not in self._vectors]
-        searcher = self._bm25.searcher
+        return centroid(self._vectors_of(best, place_of, documents))
+
+    def _vectors_of(
+        self, docids: Sequence[str], place_of: Mapping[str, int], documents: Sequence[Document]
+    ) -> list[Vector]:
+        """Return the vectors of some documents of this pool, each read once; ``place_of`` is their place in it."""
+        new = [docid for docid in docids if docid not in self._vectors]
         read = chosen(documents, [place_of[docid] for docid in new])
-        bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
+        bags = self._bm25.searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
         idf = self._idf_of({term: None for bag in bags for term in bag})
         self._vectors.update((docid, vector(bag, idf)) for docid, bag in zip(new, bags, strict=True))
-        return centroid(self._vectors[docid] for docid in best)
+        return [self._vectors[docid] for docid in docids]
 
     def _idf_of(self, terms: Iterable[str]) -> Mapping[str, float]:
         if len(self._idf) > KNOWN:
