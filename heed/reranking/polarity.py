@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heed.io.document_store import chosen, docids_of
 from heed.ranking import ranked
 from heed.reranking.bounds import Bound, bounds
-from heed.reranking.bounds_kept import broken, had
+from heed.reranking.bounds_kept import Found, broken
 from heed.reranking.cues import cues_digest, warn_without_cues
 from heed.reranking.demotion import demoted
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
@@ -114,6 +114,7 @@ class Polarity:
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
+        self._found = Found(bm25.corpus.documents.digest)
         self.config: Config = {
             "polarity": [VERSION, *self._settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
@@ -166,8 +167,7 @@ class Polarity:
     def broken_bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[dict[Bound, float]]:
         """Yield for each document the bounds of the instruction that it does not keep, and how far; all or none."""
         found = bounds(query.instruction, query.lang, self._tables)
-        for document in documents if found and self._settings.bounds else ():
-            has = had(document, found)
+        for has in self._found.of(documents, found) if found and self._settings.bounds else ():
             yield {bound: broken(bound, found, has) for bound in found}
 
     def _bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[Part]:
