@@ -155,7 +155,7 @@ class Polarity:
         if self._subset.docids != docids:
             self._subset, self._vectors = Subset(docids), {}
         weights, fields = self._settings, self._fields
-        terms = parts_of(self.terms, query.query, query.instruction, query.lang)
+        terms = parts_of(self._bm25.searcher.terms_of_each, query.query, query.instruction, query.lang)
         parts = [self._part("query", 1.0, terms.query, fields.query)]
         if terms.asked:
             parts.append(self._part("asked", weights.asked, terms.asked, fields.asked))
