@@ -14,13 +14,14 @@ from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.models.runtime import Runtime
 from heed.reranking.rescore import PoolDocuments, rescore
+from heed.retrieval.lsa import build_lsa
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
 from heed.types import Document, Query, Reranker, Topic
 from heed.workers.parallel import ParallelEncoder
 from heed.workers.pool import WorkerPool
 from heed.workers.processes import Process
-from heed.workers.tasks import system_of
+from heed.workers.tasks import SystemTask, system_of
 
 CPU = Runtime("cpu")
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
@@ -105,6 +106,19 @@ def check_reranking(
         assert several == one and len(one) == len(TOPICS)
         assert contents(folder)["several.partial"] == contents(folder)["one.partial"]
         victim = None
+
+
+def check_lsa(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
+    """LSA's vectors are those of one process, also where a worker is killed; its model is sent once to each worker."""
+    lsa, documents = build_lsa(folder / "lsa", store), list(store)
+    parallel, parts = lsa.spread(pool), [documents[at : at + 20] for at in range(0, 300, 20)]
+    batches = parallel.encode_batches(killing(parts, pool, 6))
+    for ours, theirs in zip(batches, map(lsa.encode_documents, parts), strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    system = parallel._system
+    assert [worker.built for worker in pool.workers] == [system.key] * len(pool.workers)
+    task = SystemTask(system, len).sent_to(pool.workers[0])
+    assert task.system == system._replace(arguments=()) and len(system.arguments[2]) > 100
 
 
 def check_candidates(parallel: Scan, plain: Scan, vectors: Any) -> None:
