@@ -116,7 +116,8 @@ class Systems:
         if system == "lsa":
             return self._dense(None)
         if system in RETRIEVERS:
-            self.pool.log_local(system, NO_MODEL)
+            if self.index or self.lucene.shards == 1:
+                self.pool.log_local(system, "its index is not in shards")
             return self._bm25(system, self.index)
         if system.startswith(MTEB):
             return self._mteb_retriever(system)

@@ -22,6 +22,7 @@ from worker_checks import (
     TOPICS,
     check_candidates,
     check_encoding,
+    check_index,
     check_lsa,
     check_reranking,
     encoder,
@@ -215,7 +216,8 @@ def test_systems_that_run_in_this_process_are_logged_where_workers_were_requeste
         made.retriever("bm25"), made.reranker("polarity"), made.reranker("polarity")
         assert isinstance(made.reranker(str(tiny_cross_encoder)), ParallelReranker)
     lines = [line for line in capsys.readouterr().err.splitlines() if "runs in" in line]
-    assert lines == [f"{name}: runs in this process, not by workers: it is no model" for name in ("bm25", "polarity")]
+    reasons = {"bm25": "its index is not in shards", "polarity": "it is no model"}
+    assert lines == [f"{name}: runs in this process, not by workers: {why}" for name, why in reasons.items()]
     with open_pool(Workers(), "cpu") as nobody:
         systems(tmp_path, store, nobody).retriever("bm25")
         assert not nobody.workers and capsys.readouterr().err == ""
@@ -425,7 +427,9 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         check_candidates(parallel, plain, vectors[:3])  # those that it had are sent again
         out, told = capsys.readouterr()
         assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
-        check_lsa(store, tmp_path, pool)  # kills a worker, and so does
+        check_index(store, tmp_path, pool)  # kills a worker
+        assert "worker 2: lost (process " in capsys.readouterr().err
+        check_lsa(store, tmp_path, pool)  # kills the other, and so does
         check_encoding(store, tmp_path, tiny_encoder, pool)
         assert "worker 1: lost (process " in capsys.readouterr().err
         model = Model(str(tiny_cross_encoder))

@@ -1,5 +1,6 @@
 """What the tests of workers share: tasks for several workers, compared with one process's results byte by byte."""
 
+import json
 import os
 import random
 import signal
@@ -10,11 +11,16 @@ from typing import Any
 import numpy as np
 
 from heed.io.document_store import DocumentStore
+from heed.languages import language
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.models.runtime import Runtime
 from heed.reranking.rescore import PoolDocuments, rescore
+from heed.retrieval.bm25 import Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
 from heed.retrieval.lsa import build_lsa
+from heed.retrieval.lucene.jvm import HEAP
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
 from heed.types import Document, Query, Reranker, Topic
@@ -119,6 +125,25 @@ def check_lsa(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
     assert [worker.built for worker in pool.workers] == [system.key] * len(pool.workers)
     task = SystemTask(system, len).sent_to(pool.workers[0])
     assert task.system == system._replace(arguments=()) and len(system.arguments[2]) > 100
+
+
+def check_index(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
+    """Shards of BM25 have the postings and the runs of one process, also where a worker was killed."""
+    made = []
+    for name, shards, workers in (("whole", 1, None), ("one", 7, None), ("several", 7, pool)):
+        if workers:
+            os.kill(pid_of(pool.workers[1]), signal.SIGKILL)
+        corpus, settings = Corpus(folder / name, store, language("eng")), Lucene(1, shards, HEAP, workers)
+        made.append(Bm25("bm25", corpus, Bm25Settings(), settings).search(queries("original"), 300))
+    assert list(map(json.dumps, made)) == 3 * [json.dumps(made[0])]
+    one, several = (folder / name / "bm25-7-shards" for name in ("one", "several"))
+    notes = sorted(path.relative_to(one) for path in one.glob("?/made.json"))
+    postings = sorted(path.relative_to(one) for path in one.glob("?-postings/*"))
+    assert len(notes) == 7 and len(postings) == 7 * 10
+    for path in postings:
+        assert (several / path).read_bytes() == (one / path).read_bytes()
+    for path in notes:
+        assert json.loads((several / path).read_text())["recipe"] == json.loads((one / path).read_text())["recipe"]
 
 
 def check_candidates(parallel: Scan, plain: Scan, vectors: Any) -> None:

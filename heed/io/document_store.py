@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 from weakref import finalize
 
 from heed.errors import SHOWN, DataError, HeedError, fail
@@ -29,6 +29,18 @@ STAGED = "staged.sqlite"  # the documents in the order of their files, while the
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
 PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
 BATCH = 1_000  # documents written at once
+
+
+class PackedDocuments(NamedTuple):
+    """Documents as a store holds them, compressed, to be sent elsewhere: docids with texts, and their dictionary."""
+
+    rows: list[tuple[str, bytes]]
+    dictionary: bytes
+
+    def unpacked(self) -> Iterator[Document]:
+        """Yield the documents."""
+        unpack = unpacker(self.dictionary).unpack
+        return (Document(docid, *separated(unpack(body))) for docid, body in self.rows)
 
 
 class DocumentStore:
@@ -51,6 +63,7 @@ class DocumentStore:
         [[count]] = self._select("SELECT MAX(place) FROM documents")
         self.count: int = count
         self.tabular = bool(tabular)
+        self._dictionary: bytes = dictionary
         self._unpacker = unpacker(dictionary)
 
     @property
@@ -65,6 +78,11 @@ class DocumentStore:
     def within(self, start: int, end: int) -> Iterator[Document]:
         """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
         return self._documents("place > ? AND place <= ? ORDER BY place", (start, end))
+
+    def packed(self, start: int, end: int) -> PackedDocuments:
+        """Return the same documents as they are stored."""
+        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
+        return PackedDocuments(list(self._select(query, (start, end))), self._dictionary)
 
     def docids(self) -> Iterator[str]:
         """Return all docids, in their order."""

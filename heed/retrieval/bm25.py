@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.retrieval import bm25_index
-from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher
+from heed.retrieval.bm25_index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.foreign_index import ForeignIndex
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
+from heed.retrieval.spread_index import Building, build_shards
 from heed.types import Config, Query, Run
+from heed.workers.pool import WorkerPool
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
@@ -21,11 +23,12 @@ NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
 class Lucene(NamedTuple):
-    """How Lucene is run: threads, the shards of an index, Java's largest heap."""
+    """How Lucene is run: threads, the shards of an index, Java's largest heap, workers that may build shards."""
 
     threads: int = 1
     shards: int = 1
     heap: str = HEAP
+    pool: WorkerPool | None = None
 
 
 class Bm25:
@@ -86,14 +89,17 @@ class Bm25:
     def searcher(self) -> Searcher:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
-        threads, shards, heap = self._lucene
+        threads, shards, heap, pool = self._lucene
         start(heap, brief=self._index is None and store.size <= BRIEF)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
-        index = folder / self.index_name
-        bm25_index.build_index(
-            index, store, language, threads, bool(self._feedback), shards, FIELDS_IN[self.index_name]
-        )
+        index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
+        if shards > 1 and pool and pool.requested and pool.workers:
+            parts = bm25_index.shards_of(index, store, language, vectors, shards, fields)
+            indexed = bm25_index.indexed_fields(store, fields)
+            most = 0 if self._feedback else MAX_POSTINGS // shards  # Lucene itself searches with feedback
+            build_shards(parts, store, Building(indexed, language, vectors, heap, most), pool)
+        bm25_index.build_index(index, store, language, threads, vectors, shards, fields)
         return Searcher(index, language, self._settings, shards=shards)
 
     @property
