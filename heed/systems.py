@@ -79,7 +79,6 @@ LOCAL = {  # families that no worker runs, and why
     "api-rerank": "it runs at a server",
     LATE: "it keeps the vectors of documents from topic to topic",
 }
-NO_MODEL = "it is no model"
 NO_WEIGHTS = ("lexical", "api-chat", "api-embedding", "api-rerank")
 
 
@@ -116,8 +115,6 @@ class Systems:
         if system == "lsa":
             return self._dense(None)
         if system in RETRIEVERS:
-            if self.index or self.lucene.shards == 1:
-                self.pool.log_local(system, "its index is not in shards")
             return self._bm25(system, self.index)
         if system.startswith(MTEB):
             return self._mteb_retriever(system)
@@ -133,16 +130,13 @@ class Systems:
         if not isinstance(system, str):
             return system if _is_built_in(system) else OwnReranker(system, _class_name(system))
         if system == "polarity":
-            self.pool.log_local(system, NO_MODEL)
             return self._polarity()
         if system == "best-cpu":
-            self.pool.log_local(system, NO_MODEL)
             return BestCpu(self._own_bm25())
         if system == "rank_bm25":
-            self.pool.log_local(system, NO_MODEL)
+            self.pool.log_local(system, "it reads a pool's documents together")
             return RankBm25()
         if system.startswith(FUSED):
-            self.pool.log_local("polarity", NO_MODEL)
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
         if system.startswith(DECOMPOSE):
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)

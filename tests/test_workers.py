@@ -213,13 +213,12 @@ def test_systems_that_run_in_this_process_are_logged_where_workers_were_requeste
 ) -> None:
     with open_pool(Workers(number=1), "cpu") as pool:
         made = systems(tmp_path, store, pool)
-        made.retriever("bm25"), made.reranker("polarity"), made.reranker("polarity")
+        made.reranker("rank_bm25"), made.reranker("rank_bm25")
         assert isinstance(made.reranker(str(tiny_cross_encoder)), ParallelReranker)
     lines = [line for line in capsys.readouterr().err.splitlines() if "runs in" in line]
-    reasons = {"bm25": "its index is not in shards", "polarity": "it is no model"}
-    assert lines == [f"{name}: runs in this process, not by workers: {why}" for name, why in reasons.items()]
+    assert lines == ["rank_bm25: runs in this process, not by workers: it reads a pool's documents together"]
     with open_pool(Workers(), "cpu") as nobody:
-        systems(tmp_path, store, nobody).retriever("bm25")
+        systems(tmp_path, store, nobody).reranker("rank_bm25")
         assert not nobody.workers and capsys.readouterr().err == ""
 
 

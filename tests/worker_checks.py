@@ -15,6 +15,8 @@ from heed.languages import language
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.models.runtime import Runtime
+from heed.reranking.best_cpu import BestCpu
+from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
@@ -129,13 +131,23 @@ def check_lsa(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
 
 def check_index(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
     """Shards of BM25 have the postings and the runs of one process, also where a worker was killed."""
-    made = []
+    runs, documents = [], PoolDocuments(pools(store), store)
     for name, shards, workers in (("whole", 1, None), ("one", 7, None), ("several", 7, pool)):
+        corpus, lucene = Corpus(folder / name, store, language("eng")), Lucene(1, shards, HEAP, workers)
+        bm25 = Bm25("bm25", corpus, Bm25Settings(), lucene)
         if workers:
             os.kill(pid_of(pool.workers[1]), signal.SIGKILL)
-        corpus, settings = Corpus(folder / name, store, language("eng")), Lucene(1, shards, HEAP, workers)
-        made.append(Bm25("bm25", corpus, Bm25Settings(), settings).search(queries("original"), 300))
-    assert list(map(json.dumps, made)) == 3 * [json.dumps(made[0])]
+            bm25.load()
+            os.kill(pid_of(pool.workers[0]), signal.SIGKILL)
+        made = {"bm25": bm25.search(queries("original"), 300)}
+        for reranker in (Polarity(bm25), BestCpu(bm25)):
+            journal = folder / f"{name}.partial"
+            for condition in ("query", "original"):
+                key = f"{reranker.name}.{condition}"
+                made[key] = rescore(reranker, queries(condition), documents, journal, key)
+        assert reranker.at_once == (len(pool.workers) if workers else 1)
+        runs.append(made)
+    assert list(map(json.dumps, runs)) == 3 * [json.dumps(runs[0])]
     one, several = (folder / name / "bm25-7-shards" for name in ("one", "several"))
     notes = sorted(path.relative_to(one) for path in one.glob("?/made.json"))
     postings = sorted(path.relative_to(one) for path in one.glob("?-postings/*"))

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, cast
 
 from heed.errors import UsageError
+from heed.io.document_store import DocumentStore
 from heed.retrieval import bm25_index
 from heed.retrieval.bm25_index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.foreign_index import ForeignIndex
+from heed.retrieval.index_copies import IndexCopies, IndexCopy, Opening
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
 from heed.retrieval.spread_index import Building, build_shards
@@ -109,13 +112,38 @@ class Bm25:
             return "bm25-vectors"
         return "bm25-fields" if self._fields else "bm25"
 
+    @cached_property
+    def copies(self) -> IndexCopies | None:
+        """Copies of the index in the workers that the user asked for; None without any, and where Lucene searches."""
+        pool = self._lucene.pool
+        if not (pool and pool.requested and pool.workers):
+            return None
+        if self._feedback or not self.searcher.has_matrix:
+            pool.log_local(self.name, "Lucene itself searches")
+            return None
+        searcher, (_, store, language) = self.searcher, self.corpus
+        settings = searcher.settings
+        opening = Opening(searcher.folder, searcher.shards, language, settings, store.tabular, self._lucene.heap)
+        return IndexCopies(opening, pool)
+
+    @classmethod
+    def over_copy(cls, copy: IndexCopy) -> "Bm25":
+        """Return the system over a worker's copy of an index, which has no documents."""
+        corpus = Corpus(Path(), cast(DocumentStore, copy), copy.language)
+        made = cls("bm25", corpus, copy.searcher.settings, Lucene())
+        made.searcher = copy.searcher
+        return made
+
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""
         texts = {query.qid: query.text for query in queries}
         if self._feedback:
             return search_with_feedback(self.searcher.lucene, texts, depth, self._feedback)
+        if self.copies:
+            return self.copies.search(texts, depth, self._fields)
         return self.searcher.search(texts, depth, self._lucene.threads, self._fields)
 
     def close(self) -> None:
         """Forget the open index."""
         self.__dict__.pop("searcher", None)
+        self.__dict__.pop("copies", None)

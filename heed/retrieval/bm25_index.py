@@ -1,7 +1,7 @@
 """BM25 as Lucene computes it: build an index by Anserini's classes, search it, score chosen documents."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -179,7 +179,8 @@ class Searcher:
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have, and :class:`JavaError` without an index.
         """
         fail(_impossible(settings), UsageError)
-        self._folders, self._settings, self._max_postings = shard_folders(folder, shards), settings, max_postings
+        self.folder, self.shards, self.settings = folder, shards, settings
+        self._folders, self._max_postings = shard_folders(folder, shards), max_postings
         self._analysis = Analysis(language)
         if not all(postings_folder(shard).exists() for shard in self._folders):
             _ = self.lucene  # only Lucene can say what is wrong with an index
@@ -187,7 +188,7 @@ class Searcher:
     @cached_property
     def lucene(self) -> LuceneSearch:
         """The index as Lucene itself searches it."""
-        return LuceneSearch(self._folders, FIELD, self._settings.k1, self._settings.b, self._analysis)
+        return LuceneSearch(self._folders, FIELD, self.settings.k1, self.settings.b, self._analysis)
 
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
@@ -201,7 +202,7 @@ class Searcher:
 
         with java_errors(f"{self._folders[0]}: reading the postings"):
             shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
-        search = MatrixSearch(PostingsMatrix(shards), self._settings.k1, self._settings.b) if shards else None
+        search = MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
         return search if search and search.scores_every_match else None
 
     def search(
@@ -211,11 +212,21 @@ class Searcher:
 
         With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text.
         """
-        if self._matrix is None:
-            results = self.lucene.search(queries.values(), depth, threads, fields)
-        else:
-            results = self._matrix.search(queries.values(), fields or {FIELD: 1.0}, depth, self._analysis, threads)
+        results = self.hits(queries.values(), depth, threads, fields)
         return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
+
+    def hits(
+        self, texts: Collection[str], depth: int, threads: int, fields: Mapping[str, float] | None
+    ) -> Iterator[dict[str, float]]:
+        """Yield the ``depth`` best documents of each text, as :meth:`search`."""
+        if self._matrix is None:
+            return self.lucene.search(texts, depth, threads, fields)
+        return self._matrix.search(texts, fields or {FIELD: 1.0}, depth, self._analysis, threads)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether numpy searches, and not Lucene itself."""
+        return self._matrix is not None
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of ``text`` as the index holds them, repeats included."""

@@ -103,7 +103,7 @@ class ParallelReranker:
     def score_many(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         return self._pool.results(
-            SystemTask(self._system, _score, (query, list(documents))).sent_to for query, documents in pairs
+            SystemTask(self._system, _score, (query, documents)).sent_to for query, documents in pairs
         )
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from heed.progress import log
 from heed.workers import ENGINES, Workers
 from heed.workers.processes import Processes
 from heed.workers.ray_cluster import Cluster
-from heed.workers.tasks import LostError, Place, Result, Task, Worker
+from heed.workers.tasks import LostError, Place, Result, Task, Worker, value_of
 
 ATTEMPTS = 3  # times that a task is started before it is taken for what kills workers
 
@@ -164,14 +164,7 @@ class WorkerPool:
 
 def result_of(future: "Future[Result]") -> Any:
     """Return the value of a task's result; log its messages, and raise its error."""
-    result = future.result()
-    for level, message in result.messages:
-        log.log(level, message)
-    if result.error:
-        raise result.error
-    if result.trace:
-        raise RuntimeError(result.trace.splitlines()[-1]) from RuntimeError(f"in a worker:\n{result.trace}")
-    return result.value
+    return value_of(future.result())
 
 
 def check_workers(settings: Workers) -> None:

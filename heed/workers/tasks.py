@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from heed.errors import HeedError, WorkerError
 from heed.io.files import digest_json
 from heed.memory import peak_mib
-from heed.progress import log
+from heed.progress import log, warn
 from heed.types import Config, close
 from heed.workers.versions import versions
 
@@ -57,6 +57,20 @@ class Result(NamedTuple):
     error: HeedError | None = None
     trace: str = ""
     peak: float = 0.0
+
+
+def value_of(result: Result) -> Any:
+    """Return the value of a task's result; log its messages, and raise its error."""
+    for level, message in result.messages:
+        if level == logging.WARNING:
+            warn(message)
+        else:
+            log.log(level, message)
+    if result.error:
+        raise result.error
+    if result.trace:
+        raise RuntimeError(result.trace.splitlines()[-1]) from RuntimeError(f"in a worker:\n{result.trace}")
+    return result.value
 
 
 class Task(Protocol):
