@@ -9,10 +9,12 @@ does not have (:mod:`heed.reranking.bounds`). Each part of BM25 is divided by th
 In a table the caption counts once more beside the whole text, for the terms asked for the header too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.document_store import chosen, docids_of
+from heed.io.files import digest_json
 from heed.ranking import ranked
 from heed.reranking.bounds import Bound, bounds
 from heed.reranking.bounds_kept import Found, broken
@@ -20,9 +22,11 @@ from heed.reranking.cues import cues_digest, warn_without_cues
 from heed.reranking.demotion import demoted
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
+from heed.reranking.rescore import Pair
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Subset, Term
 from heed.retrieval.corpus import Corpus
+from heed.retrieval.index_copies import IndexCopy
 from heed.types import Config, Document, Query
 
 if TYPE_CHECKING:
@@ -124,7 +128,24 @@ class Polarity:
 
     def over(self, corpus: Corpus) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus), self._chosen)
+        return self._maker()(self._bm25.over(corpus))
+
+    def _maker(self) -> "Callable[[Bm25], Polarity]":
+        """Return what makes the same reranker over another index."""
+        return partial(Polarity, settings=self._chosen)
+
+    @property
+    def at_once(self) -> int:
+        """How many queries are scored at once."""
+        return self._bm25.copies.at_once if self._bm25.copies else 1
+
+    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order; by workers where the user asked for them."""
+        copies = self._bm25.copies
+        if copies is None:
+            return (self.score(query, documents) for query, documents in pairs)
+        how = self._maker(), digest_json(self.config)
+        return copies.results(_score, ((*how, query, documents) for query, documents in pairs))
 
     def load(self) -> None:
         """Open the index."""
@@ -234,3 +255,13 @@ class Polarity:
         values = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
         best = float(values.max(initial=0.0)) or 1.0
         return Part(name, weight, weighted, best, values / best)
+
+
+def _score(
+    copy: IndexCopy, make: Callable[[Bm25], Polarity], key: str, query: Query, documents: Sequence[Document]
+) -> list[float]:
+    """Return the scores by a worker's copy of the index, with the reranker that is kept there as ``key``."""
+    if key not in copy.rerankers:
+        copy.rerankers[key] = make(Bm25.over_copy(copy))
+    scores: list[float] = copy.rerankers[key].score(query, documents)
+    return scores

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.io.artifacts import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
+from heed.io.artifacts import NOTE, Recipe, build_folder, ensure_folder, rebuild_reason, unchanged
 from heed.io.files import read_bytes
 from heed.progress import log, timed
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
@@ -152,9 +152,7 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
     there. Returns None where all shards together have more than ``most`` postings in ``fields``.
     """
     folders = [postings_folder(shard) for shard in shards]
-    recipes: list[Recipe] = [
-        {"postings": VERSION, "index": json.loads(read_bytes(shard / NOTE))["recipe"]} for shard in shards
-    ]
+    recipes = [postings_recipe(shard) for shard in shards]
     count = 0
     for shard, folder, recipe in zip(shards, folders, recipes, strict=True):
         if rebuild_reason(folder / NOTE, recipe, partial(_intact, folder)) is None:
@@ -169,6 +167,21 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
         ShardPostings(ensure_folder(folder, recipe, partial(_build, shard, fields)))
         for shard, folder, recipe in zip(shards, folders, recipes, strict=True)
     ]
+
+
+def postings_recipe(index: Path) -> Recipe:
+    """Return what the postings of an index depend on."""
+    return {"postings": VERSION, "index": json.loads(read_bytes(index / NOTE))["recipe"]}
+
+
+def build_postings(index: Path, fields: Sequence[str], most: int) -> Path | None:
+    """Return the folder of an index's postings, made anew; None where they are more than ``most``."""
+    with reading(index) as reader:
+        if count_postings(reader, fields) > most:
+            return None
+    folder = postings_folder(index)
+    build_folder(folder, postings_recipe(index), partial(_build, index, fields))
+    return folder
 
 
 def _intact(folder: Path, note: dict[str, Any]) -> bool:
