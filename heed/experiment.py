@@ -181,13 +181,16 @@ class Experiment:
         recipe = {"program": program(), "runs": list(digests.items()), "depth": depth, "queries": digest_json(base)}
         path = self.folder / "pool.jsonl"
 
+        made: dict[str, list[str]] = {}
+
         def build() -> Recipe:
-            write_pool(path, self._fused(runs, base, depth))
+            made.update(self._fused(runs, base, depth))
+            write_pool(path, made)
             return {}
 
         with self._working():
             ensure_file(path, recipe, build)
-            pooled = read_pool(path)
+            pooled = made or read_pool(path)
         return {qid: pooled[qid] for qid in base}
 
     def _fused(self, runs: Sequence[SystemRuns], base: Mapping[str, str], depth: int) -> dict[str, list[str]]:

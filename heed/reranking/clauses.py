@@ -21,7 +21,7 @@ from heed.reranking.cues import Cues, cues
 LETTER = r"[^\W\d_]"
 NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
 ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
-SENTENCE = re.compile(rf"{ABBREVIATED}(?<=[.!?])\s+|(?<=[。！？؟;；؛\n])\s*")
+SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s*")
 COMMA = re.compile(r"[,，،:：—–()（）]")
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ", "und ", "et ", "ni ", "y ", "ولا ", "وليس ")
