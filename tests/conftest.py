@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -51,6 +51,13 @@ def java_of_small_work() -> Iterator[None]:
     given = jvm.options
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jvm, "options", lambda heap, brief=False: given(heap, brief=True))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unsynchronized() -> Iterator[None]:
+    """Files of this process are not waited for until they are on the disk: no test cuts the power."""
+    with mock.patch.object(os, "fsync", lambda descriptor: None):
         yield
 
 
@@ -147,6 +154,17 @@ def call(
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
 
 
+# as python -m, without charts
+UNDRAWN = """
+import importlib
+import sys
+from heed.reporting import drawer, page
+page.plots = lambda results: []
+drawer.Drawer.start = lambda self: None
+sys.exit(importlib.import_module(sys.argv[1]).main(sys.argv[2:]))
+"""
+
+
 @pytest.fixture(scope="module")
 def undrawn() -> Iterator[None]:
     """Pages are written without charts, which take longer than all the rest of a small experiment."""
@@ -173,7 +191,7 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
     The page of its results has no plots, as ``call`` says. What the process itself is tested for, and what libraries
-    read when they are loaded (IR_DATASETS_HOME, JAVA_HOME), needs ``heed_process``.
+    read when they are loaded (IR_DATASETS_HOME, JAVA_HOME), needs ``heed_process`` or ``heed_undrawn``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -185,19 +203,27 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
 @pytest.fixture
 def heed_process(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run ``python -m command`` in an empty folder, in a process of its own, as a user does."""
+    return partial(in_process, tmp_path, environment, "-m")
 
-    def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", command, *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment | variables,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
 
-    return run
+@pytest.fixture
+def heed_undrawn(tmp_path: Path, environment: dict[str, str]) -> Heed:
+    """Run a command in an empty folder, in a process of its own; the page of its results has no plots."""
+    return partial(in_process, tmp_path, environment, "-c", UNDRAWN)
+
+
+def in_process(
+    folder: Path, environment: dict[str, str], *line: object, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, *map(str, line)],
+        cwd=folder,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -13,19 +13,24 @@ from heed.models.registry import Model, Registry
 VERSION = re.compile(r"([A-Za-z][\w-]*) (\d[\w.]*)")
 
 
-def test_the_page_is_that_of_the_tests_and_the_registry() -> None:
-    found, entries = comparisons(fidelity.TESTS), Registry().entries
-    assert problems(found, entries) == []
-    assert page(found, entries) == fidelity.PAGE.read_text(encoding="utf-8"), "python -m hardening.fidelity writes it"
+@pytest.fixture(scope="module")
+def told() -> list[Comparison]:
+    return comparisons(fidelity.TESTS)
 
 
-def test_every_program_is_locked_or_recorded_in_its_version() -> None:
+def test_the_page_is_that_of_the_tests_and_the_registry(told: list[Comparison]) -> None:
+    entries = Registry().entries
+    assert problems(told, entries) == []
+    assert page(told, entries) == fidelity.PAGE.read_text(encoding="utf-8"), "python -m hardening.fidelity writes it"
+
+
+def test_every_program_is_locked_or_recorded_in_its_version(told: list[Comparison]) -> None:
     """A newer locked version must be told in the marker, after a look at the test."""
     locked = set(re.findall(r"^([\w-]+==[\w.]+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     recorded = "".join(path.read_text() for path in sorted((fidelity.TESTS / "data" / "golden").glob("*.json")))
     wrong = [
         f"{one.place}: {name} {version}"
-        for one in comparisons(fidelity.TESTS)
+        for one in told
         if one.program not in recorded
         for name, version in VERSION.findall(one.program) or [(one.program, "without a version")]
         if f"{name}=={version}" not in locked and f"{name} {version}" not in recorded

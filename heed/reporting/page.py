@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -162,7 +163,9 @@ def look() -> Part:
     return Part(Markup(), style, script)
 
 
+@cache
 def _template(name: str) -> "Template":
+    """Return a template of our own, compiled once: that takes longer than writing a small page with it."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
