@@ -120,6 +120,31 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
+def _joined(text: str, lang: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence, of a question with its answer: "Prices? No."."""
+    question = None
+    for start, end in _sentences(text):
+        if question is not None and not _is_answer(_read(text[start:end], lang)):
+            yield question, asked
+            question = None
+        if text[start:end].endswith("?"):
+            question, asked = (start if question is None else question), end
+            continue
+        yield (start if question is None else question), end
+        question = None
+    if question is not None:
+        yield question, asked
+
+
+def _is_answer(sentence: Sentence) -> bool:
+    """Return whether a sentence is a verdict alone."""
+    verdicts = [mark for mark in sentence.marks if mark.kind in ("after", "carried", "before")]
+    rest = sentence.text
+    for mark in verdicts:
+        rest = rest[: mark.start] + " " * (mark.end - mark.start) + rest[mark.end :]
+    return bool(verdicts) and not _has_content(sentence._replace(text=rest), 0, len(rest))
+
+
 def _read(sentence: str, lang: str) -> Sentence:
     # one character stays one character, so that places in both texts agree ("İ".lower() has two)
     by_character = (low if len(low := char.lower()) == 1 else char for char in sentence)
@@ -128,14 +153,18 @@ def _read(sentence: str, lang: str) -> Sentence:
     return Sentence(lower, cue, _marks(lower, cue))
 
 
-def _signs(sentence: Sentence) -> list[int]:
-    """Return for each character 1 (asked), -1 (excluded) or 0 (neither)."""
+def _signs(sentence: Sentence, before: int) -> list[int]:
+    """Return for each character 1 (asked), -1 (excluded) or 0 (neither); ``before`` is the sign of what precedes."""
     signs = [1] * len(sentence.text)
     turning = [mark for mark in sentence.marks if mark.kind in ("before", "after") or _contrasts(sentence, mark)]
     inner = [first for first, second in pairwise(turning) if _is_negation(sentence, first, second)]
-    turning = [mark for mark in turning if mark not in inner]
+    turning = [mark for mark in turning if mark not in inner and not _is_reason(sentence, mark)]
     for mark in turning:
-        _turn(signs, *_scope(sentence, mark))
+        start, end = _scope(sentence, mark)
+        if any(start <= other.start < other.end <= mark.start for other in turning if other.kind == "after"):
+            signs[start:end] = [-1] * (end - start)  # "…is another matter, so drop it": both say the same
+        else:
+            _turn(signs, start, end)
     for mark in sentence.marks:
         if mark.kind in ("except", "except back", "around"):
             _except(signs, *_exception(sentence, mark), turning)
@@ -147,6 +176,11 @@ def _signs(sentence: Sentence) -> list[int]:
         if mark.kind != "around":
             end = _clause_end(sentence, mark) if mark.kind == "aside" else mark.end
             signs[mark.start : end] = [0] * (end - mark.start)
+    for mark in sentence.marks:
+        if mark.kind == "carried":
+            start, end = _scope(sentence, mark)
+            if (_last_sign(sentence, signs, start) or before) < 0:
+                signs[start:end] = [-sign * sign for sign in signs[start:end]]
     return signs
 
 
@@ -198,12 +232,28 @@ def _is_negation(sentence: Sentence, first: Mark, second: Mark) -> bool:
     return first.kind == second.kind == "after" and sentence.cue.negation_back and words <= sentence.cue.task
 
 
+def _is_reason(sentence: Sentence, mark: Mark) -> bool:
+    """Return whether a verdict belongs to a reason right before it: "because they clutter the page"."""
+    asides = [other.end for other in sentence.marks if other.kind == "aside" and other.end <= mark.start]
+    if mark.kind != "after" or not asides or not sentence.cue.list_comma:
+        return False
+    return not COMMA.search(sentence.text, asides[-1], mark.start)
+
+
 def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     """Return the text that a cue turns: on the side of its kind, or on the other one if that is empty."""
     back = _clause_start(sentence, mark), mark.start
     ahead = mark.end, _clause_end(sentence, mark)
+    if mark.kind == "carried":
+        return ahead if _has_content(sentence, *ahead) else back
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
     return first if _has_content(sentence, *first) or back[0] > 0 else second
+
+
+def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
+    """Return the sign of the last words before ``end``; 0 without any."""
+    words = [word.span() for word in re.finditer(r"\w+", sentence.text[:end])]
+    return next((signs[at] for at, last in reversed(words) if signs[at] and _has_content(sentence, at, last)), 0)
 
 
 def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
@@ -255,7 +305,8 @@ def _clause_end(sentence: Sentence, mark: Mark) -> int:
         comma = COMMA.search(text, mark.end, end)
         if comma and text[mark.end : comma.start()].strip():
             return comma.start()
-    return end
+    colon = text.find(":", mark.end, end) if mark.kind == "before" and cue.list_comma else -1
+    return colon if colon >= 0 and _has_content(sentence, mark.end, colon) else end
 
 
 def _enclosed(text: str, mark: Mark) -> tuple[int, int]:
@@ -303,10 +354,13 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
 @lru_cache(maxsize=1024)  # a reranker, the report and the explorer read the same instructions
 def _stretches(text: str, lang: str) -> tuple[tuple[int, Stretch], ...]:
     """Return a normalised instruction's parts with a sign, without spaces around, with the number of the sentence."""
-    found = []
-    for number, (first, last) in enumerate(_sentences(text)):
+    found: list[tuple[int, Stretch]] = []
+    before = 0
+    for number, (first, last) in enumerate(_joined(text, lang)):
         sentence = text[first:last]
-        signs = _signs(_read(sentence, lang))
+        read = _read(sentence, lang)
+        signs = _signs(read, before)
+        before = _last_sign(read, signs, len(sentence))
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
             places = list(group)
             start, end = places[0], places[-1] + 1
