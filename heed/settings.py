@@ -80,7 +80,7 @@ def systems_of(
         registry=registry,
         runtime=Runtime(machine.device, machine.inference, answers),
         bm25=search.bm25,
-        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap),
+        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap, workers),
         faiss=search.faiss,
         pool=workers,
         index=open_foreign_index(Path(search.lucene_index), corpus, machine.heap) if search.lucene_index else None,

@@ -79,7 +79,6 @@ LOCAL = {  # families that no worker runs, and why
     "api-rerank": "it runs at a server",
     LATE: "it keeps the vectors of documents from topic to topic",
 }
-NO_MODEL = "it is no model"
 NO_WEIGHTS = ("lexical", "api-chat", "api-embedding", "api-rerank")
 
 
@@ -113,37 +112,33 @@ class Systems:
             return system
         if not isinstance(system, str):
             return self._own_retriever(system, _class_name(system))
+        if system == "lsa":
+            return self._dense(None)
         if system in RETRIEVERS:
-            self.pool.log_local(system, NO_MODEL)
-            return self._dense(None) if system == "lsa" else self._bm25(system, self.index)
+            return self._bm25(system, self.index)
         if system.startswith(MTEB):
             return self._mteb_retriever(system)
         if OBJECT.fullmatch(system):
             return self._own_retriever(load_object(system), system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
-            self.pool.log_local(system, "late interaction is not spread yet")
-            return LateRetriever(LateEncoder(model, self.runtime), self.corpus)
-        return self._dense(self._encoder(system, model, parallel=True))
+            return LateRetriever(self._spread(model, LateEncoder), self.corpus)
+        return self._dense(self._encoder(system, model))
 
     def reranker(self, system: "str | Reranker") -> Reranker:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
             return system if _is_built_in(system) else OwnReranker(system, _class_name(system))
         if system == "polarity":
-            self.pool.log_local(system, NO_MODEL)
             return self._polarity()
         if system == "best-cpu":
-            self.pool.log_local(system, NO_MODEL)
             return BestCpu(self._own_bm25())
         if system == "rank_bm25":
-            self.pool.log_local(system, NO_MODEL)
+            self.pool.log_local(system, "it reads a pool's documents together")
             return RankBm25()
         if system.startswith(FUSED):
-            self.pool.log_local("polarity", NO_MODEL)
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
         if system.startswith(DECOMPOSE):
-            self.pool.log_local(system, LOCAL[LATE])
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
         if system.startswith(MTEB):
             return self._mteb_reranker(system)
@@ -153,7 +148,7 @@ class Systems:
             raise UsageError(f"{system}: a retriever, no reranker; use it as --retriever")
         model = self._resolve(system, RERANKERS, CROSS_ENCODER)
         if model.family in ENCODERS:
-            return Similarity(self._encoder(system, model, parallel=True), self.corpus)
+            return Similarity(self._encoder(system, model), self.corpus)
         if model.family not in RERANKER_FAMILIES:
             raise UsageError(f"{system}: of family {_told(model)}, no reranker; use it as --retriever")
         make = RERANKER_FAMILIES[model.family]
@@ -164,12 +159,12 @@ class Systems:
         return ParallelReranker(reranker, system_of(reranker.config, make, _absolute(model), runtime), self.pool)
 
     def encoder(self, name: str) -> Encoder:
-        """Return the bi-encoder of a name, which runs in this process; :class:`UsageError` if it is none."""
+        """Return the bi-encoder of a name; :class:`UsageError` if it is none."""
         if name.startswith(MTEB):
             return OwnEncoder(self._mteb(name), name)
         if OBJECT.fullmatch(name):
             return OwnEncoder(load_object(name), name)
-        return self._encoder(name, self._resolve(name, RETRIEVERS, BI_ENCODER), parallel=False)
+        return self._encoder(name, self._resolve(name, RETRIEVERS, BI_ENCODER))
 
     def maxp(self, reranker: Reranker, docids: Iterable[str], cut: Cut) -> Reranker:
         """Return ``reranker`` with MaxP over the passages of ``docids``; one that needs an index gets theirs."""
@@ -201,11 +196,15 @@ class Systems:
     def _dense(self, encoder: Encoder | None) -> Dense:
         return Dense(encoder, self.corpus, DenseSearch(self.faiss, self.runtime.device, self.pool, self.vectors))
 
-    def _encoder(self, name: str, model: Model, parallel: bool) -> Encoder:
+    def _encoder(self, name: str, model: Model) -> Encoder:
         if model.family not in ENCODERS:
             raise UsageError(f"{name}: of family {_told(model)}, no bi-encoder; use it as --reranker")
         make = ENCODERS[model.family]
-        if not parallel or not self._by_workers(name, model):
+        return self._spread(model, make) if self._by_workers(name, model) else make(model, self.runtime)
+
+    def _spread(self, model: Model, make: Callable[[Model, Runtime], Encoder]) -> Encoder:
+        """Return an encoder whose work is done by the workers, where there are any."""
+        if not self.pool.workers:
             return make(model, self.runtime)
         runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
         encoder: Any = make(model, runtime)

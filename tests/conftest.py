@@ -67,7 +67,7 @@ def afresh() -> Iterator[None]:
     from pipelines.command import logging_to_stderr
 
     if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed also notes, for a GPU to come, who called it
     with logging_to_stderr(quiet=False):
         yield
 
@@ -127,6 +127,7 @@ def call(
     line = list(map(str, arguments))
     stdout, stderr = io.StringIO(), io.StringIO()
     drawn = plots or command == "pipelines.report"
+    known = set(sys.modules)
     with (
         contextlib.nullcontext() if drawn else without_plots(),
         contextlib.chdir(folder),
@@ -140,8 +141,8 @@ def call(
             status = importlib.import_module(command).main(line)
         except SystemExit as end:  # argparse's
             status = end.code
-    for name, module in list(sys.modules.items()):
-        if Path(getattr(module, "__file__", None) or ROOT).parent == folder:
+    for name in sys.modules.keys() - known:
+        if Path(getattr(sys.modules[name], "__file__", None) or ROOT).parent == folder:
             del sys.modules[name]  # another folder may have one of this name
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
 

@@ -326,6 +326,28 @@ def test_a_stop_after_the_end_changes_nothing(
     assert ": no problem\n" in process.stdout and "Traceback" not in process.stderr
 
 
+def test_at_the_end_memory_is_left_to_the_operating_system(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Python would look through all that was imported for what refers to itself: a second after transformers."""
+    script = tmp_path / "circle.py"
+    script.write_text(
+        "import argparse, gc, sys\n"
+        "from pipelines.command import run_command\n"
+        "from pipelines.options import log_options\n"
+        "class Circle:\n"
+        "    def __del__(self): print('collected')\n"
+        "def body(options):\n"
+        "    circle = Circle()\n"
+        "    circle.own = circle\n"
+        "parser = argparse.ArgumentParser()\n"
+        "log_options(parser)\n"
+        "sys.exit(run_command(parser, body, eval(sys.argv.pop())))\n"
+    )
+    ran = {"capture_output": True, "text": True, "timeout": 25, "check": True}
+    for given, told in (("None", ""), ("[]", "collected\n")):  # what another program calls changes nothing there
+        done = subprocess.run([sys.executable, script, given], cwd=tmp_path, env=environment, **ran)  # type: ignore[call-overload]
+        assert done.stdout == told
+
+
 def test_peak_memory_is_the_commands_own(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "large.py").write_text(
         "import subprocess, sys\nheld = b'x' * (300 << 20)\n"

@@ -285,7 +285,7 @@ def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity)
 
 def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
     found = parts_of(
-        polarity._bm25.searcher.terms,
+        polarity._bm25.searcher.terms_of_each,
         "car",
         "Relevant documents must mention engines; leave out any document about trees.",
     )
@@ -294,7 +294,7 @@ def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
 
 def test_a_term_weighs_as_many_sentences_as_ask_for_it_less_those_that_exclude_it(polarity: Polarity) -> None:
     instruction = "Engines, engines and brakes. Old engines. Leave out trees. Leave out engines, brakes and trees."
-    found = parts_of(polarity._bm25.searcher.terms, "car", instruction)
+    found = parts_of(polarity._bm25.searcher.terms_of_each, "car", instruction)
     assert found.asked == {"engin": 2 - 1, "old": 1}  # brakes: once each
     assert found.excluded == {"tree": 2}
 

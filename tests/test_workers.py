@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_late_models
 import torch
 from conftest import Heed, write_jsonl
 from tiny_language_models import LLAMA, causal
@@ -21,6 +22,8 @@ from worker_checks import (
     TOPICS,
     check_candidates,
     check_encoding,
+    check_index,
+    check_lsa,
     check_reranking,
     encoder,
     pid_of,
@@ -107,14 +110,29 @@ def test_two_processes_encode_as_one(
     assert "ended by signal SIGKILL); its task is retried, attempt 2 of 3" in told
 
 
-def test_exact_search_of_a_models_vectors_is_the_workers_and_that_of_lsa_is_not(
-    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: WorkerPool
+def test_lsa_late_interaction_and_decompose_leave_the_files_and_runs_of_one_process(
+    store: DocumentStore,
+    tmp_path: Path,
+    tiny_encoder: Path,
+    two: WorkerPool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made = systems(tmp_path, store, two)
-    model: Any = made.retriever(str(tiny_encoder))
-    lsa: Any = made.retriever("lsa")
-    assert model._index._index._pool is two
-    assert lsa._index._index._pool is None
+    late = tiny_late_models.bert(tmp_path / "models").folder
+    with open_pool(Workers(), "cpu") as nobody:
+        one, several = (systems(tmp_path / name, store, pool) for name, pool in (("one", nobody), ("two", two)))
+        for name in ("lsa", str(late)):
+            runs = [made.retriever(name).search(queries("original"), 20) for made in (one, several)]
+            assert runs[0] == runs[1]
+        told = capsys.readouterr().err
+        assert told.count("tiny-bert: 68 bytes a token, at most") == 2
+        rerankers = [made.reranker(f"decompose:{tiny_encoder}") for made in (one, several)]
+        check_reranking(*rerankers, store, tmp_path, None)
+    assert several.retriever("lsa")._index._index._pool is two  # type: ignore[union-attr]
+    files = [
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
+        for name in ("one", "two")
+    ]
+    assert files[0] == files[1] and len(files[0]) > 20
 
 
 def test_a_worker_holds_one_model_at_a_time(tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
@@ -195,12 +213,12 @@ def test_systems_that_run_in_this_process_are_logged_where_workers_were_requeste
 ) -> None:
     with open_pool(Workers(number=1), "cpu") as pool:
         made = systems(tmp_path, store, pool)
-        made.retriever("lsa"), made.reranker("polarity"), made.reranker("polarity")
+        made.reranker("rank_bm25"), made.reranker("rank_bm25")
         assert isinstance(made.reranker(str(tiny_cross_encoder)), ParallelReranker)
     lines = [line for line in capsys.readouterr().err.splitlines() if "runs in" in line]
-    assert lines == [f"{name}: runs in this process, not by workers: it is no model" for name in ("lsa", "polarity")]
+    assert lines == ["rank_bm25: runs in this process, not by workers: it reads a pool's documents together"]
     with open_pool(Workers(), "cpu") as nobody:
-        systems(tmp_path, store, nobody).retriever("lsa")
+        systems(tmp_path, store, nobody).reranker("rank_bm25")
         assert not nobody.workers and capsys.readouterr().err == ""
 
 
@@ -408,7 +426,10 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         check_candidates(parallel, plain, vectors[:3])  # those that it had are sent again
         out, told = capsys.readouterr()
         assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
-        check_encoding(store, tmp_path, tiny_encoder, pool)  # kills a worker
+        check_index(store, tmp_path, pool)  # kills a worker
+        assert "worker 2: lost (process " in capsys.readouterr().err
+        check_lsa(store, tmp_path, pool)  # kills the other, and so does
+        check_encoding(store, tmp_path, tiny_encoder, pool)
         assert "worker 1: lost (process " in capsys.readouterr().err
         model = Model(str(tiny_cross_encoder))
         plain_reranker = CrossEncoderReranker(model, CPU)

@@ -1,5 +1,6 @@
 """What the tests of workers share: tasks for several workers, compared with one process's results byte by byte."""
 
+import json
 import os
 import random
 import signal
@@ -10,17 +11,25 @@ from typing import Any
 import numpy as np
 
 from heed.io.document_store import DocumentStore
+from heed.languages import language
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry import Model
 from heed.models.runtime import Runtime
+from heed.reranking.best_cpu import BestCpu
+from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import PoolDocuments, rescore
+from heed.retrieval.bm25 import Bm25, Lucene
+from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.lsa import build_lsa
+from heed.retrieval.lucene.jvm import HEAP
 from heed.retrieval.scan import Scan
 from heed.retrieval.vectors import embed
 from heed.types import Document, Query, Reranker, Topic
 from heed.workers.parallel import ParallelEncoder
 from heed.workers.pool import WorkerPool
 from heed.workers.processes import Process
-from heed.workers.tasks import system_of
+from heed.workers.tasks import SystemTask, system_of
 
 CPU = Runtime("cpu")
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
@@ -105,6 +114,48 @@ def check_reranking(
         assert several == one and len(one) == len(TOPICS)
         assert contents(folder)["several.partial"] == contents(folder)["one.partial"]
         victim = None
+
+
+def check_lsa(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
+    """LSA's vectors are those of one process, also where a worker is killed; its model is sent once to each worker."""
+    lsa, documents = build_lsa(folder / "lsa", store), list(store)
+    parallel, parts = lsa.spread(pool), [documents[at : at + 20] for at in range(0, 300, 20)]
+    batches = parallel.encode_batches(killing(parts, pool, 6))
+    for ours, theirs in zip(batches, map(lsa.encode_documents, parts), strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    system = parallel._system
+    assert [worker.built for worker in pool.workers] == [system.key] * len(pool.workers)
+    task = SystemTask(system, len).sent_to(pool.workers[0])
+    assert task.system == system._replace(arguments=()) and len(system.arguments[2]) > 100
+
+
+def check_index(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
+    """Shards of BM25 have the postings and the runs of one process, also where a worker was killed."""
+    runs, documents = [], PoolDocuments(pools(store), store)
+    for name, shards, workers in (("whole", 1, None), ("one", 7, None), ("several", 7, pool)):
+        corpus, lucene = Corpus(folder / name, store, language("eng")), Lucene(1, shards, HEAP, workers)
+        bm25 = Bm25("bm25", corpus, Bm25Settings(), lucene)
+        if workers:
+            os.kill(pid_of(pool.workers[1]), signal.SIGKILL)
+            bm25.load()
+            os.kill(pid_of(pool.workers[0]), signal.SIGKILL)
+        made = {"bm25": bm25.search(queries("original"), 300)}
+        for reranker in (Polarity(bm25), BestCpu(bm25)):
+            journal = folder / f"{name}.partial"
+            for condition in ("query", "original"):
+                key = f"{reranker.name}.{condition}"
+                made[key] = rescore(reranker, queries(condition), documents, journal, key)
+        assert reranker.at_once == (len(pool.workers) if workers else 1)
+        runs.append(made)
+    assert list(map(json.dumps, runs)) == 3 * [json.dumps(runs[0])]
+    one, several = (folder / name / "bm25-7-shards" for name in ("one", "several"))
+    notes = sorted(path.relative_to(one) for path in one.glob("?/made.json"))
+    postings = sorted(path.relative_to(one) for path in one.glob("?-postings/*"))
+    assert len(notes) == 7 and len(postings) == 7 * 10
+    for path in postings:
+        assert (several / path).read_bytes() == (one / path).read_bytes()
+    for path in notes:
+        assert json.loads((several / path).read_text())["recipe"] == json.loads((one / path).read_text())["recipe"]
 
 
 def check_candidates(parallel: Scan, plain: Scan, vectors: Any) -> None:

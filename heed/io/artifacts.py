@@ -55,10 +55,15 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -
         logged.add(folder)
     if reason is None:
         return folder
+    build_folder(folder, recipe, build)
+    return folder
+
+
+def build_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -> None:
+    """Make ``folder`` as :func:`ensure_folder` does where it is not there."""
     with finished_folder(folder) as part:
         build(part)
         write_json(part / NOTE, {"recipe": recipe, "files": digests(part)})
-    return folder
 
 
 def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> Made:

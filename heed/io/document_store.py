@@ -8,11 +8,11 @@ Each is compressed on its own (:mod:`heed.io.packing`), so that reading one unpa
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 from weakref import finalize
 
 from heed.errors import SHOWN, DataError, HeedError, fail
@@ -29,6 +29,26 @@ STAGED = "staged.sqlite"  # the documents in the order of their files, while the
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
 PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
 BATCH = 1_000  # documents written at once
+
+
+class PackedDocuments(NamedTuple):
+    """Documents as a store holds them, compressed, to be sent elsewhere: by docid, with the store's digest."""
+
+    bodies: dict[str, bytes]
+    dictionary: bytes
+    digest: str
+
+    def get(self, docids: Iterable[str]) -> list[Document]:
+        """Return the documents of ``docids``."""
+        return list(self._unpacked(docids))
+
+    def unpacked(self) -> Iterator[Document]:
+        """Yield all documents."""
+        return self._unpacked(self.bodies)
+
+    def _unpacked(self, docids: Iterable[str]) -> Iterator[Document]:
+        unpack = unpacker(self.dictionary).unpack
+        return (Document(docid, *separated(unpack(self.bodies[docid]))) for docid in docids)
 
 
 class DocumentStore:
@@ -51,6 +71,7 @@ class DocumentStore:
         [[count]] = self._select("SELECT MAX(place) FROM documents")
         self.count: int = count
         self.tabular = bool(tabular)
+        self._dictionary: bytes = dictionary
         self._unpacker = unpacker(dictionary)
 
     @property
@@ -66,6 +87,19 @@ class DocumentStore:
         """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
         return self._documents("place > ? AND place <= ? ORDER BY place", (start, end))
 
+    def packed(self, start: int, end: int) -> PackedDocuments:
+        """Return the same documents as they are stored."""
+        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
+        return PackedDocuments(dict(self._select(query, (start, end))), self._dictionary, self.digest)
+
+    def packed_of(self, docids: Sequence[str]) -> PackedDocuments:
+        """Return the documents of ``docids`` as they are stored, those that are there."""
+        bodies: dict[str, bytes] = {}
+        for part, marks in _parts(docids):
+            query = f"SELECT docid, body FROM documents WHERE docid IN ({marks})"  # noqa: S608 (our marks)
+            bodies.update(self._select(query, part))
+        return PackedDocuments(bodies, self._dictionary, self.digest)
+
     def docids(self) -> Iterator[str]:
         """Return all docids, in their order."""
         return (docid for (docid,) in self._select("SELECT docid FROM documents ORDER BY docid"))
@@ -79,9 +113,7 @@ class DocumentStore:
     def find(self, docids: Sequence[str]) -> dict[str, Document]:
         """Return those of ``docids`` that the collection holds, by docid."""
         documents: dict[str, Document] = {}
-        for start in range(0, len(docids), 500):
-            part = docids[start : start + 500]
-            marks = ",".join("?" * len(part))
+        for part, marks in _parts(docids):
             for document in self._documents(f"docid IN ({marks})", part):
                 documents[document.docid] = document
         return documents
@@ -110,10 +142,17 @@ class DocumentStore:
         return DataError(f"{self._path}: damaged ({why}); remove its folder and run the command that made it again")
 
 
+def _parts(docids: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
+    """Yield docids in parts that one statement may have, with a question mark for each."""
+    for start in range(0, len(docids), 500):
+        part = docids[start : start + 500]
+        yield part, ",".join("?" * len(part))
+
+
 class StoredDocuments(Sequence[Document]):
     """Chosen documents of a store, read when the first of them is looked at."""
 
-    def __init__(self, store: DocumentStore, docids: Sequence[str]) -> None:
+    def __init__(self, store: DocumentStore | PackedDocuments, docids: Sequence[str]) -> None:
         """Choose ``docids``, in that order."""
         self.docids, self._store = docids, store
 
@@ -125,6 +164,11 @@ class StoredDocuments(Sequence[Document]):
     def chosen(self, places: Sequence[int]) -> list[Document]:
         """Return the documents at ``places``, and read no other."""
         return self._store.get([self.docids[place] for place in places])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Take the documents along where these are sent elsewhere, compressed."""
+        packed = self._store.packed_of(self.docids) if isinstance(self._store, DocumentStore) else self._store
+        return StoredDocuments, (packed, self.docids)
 
     @cached_property
     def _documents(self) -> list[Document]:

@@ -25,7 +25,7 @@ def matched(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Wor
     words = [Words(query=[], asked=[], excluded=[]) for _ in docids]
     written = _written(searcher, f"{query.query}\n{query.instruction}")
     place = {term: number for number, term in enumerate(written)}
-    parts = parts_of(searcher.terms, query.query, query.instruction, query.lang)
+    parts = parts_of(searcher.terms_of_each, query.query, query.instruction, query.lang)
     for kind, terms in parts._asdict().items():
         for term in sorted(terms, key=lambda term: place.get(term, len(place))):
             # an index of fields has no whole texts, others not all fields

@@ -46,10 +46,14 @@ class LateEncoder(SentenceEncoder):
 
     def begin(self, store: DocumentStore) -> None:
         """Log how large the vectors of ``store`` can become."""
+        self.log_size(store.count)
+
+    def log_size(self, count: int) -> None:
+        """Log how large the vectors of ``count`` documents can become."""
         limit, width = self._encoder.limit("document"), FLOAT * (1 + self._encoder.whole.get_embedding_dimension())
         if limit:
-            most = store.count * limit * width / 1e9
-            log.info(f"{self.name}: {width} bytes a token, at most {most:.2g} GB for {store.count} documents")
+            most = count * limit * width / 1e9
+            log.info(f"{self.name}: {width} bytes a token, at most {most:.2g} GB for {count} documents")
 
     def _input(self, task: str, whole: str, unprefixed: str) -> Input:
         prompts = self._encoder.prompts

@@ -10,8 +10,8 @@ The weights are data (``best_cpu.json``), learned by ``python -m benchmarks.trai
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from heed.ranking import ranked, top
@@ -19,7 +19,6 @@ from heed.reranking.likeness import TERMS, Vector
 from heed.reranking.polarity import WHOLE, Part, Polarity, settings_of
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD
-from heed.retrieval.corpus import Corpus
 from heed.types import Document, Query
 
 VERSION = 1  # raise when scores change
@@ -50,9 +49,8 @@ class BestCpu(Polarity):
         self._weights = weights or learned_weights()
         self.config = {**self.config, NAME: [VERSION, FEWEST, MOST, SHARE, dict(self._weights)]}
 
-    def over(self, corpus: Corpus) -> "BestCpu":
-        """Return the same reranker with the statistics of other documents."""
-        return BestCpu(self._bm25.over(corpus), self._weights)
+    def _maker(self) -> Callable[[Bm25], Polarity]:
+        return partial(BestCpu, weights=self._weights)
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
         """Return the parts of the evidence for and against documents: of a query alone, one part."""

@@ -8,7 +8,7 @@ documents. A text's years are not looked at: a news item seldom names the year t
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf
 from typing import NamedTuple
 
@@ -114,11 +114,12 @@ def _stands_alone(text: str, found: re.Match[str]) -> bool:
 def _of(text: str, sign: int) -> Iterator[Bound]:
     for span in SPAN.finditer(text):
         yield Bound("years", sign, span[0], int(span[1]), int(span[2]))
+    without_spans = SPAN.sub(" ", text)
     for end, change, pattern in YEARS:
-        for match in re.finditer(pattern, SPAN.sub(" ", text)):
+        for match in _compiled(pattern).finditer(without_spans):
             yield _range("years", sign, match[0], end, int(match[1]) + change)
     for end, change, pattern in COUNTS:
-        for match in re.finditer(pattern, text):
+        for match in _compiled(pattern).finditer(text):
             number = (NUMBERS.get(match[1]) or int(match[1].replace(",", ""))) + change
             if number != 1 and (kind := _counted(match[2], number, (end == "low") is (sign > 0))):
                 yield _range(kind, sign, match[0], end, number)
@@ -128,6 +129,9 @@ def _of(text: str, sign: int) -> Iterator[Bound]:
     yield from (Bound("units", sign, match[0], units=units_in(match[0])) for match in IN_UNITS.finditer(text))
     if numeric := NUMERIC.search(text):
         yield Bound("numeric", sign, numeric[0])
+
+
+_compiled = cache(re.compile)  # that of re takes longer than a short text
 
 
 def _counted(text: str, number: int, asks_for_more: bool) -> str:

@@ -1,9 +1,11 @@
 """Whether a document keeps the counts, years, units and lengths that an instruction asks for."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from heed.io.document_store import StoredDocuments
 from heed.reranking.bounds import YEAR, Bound, plain, units_in
 from heed.tables.markup import parse_table
 from heed.types import Document
@@ -11,6 +13,7 @@ from heed.types import Document
 A_YEAR = re.compile(YEAR)
 A_NUMBER = re.compile(r"\d\S*")  # what is left of a word with a digit
 CHARACTERS = 2_000  # of a document in which years, units and numbers are looked for
+KNOWN = 200_000  # documents of which it is kept what they have
 
 
 class Had(NamedTuple):
@@ -24,6 +27,26 @@ class Had(NamedTuple):
     numeric: float
 
 
+class Found:
+    """What documents have of what bounds are about: a document of a collection is read once, in however many pools."""
+
+    def __init__(self, digest: str) -> None:
+        """Keep what the documents of the collection with this digest have."""
+        self._digest = digest
+        self._known: defaultdict[frozenset[str], dict[str, Had]] = defaultdict(dict)  # by what was looked for, docid
+
+    def of(self, documents: Sequence[Document], bounds: Sequence[Bound]) -> list[Had]:
+        """Return what each of ``documents`` has of what ``bounds`` are about."""
+        if not isinstance(documents, StoredDocuments) or documents.digest != self._digest:
+            return [had(document, bounds) for document in documents]
+        if sum(map(len, self._known.values())) > KNOWN:
+            self._known.clear()
+        known = self._known[frozenset(name for bound in bounds for name in (bound.kind, *bound.units))]
+        new = [place for place, docid in enumerate(documents.docids) if docid not in known]
+        known.update((document.docid, had(document, bounds)) for document in documents.chosen(new))
+        return [known[docid] for docid in documents.docids]
+
+
 def had(document: Document, bounds: Sequence[Bound]) -> Had:
     """Return what ``document`` has of what ``bounds`` are about; ``numeric`` is a share of its cells' words."""
     kinds = {bound.kind for bound in bounds}
@@ -31,7 +54,7 @@ def had(document: Document, bounds: Sequence[Bound]) -> Had:
     cells = document.cells[:CHARACTERS] if "numeric" in kinds else ""
     table = parse_table(document.text) if "columns" in kinds else None
     return Had(
-        years=[int(year) for year in A_YEAR.findall(text)],
+        years=[int(year) for year in A_YEAR.findall(text)] if "years" in kinds else [],
         words=len(document.contents().split()) if "words" in kinds else 0,
         units=units_in(text, {unit: None for bound in bounds for unit in bound.units}),
         rows=document.cells.count("\n") + bool(document.cells),

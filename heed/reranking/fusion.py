@@ -66,7 +66,9 @@ class Fusion:
     def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         lexical, other = tee(pairs)
-        for ps, os in zip(score_all(self._polarity, lexical), score_all(self._other, other), strict=True):
+        # polarity in this process: workers hold one system at a time, and that is the other
+        scored = (self._polarity.score(query, documents) for query, documents in lexical)
+        for ps, os in zip(scored, score_all(self._other, other), strict=True):
             yield [p + self._weight * o for p, o in zip(scaled(ps), scaled(os), strict=True)]
 
 

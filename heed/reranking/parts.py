@@ -1,7 +1,7 @@
 """The index terms of a topic: those of its query, those that its instruction asks for, those it excludes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from heed.languages import script_language
@@ -9,7 +9,7 @@ from heed.reranking.clauses import pieces
 from heed.reranking.cues import cues
 
 Weights = dict[str, float]  # by index term
-Terms = Callable[[str], list[str]]  # of a text, as the index holds them
+Terms = Callable[[Sequence[str]], list[list[str]]]  # of each text, as the index holds them
 
 
 class Parts(NamedTuple):
@@ -20,18 +20,20 @@ class Parts(NamedTuple):
     excluded: Weights
 
 
-def parts_of(terms: Terms, query: str, instruction: str, lang: str = "eng") -> Parts:
+def parts_of(terms_of_each: Terms, query: str, instruction: str, lang: str = "eng") -> Parts:
     """Return the terms of a topic; words about the task itself ("document", "relevant") are left out.
 
     A query's term counts as often as it is repeated, as in BM25. Each sentence of the instruction that asks for a term
     counts 1, each that excludes it −1: what is asked for as often as excluded counts on neither side. Terms of the
     query are on neither side either: all candidates are about them.
     """
-    wanted = Counter(terms(query))
-    left_out = {*wanted, *terms("\n".join(sorted(cues(script_language(instruction, lang)).task)))}
+    sides = _sides(instruction, lang)
+    task = "\n".join(sorted(cues(script_language(instruction, lang)).task))
+    query_terms, task_terms, *side_terms = terms_of_each([query, task, *(text for _, text in sides)])
+    wanted, left_out = Counter(query_terms), {*query_terms, *task_terms}
     counts: Counter[str] = Counter()
-    for sign, text in _sides(instruction, lang):
-        for term in set(terms(text)) - left_out:
+    for (sign, _), terms in zip(sides, side_terms, strict=True):
+        for term in set(terms) - left_out:
             counts[term] += sign
     return Parts(
         _sorted(wanted.items()),

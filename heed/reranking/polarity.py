@@ -9,20 +9,24 @@ does not have (:mod:`heed.reranking.bounds`). Each part of BM25 is divided by th
 In a table the caption counts once more beside the whole text, for the terms asked for the header too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.document_store import chosen, docids_of
+from heed.io.files import digest_json
 from heed.ranking import ranked
 from heed.reranking.bounds import Bound, bounds
-from heed.reranking.bounds_kept import broken, had
+from heed.reranking.bounds_kept import Found, broken
 from heed.reranking.cues import cues_digest, warn_without_cues
 from heed.reranking.demotion import demoted
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
+from heed.reranking.rescore import Pair
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Subset, Term
 from heed.retrieval.corpus import Corpus
+from heed.retrieval.index_copies import IndexCopy
 from heed.types import Config, Document, Query
 
 if TYPE_CHECKING:
@@ -114,6 +118,7 @@ class Polarity:
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
+        self._found = Found(bm25.corpus.documents.digest)
         self.config: Config = {
             "polarity": [VERSION, *self._settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
@@ -123,7 +128,24 @@ class Polarity:
 
     def over(self, corpus: Corpus) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus), self._chosen)
+        return self._maker()(self._bm25.over(corpus))
+
+    def _maker(self) -> "Callable[[Bm25], Polarity]":
+        """Return what makes the same reranker over another index."""
+        return partial(Polarity, settings=self._chosen)
+
+    @property
+    def at_once(self) -> int:
+        """How many queries are scored at once."""
+        return self._bm25.copies.at_once if self._bm25.copies else 1
+
+    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order; by workers where the user asked for them."""
+        copies = self._bm25.copies
+        if copies is None:
+            return (self.score(query, documents) for query, documents in pairs)
+        how = self._maker(), digest_json(self.config)
+        return copies.results(_score, ((*how, query, documents) for query, documents in pairs))
 
     def load(self) -> None:
         """Open the index."""
@@ -154,7 +176,7 @@ class Polarity:
         if self._subset.docids != docids:
             self._subset, self._vectors = Subset(docids), {}
         weights, fields = self._settings, self._fields
-        terms = parts_of(self.terms, query.query, query.instruction, query.lang)
+        terms = parts_of(self._bm25.searcher.terms_of_each, query.query, query.instruction, query.lang)
         parts = [self._part("query", 1.0, terms.query, fields.query)]
         if terms.asked:
             parts.append(self._part("asked", weights.asked, terms.asked, fields.asked))
@@ -166,8 +188,7 @@ class Polarity:
     def broken_bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[dict[Bound, float]]:
         """Yield for each document the bounds of the instruction that it does not keep, and how far; all or none."""
         found = bounds(query.instruction, query.lang, self._tables)
-        for document in documents if found and self._settings.bounds else ():
-            has = had(document, found)
+        for has in self._found.of(documents, found) if found and self._settings.bounds else ():
             yield {bound: broken(bound, found, has) for bound in found}
 
     def _bounds(self, query: Query, documents: Sequence[Document]) -> Iterator[Part]:
@@ -234,3 +255,13 @@ class Polarity:
         values = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
         best = float(values.max(initial=0.0)) or 1.0
         return Part(name, weight, weighted, best, values / best)
+
+
+def _score(
+    copy: IndexCopy, make: Callable[[Bm25], Polarity], key: str, query: Query, documents: Sequence[Document]
+) -> list[float]:
+    """Return the scores by a worker's copy of the index, with the reranker that is kept there as ``key``."""
+    if key not in copy.rerankers:
+        copy.rerankers[key] = make(Bm25.over_copy(copy))
+    scores: list[float] = copy.rerankers[key].score(query, documents)
+    return scores

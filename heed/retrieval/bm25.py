@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, cast
 
 from heed.errors import UsageError
+from heed.io.document_store import DocumentStore
 from heed.retrieval import bm25_index
-from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher
+from heed.retrieval.bm25_index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.foreign_index import ForeignIndex
+from heed.retrieval.index_copies import IndexCopies, IndexCopy, Opening
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
+from heed.retrieval.spread_index import Building, build_shards
 from heed.types import Config, Query, Run
+from heed.workers.pool import WorkerPool
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
@@ -21,11 +26,12 @@ NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
 class Lucene(NamedTuple):
-    """How Lucene is run: threads, the shards of an index, Java's largest heap."""
+    """How Lucene is run: threads, the shards of an index, Java's largest heap, workers that may build shards."""
 
     threads: int = 1
     shards: int = 1
     heap: str = HEAP
+    pool: WorkerPool | None = None
 
 
 class Bm25:
@@ -86,14 +92,17 @@ class Bm25:
     def searcher(self) -> Searcher:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
-        threads, shards, heap = self._lucene
+        threads, shards, heap, pool = self._lucene
         start(heap, brief=self._index is None and store.size <= BRIEF)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
-        index = folder / self.index_name
-        bm25_index.build_index(
-            index, store, language, threads, bool(self._feedback), shards, FIELDS_IN[self.index_name]
-        )
+        index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
+        if shards > 1 and pool and pool.requested and pool.workers:
+            parts = bm25_index.shards_of(index, store, language, vectors, shards, fields)
+            indexed = bm25_index.indexed_fields(store, fields)
+            most = 0 if self._feedback else MAX_POSTINGS // shards  # Lucene itself searches with feedback
+            build_shards(parts, store, Building(indexed, language, vectors, heap, most), pool)
+        bm25_index.build_index(index, store, language, threads, vectors, shards, fields)
         return Searcher(index, language, self._settings, shards=shards)
 
     @property
@@ -103,13 +112,38 @@ class Bm25:
             return "bm25-vectors"
         return "bm25-fields" if self._fields else "bm25"
 
+    @cached_property
+    def copies(self) -> IndexCopies | None:
+        """Copies of the index in the workers that the user asked for; None without any, and where Lucene searches."""
+        pool = self._lucene.pool
+        if not (pool and pool.requested and pool.workers):
+            return None
+        if self._feedback or not self.searcher.has_matrix:
+            pool.log_local(self.name, "Lucene itself searches")
+            return None
+        searcher, (_, store, language) = self.searcher, self.corpus
+        settings = searcher.settings
+        opening = Opening(searcher.folder, searcher.shards, language, settings, store.tabular, self._lucene.heap)
+        return IndexCopies(opening, pool)
+
+    @classmethod
+    def over_copy(cls, copy: IndexCopy) -> "Bm25":
+        """Return the system over a worker's copy of an index, which has no documents."""
+        corpus = Corpus(Path(), cast(DocumentStore, copy), copy.language)
+        made = cls("bm25", corpus, copy.searcher.settings, Lucene())
+        made.searcher = copy.searcher
+        return made
+
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""
         texts = {query.qid: query.text for query in queries}
         if self._feedback:
             return search_with_feedback(self.searcher.lucene, texts, depth, self._feedback)
+        if self.copies:
+            return self.copies.search(texts, depth, self._fields)
         return self.searcher.search(texts, depth, self._lucene.threads, self._fields)
 
     def close(self) -> None:
         """Forget the open index."""
         self.__dict__.pop("searcher", None)
+        self.__dict__.pop("copies", None)

@@ -1,7 +1,7 @@
 """BM25 as Lucene computes it: build an index by Anserini's classes, search it, score chosen documents."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,7 @@ from heed.io.document_store import DocumentStore
 from heed.languages import Language
 from heed.progress import bar, log, timed
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.jvm import anserini_version, java_errors
+from heed.retrieval.lucene.jvm import anserini_version, java_errors, shrink_heap
 from heed.retrieval.lucene.search import LuceneSearch, docid_filter
 from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_ranges
 from heed.retrieval.lucene.writer import write_index
@@ -46,6 +46,40 @@ class Bm25Settings(NamedTuple):
         return {name: weight for name, weight in weights.items() if weight}
 
 
+class Shard(NamedTuple):
+    """A part of an index: its folder, what it is made of, its first document and the one after its last."""
+
+    folder: Path
+    recipe: Recipe
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Number of documents."""
+        return self.end - self.start
+
+
+def shards_of(
+    folder: Path, store: DocumentStore, language: Language, vectors: bool, shards: int, fields: Sequence[str]
+) -> list[Shard]:
+    """Return the parts of the index that :func:`build_index` makes."""
+    recipe: Recipe = {
+        "index": VERSION,
+        "anserini": anserini_version(),
+        "language": language.short,
+        "documents": store.digest,
+        "vectors": vectors,
+        **({"fields": list(fields)} if store.tabular else {}),
+    }
+    return [
+        Shard(shard_folder, recipe | ({"shard": [number, shards]} if shards > 1 else {}), start, end)
+        for number, (shard_folder, (start, end)) in enumerate(
+            zip(shard_folders(folder, shards), shard_ranges(store.count, shards), strict=True)
+        )
+    ]
+
+
 def build_index(
     folder: Path,
     store: DocumentStore,
@@ -62,40 +96,51 @@ def build_index(
     text cannot be indexed and are counted in the log. With several ``shards`` the documents are split in docid
     order into as many indexes beside ``folder``, built one after the other and each kept when it is complete.
     """
-    recipe: Recipe = {
-        "index": VERSION,
-        "anserini": anserini_version(),
-        "language": language.short,
-        "documents": store.digest,
-        "vectors": vectors,
-        **({"fields": list(fields)} if store.tabular else {}),
-    }
-    indexed = fields if store.tabular else (FIELD,)
-    folders = shard_folders(folder, shards)
-    for number, (start, end) in enumerate(shard_ranges(store.count, shards)):
-        shard_recipe = recipe | ({"shard": [number, shards]} if shards > 1 else {})
-        documents = _Range(store, start, end)
-        ensure_folder(folders[number], shard_recipe, partial(_build, documents, indexed, language, threads, vectors))
+    indexed = indexed_fields(store, fields)
+    for shard in shards_of(folder, store, language, vectors, shards, fields):
+        ensure_folder(shard.folder, shard.recipe, partial(_build, shard, store, indexed, language, threads, vectors))
     return folder
 
 
-class _Range(NamedTuple):
-    """Documents of a store, by their numbers in it."""
-
-    store: DocumentStore
-    start: int
-    end: int
+def indexed_fields(store: DocumentStore, fields: Sequence[str]) -> Sequence[str]:
+    """Return the fields that an index of ``store`` has: of tables ``fields``, of other documents ``FIELD`` alone."""
+    return fields if store.tabular else (FIELD,)
 
 
 def _build(
-    documents: _Range, fields: Sequence[str], language: Language, threads: int, vectors: bool, folder: Path
+    shard: Shard,
+    store: DocumentStore,
+    fields: Sequence[str],
+    language: Language,
+    threads: int,
+    vectors: bool,
+    folder: Path,
 ) -> None:
-    store, start, end = documents
-    count = end - start
-    rows = _rows_with_text(bar(store.within(start, end), count, "bm25 index", "documents"), fields)
-    with timed("index", "bm25") as work, java_errors(f"{folder}: indexing"):
+    documents = bar(store.within(shard.start, shard.end), shard.size, "bm25 index", "documents")
+    with timed("index", "bm25") as work:
+        indexed = write_shard(folder, documents, fields, language, threads, vectors)
+        work.did(shard.size, "documents")
+    log_without_text(shard.size, indexed)
+
+
+def write_shard(
+    folder: Path,
+    documents: Iterable[Document],
+    fields: Sequence[str],
+    language: Language,
+    threads: int,
+    vectors: bool,
+) -> int:
+    """Write a Lucene index of ``documents`` into ``folder``; return how many have text, and are in it."""
+    rows = _rows_with_text(documents, fields)
+    with java_errors(f"{folder}: indexing"):
         indexed = write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
-        work.did(count, "documents")
+        shrink_heap()  # it was filled by what was indexed; searching takes little of it
+    return indexed
+
+
+def log_without_text(count: int, indexed: int) -> None:
+    """Log how many of ``count`` documents are not in the index."""
     if indexed < count:
         log.info(f"bm25: {count - indexed} of {count} documents have no text and are not in the index")
 
@@ -134,7 +179,8 @@ class Searcher:
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have, and :class:`JavaError` without an index.
         """
         fail(_impossible(settings), UsageError)
-        self._folders, self._settings, self._max_postings = shard_folders(folder, shards), settings, max_postings
+        self.folder, self.shards, self.settings = folder, shards, settings
+        self._folders, self._max_postings = shard_folders(folder, shards), max_postings
         self._analysis = Analysis(language)
         if not all(postings_folder(shard).exists() for shard in self._folders):
             _ = self.lucene  # only Lucene can say what is wrong with an index
@@ -142,7 +188,7 @@ class Searcher:
     @cached_property
     def lucene(self) -> LuceneSearch:
         """The index as Lucene itself searches it."""
-        return LuceneSearch(self._folders, FIELD, self._settings.k1, self._settings.b, self._analysis)
+        return LuceneSearch(self._folders, FIELD, self.settings.k1, self.settings.b, self._analysis)
 
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
@@ -156,7 +202,7 @@ class Searcher:
 
         with java_errors(f"{self._folders[0]}: reading the postings"):
             shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
-        search = MatrixSearch(PostingsMatrix(shards), self._settings.k1, self._settings.b) if shards else None
+        search = MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
         return search if search and search.scores_every_match else None
 
     def search(
@@ -166,11 +212,21 @@ class Searcher:
 
         With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text.
         """
-        if self._matrix is None:
-            results = self.lucene.search(queries.values(), depth, threads, fields)
-        else:
-            results = self._matrix.search(queries.values(), fields or {FIELD: 1.0}, depth, self._analysis, threads)
+        results = self.hits(queries.values(), depth, threads, fields)
         return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
+
+    def hits(
+        self, texts: Collection[str], depth: int, threads: int, fields: Mapping[str, float] | None
+    ) -> Iterator[dict[str, float]]:
+        """Yield the ``depth`` best documents of each text, as :meth:`search`."""
+        if self._matrix is None:
+            return self.lucene.search(texts, depth, threads, fields)
+        return self._matrix.search(texts, fields or {FIELD: 1.0}, depth, self._analysis, threads)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether numpy searches, and not Lucene itself."""
+        return self._matrix is not None
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of ``text`` as the index holds them, repeats included."""

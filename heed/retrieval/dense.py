@@ -12,7 +12,7 @@ from heed.io.artifacts import Recipe, ensure_folder
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
-from heed.retrieval.lsa import build_lsa
+from heed.retrieval.lsa import Lsa, build_lsa
 from heed.retrieval.scan import OnGpus, Scan, on_gpus
 from heed.retrieval.vectors import SHARD, Vectors, document_config, embed
 from heed.types import Config, Encoder, Query, Run, close, config_of
@@ -174,9 +174,19 @@ class Dense:
         """Embed the documents unless their vectors are there, and open the index."""
         _ = self._index
 
-    @cached_property
+    @property
     def _encoder(self) -> Encoder:
-        return self._model or build_lsa(self._corpus.folder / "lsa" / "model", self._corpus.documents)
+        return self._model or self._lsa
+
+    @cached_property
+    def _lsa(self) -> Lsa:
+        return build_lsa(self._corpus.folder / "lsa" / "model", self._corpus.documents)
+
+    @property
+    def _reader(self) -> Encoder:
+        """What reads the documents: for LSA the workers that the user asked for, to which an encoder goes itself."""
+        pool = self._search.pool
+        return self._lsa.spread(pool) if not self._model and pool and pool.requested and pool.workers else self._encoder
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query."""
@@ -188,19 +198,18 @@ class Dense:
     @cached_property
     def _index(self) -> DenseIndex:
         store, kind, given = self._corpus.documents, self._search.kind, self._given
-        vectors = (given.taken if given else embed)(self._vectors, store, self._encoder)
+        vectors = (given.taken if given else embed)(self._vectors, store, self._reader)
         encoder = config_of(self._encoder)
         recipe = {
             "system": uuid4().hex if encoder is None else document_config(encoder),
             "documents": store.digest,
             **({"vectors": given.sha256} if given else {}),
         }
-        pool = self._search.pool if self._model else None
         folder = self._folder / (f"{kind}-{given.label}" if given else kind)
-        return open_index(folder, vectors, recipe, kind, self._search.device, pool)
+        return open_index(folder, vectors, recipe, kind, self._search.device, self._search.pool)
 
     def close(self) -> None:
         """Forget the vectors, and close the encoder's model."""
         self.__dict__.pop("_index", None)
-        self.__dict__.pop("_encoder", None)
+        self.__dict__.pop("_lsa", None)
         close(self._model)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
 
-from heed.models.late_interaction import VERSION, LateEncoder, maxsim
+from heed.models.late_interaction import VERSION, maxsim
 from heed.progress import bar
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.vectors import Vectors, embed
-from heed.types import Config, Query, Run
+from heed.types import Config, Encoder, Query, Run, close, config_of
 
 
 class LateRetriever:
@@ -21,11 +21,11 @@ class LateRetriever:
     documents of 180 tokens are 93 GB; above some hundred thousand, rerank a pool instead.
     """
 
-    def __init__(self, encoder: LateEncoder, corpus: Corpus) -> None:
-        """Search with ``encoder``; vectors of documents go to a folder of its name."""
+    def __init__(self, encoder: Encoder, corpus: Corpus) -> None:
+        """Search with ``encoder``, of packed matrices; vectors of documents go to a folder of its name."""
         self.name = encoder.name
         self._encoder, self._corpus = encoder, corpus
-        self.config: Config = {"maxsim": VERSION, "system": encoder.config}
+        self.config: Config = {"maxsim": VERSION, "system": config_of(encoder)}
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there."""
@@ -53,4 +53,4 @@ class LateRetriever:
     def close(self) -> None:
         """Forget the vectors, and close the model."""
         self.__dict__.pop("_vectors", None)
-        self._encoder.close()
+        close(self._encoder)

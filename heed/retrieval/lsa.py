@@ -14,8 +14,14 @@ from heed.io.artifacts import ensure_folder
 from heed.io.document_store import DocumentStore
 from heed.io.files import finished
 from heed.types import Config, Document, Query
+from heed.workers.parallel import ParallelEncoder
+from heed.workers.pool import WorkerPool
+from heed.workers.tasks import plain_system
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from heed.types import Matrix
 
 SETTINGS: Config = {
@@ -36,13 +42,14 @@ class Lsa:
 
     name = "lsa"
 
-    def __init__(self, folder: Path, config: Config) -> None:
-        """Open the model that :func:`build_lsa` left in ``folder``."""
-        import numpy as np
-
+    def __init__(self, config: Config, idf: "NDArray[np.float32]", components: "Matrix") -> None:
+        """Take the weight of each feature, and the singular vectors, shape ``(dimensions, features)``."""
         self.config = config
-        model = np.load(folder / MODEL, allow_pickle=False)
-        self._idf, self._components = model["idf"], model["components"]
+        self._idf, self._components = idf, components
+
+    def spread(self, pool: WorkerPool) -> ParallelEncoder:
+        """Return the same model in the workers of ``pool``."""
+        return ParallelEncoder(self, plain_system(self.config, Lsa, self.config, self._idf, self._components), pool)
 
     def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
         """Return unit vectors of documents."""
@@ -66,7 +73,14 @@ def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
     """Return the model of ``store``, computed unless it is there for the same documents."""
     recipe: Config = {**SETTINGS, "documents": store.digest}
     ensure_folder(folder, recipe, lambda part: _fit(part / MODEL, store))
-    return Lsa(folder, recipe)
+    return _opened(folder, recipe)
+
+
+def _opened(folder: Path, config: Config) -> Lsa:
+    import numpy as np
+
+    with np.load(folder / MODEL, allow_pickle=False) as model:
+        return Lsa(config, model["idf"], model["components"])
 
 
 def _fit(target: Path, store: DocumentStore) -> None:

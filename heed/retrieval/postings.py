@@ -8,7 +8,7 @@ import json
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.io.artifacts import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
+from heed.io.artifacts import NOTE, Recipe, build_folder, ensure_folder, rebuild_reason, unchanged
 from heed.io.files import read_bytes
 from heed.progress import log, timed
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
@@ -25,6 +25,7 @@ from heed.retrieval.lucene.shards import postings_folder, reading
 VERSION = 2  # raise when the arrays change
 ID = "id"  # the field of docids
 BLOCK = 1 << 20  # postings converted at once
+KNOWN = 1 << 12  # of sorted strings that are held to find others
 
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.intp]  # of documents
@@ -36,6 +37,7 @@ class ByteStrings(Sequence[bytes]):
     def __init__(self, joined: NDArray[np.uint8], ends: Integers) -> None:
         """``ends`` begins with a 0: it has one more number than there are strings."""
         self._joined, self._ends = joined, ends
+        self._bytes, self._places = joined.data, ends.data  # a tenth of an array's time for one string
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -49,7 +51,13 @@ class ByteStrings(Sequence[bytes]):
         """Return a string, or those of a slice."""
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
-        return self._joined[self._ends[index] : self._ends[index + 1]].tobytes()
+        return self._bytes[self._places[index] : self._places[index + 1]].tobytes()
+
+    @cached_property
+    def _known(self) -> tuple[int, list[bytes]]:
+        """A step, and every so many-th string: so many are found in memory, the rest is looked for among a few."""
+        step = 1 + len(self) // KNOWN
+        return step, [self[number] for number in range(0, len(self), step)]
 
     def decoded(self) -> Iterator[str]:
         """Yield all of them as text; a tenth of the time that reading one after the other takes."""
@@ -58,8 +66,17 @@ class ByteStrings(Sequence[bytes]):
 
     def find(self, wanted: bytes) -> int:
         """Return the index of ``wanted``, -1 if it is not here."""
-        index = bisect_left(self, wanted)
-        return index if index < len(self) and self[index] == wanted else -1
+        text, places = self._bytes, self._places
+        step, known = self._known
+        place = bisect_left(known, wanted)
+        low, high = max(0, (place - 1) * step), min(len(self), place * step)
+        while low < high:  # bisect_left would call __getitem__, and take three times as long
+            middle = (low + high) // 2
+            if text[places[middle] : places[middle + 1]].tobytes() < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self[low] == wanted else -1
 
 
 class FieldPostings(NamedTuple):
@@ -135,9 +152,7 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
     there. Returns None where all shards together have more than ``most`` postings in ``fields``.
     """
     folders = [postings_folder(shard) for shard in shards]
-    recipes: list[Recipe] = [
-        {"postings": VERSION, "index": json.loads(read_bytes(shard / NOTE))["recipe"]} for shard in shards
-    ]
+    recipes = [postings_recipe(shard) for shard in shards]
     count = 0
     for shard, folder, recipe in zip(shards, folders, recipes, strict=True):
         if rebuild_reason(folder / NOTE, recipe, partial(_intact, folder)) is None:
@@ -152,6 +167,21 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
         ShardPostings(ensure_folder(folder, recipe, partial(_build, shard, fields)))
         for shard, folder, recipe in zip(shards, folders, recipes, strict=True)
     ]
+
+
+def postings_recipe(index: Path) -> Recipe:
+    """Return what the postings of an index depend on."""
+    return {"postings": VERSION, "index": json.loads(read_bytes(index / NOTE))["recipe"]}
+
+
+def build_postings(index: Path, fields: Sequence[str], most: int) -> Path | None:
+    """Return the folder of an index's postings, made anew; None where they are more than ``most``."""
+    with reading(index) as reader:
+        if count_postings(reader, fields) > most:
+            return None
+    folder = postings_folder(index)
+    build_folder(folder, postings_recipe(index), partial(_build, index, fields))
+    return folder
 
 
 def _intact(folder: Path, note: dict[str, Any]) -> bool:

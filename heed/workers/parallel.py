@@ -1,67 +1,52 @@
 """An encoder and a reranker whose work is done by several workers, with the same results in the same order."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from heed.io.document_store import DocumentStore
 from heed.types import Config, Document, Estimating, Query
-from heed.workers.pool import WorkerPool
-from heed.workers.tasks import System, WorkerState
+from heed.workers.pool import WorkerPool, result_of
+from heed.workers.tasks import System, SystemTask
 
 if TYPE_CHECKING:
     from heed.types import Matrix
 
 
-class EncodeDocuments(NamedTuple):
-    """Documents to be encoded."""
+@runtime_checkable
+class Sized(Protocol):
+    """An encoder that can tell how large vectors become."""
 
-    system: System
-    documents: Sequence[Document]
-
-    def run(self, worker: WorkerState) -> "Matrix":
-        """Return their vectors."""
-        vectors: Matrix = worker.build(self.system).encode_documents(self.documents)
-        return vectors
+    def log_size(self, count: int) -> None:
+        """Log how large the vectors of ``count`` documents can become."""
 
 
-class EncodeQueries(NamedTuple):
-    """Queries to be encoded."""
-
-    system: System
-    queries: Sequence[Query]
-
-    def run(self, worker: WorkerState) -> "Matrix":
-        """Return their vectors."""
-        vectors: Matrix = worker.build(self.system).encode_queries(self.queries)
-        return vectors
+def _encode_documents(encoder: Any, documents: Sequence[Document]) -> "Matrix":
+    vectors: Matrix = encoder.encode_documents(documents)
+    return vectors
 
 
-class Load(NamedTuple):
-    """A system to be loaded."""
-
-    system: System
-
-    def run(self, worker: WorkerState) -> None:
-        """Load it, so that the first query takes no longer than the others."""
-        worker.build(self.system).load()
+def _encode_queries(encoder: Any, queries: Sequence[Query]) -> "Matrix":
+    vectors: Matrix = encoder.encode_queries(queries)
+    return vectors
 
 
-class Score(NamedTuple):
-    """The documents of a query, to be scored."""
+def _log_size(encoder: Any, count: int) -> None:
+    encoder.log_size(count)
 
-    system: System
-    query: Query
-    documents: Sequence[Document]
 
-    def run(self, worker: WorkerState) -> list[float]:
-        """Return one score for each document."""
-        reranker = worker.build(self.system)
-        estimating = reranker if isinstance(reranker, Estimating) else None
-        if estimating:
-            estimating.begin([self.query], lambda _: self.documents)
-        scores = [float(score) for score in reranker.score(self.query, self.documents)]
-        if estimating:
-            estimating.finish()
-        return scores
+def _load(system: Any) -> None:
+    """Load a system, so that the first query takes no longer than the others."""
+    system.load()
+
+
+def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> list[float]:
+    estimating = reranker if isinstance(reranker, Estimating) else None
+    if estimating:
+        estimating.begin([query], lambda _: documents)
+    scores = [float(score) for score in reranker.score(query, documents)]
+    if estimating:
+        estimating.finish()
+    return scores
 
 
 class ParallelEncoder:
@@ -72,6 +57,12 @@ class ParallelEncoder:
         self.name: str = encoder.name
         self.config: Config = encoder.config
         self._system, self._pool = system, pool
+        self._tells_size = isinstance(encoder, Sized)
+
+    def begin(self, store: DocumentStore) -> None:
+        """Have a worker log how large the vectors of ``store`` can become, where the encoder can tell."""
+        if self._tells_size:
+            result_of(self._pool.submit(SystemTask(self._system, _log_size, (store.count,)).sent_to))
 
     def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
         """Return the vectors of documents."""
@@ -79,11 +70,11 @@ class ParallelEncoder:
 
     def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator["Matrix"]:
         """Yield the vectors of each batch of documents, in their order."""
-        return self._pool.results(EncodeDocuments(self._system, batch) for batch in batches)
+        return self._pool.results(SystemTask(self._system, _encode_documents, (batch,)).sent_to for batch in batches)
 
     def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
         """Return the vectors of queries."""
-        [vectors] = self._pool.results([EncodeQueries(self._system, queries)])
+        [vectors] = self._pool.results([SystemTask(self._system, _encode_queries, (queries,)).sent_to])
         matrix: Matrix = vectors
         return matrix
 
@@ -103,7 +94,7 @@ class ParallelReranker:
 
     def load(self) -> None:
         """Load the model in each worker."""
-        self._pool.broadcast(Load(self._system))
+        self._pool.broadcast(SystemTask(self._system, _load).sent_to)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return one score for each document."""
@@ -111,7 +102,9 @@ class ParallelReranker:
 
     def score_many(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
-        return self._pool.results(Score(self._system, query, list(documents)) for query, documents in pairs)
+        return self._pool.results(
+            SystemTask(self._system, _score, (query, documents)).sent_to for query, documents in pairs
+        )
 
     def close(self) -> None:
         """Do nothing: a worker closes its model when it builds another."""

@@ -13,7 +13,7 @@ from heed.progress import log
 from heed.workers import ENGINES, Workers
 from heed.workers.processes import Processes
 from heed.workers.ray_cluster import Cluster
-from heed.workers.tasks import LostError, Place, Result, Task, Worker
+from heed.workers.tasks import LostError, Place, Result, Task, Worker, value_of
 
 ATTEMPTS = 3  # times that a task is started before it is taken for what kills workers
 
@@ -25,7 +25,7 @@ class WorkerPool:
 
     def __init__(self, place: Place, requested: bool) -> None:
         """Run tasks at ``place``; ``requested``: the user asked for workers."""
-        self._place, self._requested = place, requested
+        self._place, self.requested = place, requested
         self._changed = Condition()
         self._idle: list[Worker] = []  # started or not
         self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
@@ -55,7 +55,7 @@ class WorkerPool:
 
     def log_local(self, name: str, why: str) -> None:
         """Log that system ``name`` runs in this process although the user asked for workers."""
-        if self._requested and name not in self._local:
+        if self.requested and name not in self._local:
             self._local.add(name)
             log.info(f"{name}: runs in this process, not by workers: {why}")
 
@@ -63,19 +63,19 @@ class WorkerPool:
         """Have a task run by any worker, or by ``home`` as long as that one is there."""
         return self._threads.submit(self._run, task_for, home)
 
-    def results(self, tasks: Iterable[Task]) -> Iterator[Any]:
+    def results(self, tasks: Iterable[TaskFor]) -> Iterator[Any]:
         """Yield the result of each task, in their order; up to two tasks a worker are submitted ahead."""
         ahead: deque[Future[Result]] = deque()
-        for task in tasks:
-            ahead.append(self.submit(_always(task)))
+        for task_for in tasks:
+            ahead.append(self.submit(task_for))
             if len(ahead) >= 2 * len(self.workers):
                 yield result_of(ahead.popleft())
         while ahead:
             yield result_of(ahead.popleft())
 
-    def broadcast(self, task: Task) -> None:
-        """Have ``task`` run by each worker."""
-        for future in [self.submit(_always(task), worker) for worker in self.workers]:
+    def broadcast(self, task_for: TaskFor) -> None:
+        """Have a task run by each worker."""
+        for future in [self.submit(task_for, worker) for worker in self.workers]:
             result_of(future)
 
     def close(self) -> None:
@@ -106,9 +106,12 @@ class WorkerPool:
                 losses += worker in self._started
                 self._replace(worker, lost, losses)
             except BaseException:
+                worker.built = ""
                 self._give_back(worker)
                 raise
             else:
+                if result.error or result.trace:
+                    worker.built = ""  # or half of it
                 self._peak = max(self._peak, result.peak)
                 self._give_back(worker)
                 return result
@@ -161,18 +164,7 @@ class WorkerPool:
 
 def result_of(future: "Future[Result]") -> Any:
     """Return the value of a task's result; log its messages, and raise its error."""
-    result = future.result()
-    for level, message in result.messages:
-        log.log(level, message)
-    if result.error:
-        raise result.error
-    if result.trace:
-        raise RuntimeError(result.trace.splitlines()[-1]) from RuntimeError(f"in a worker:\n{result.trace}")
-    return result.value
-
-
-def _always(task: Task) -> TaskFor:
-    return lambda _: task
+    return value_of(future.result())
 
 
 def check_workers(settings: Workers) -> None:

@@ -56,6 +56,7 @@ class Process:
     def __init__(self, number: int, gpu: str | None) -> None:
         """Start nothing yet."""
         self.name = f"worker {number + 1}"
+        self.built = ""
         self.shards: set[tuple[str, int]] = set()
         self._gpu = gpu
         self._process: Any = None
@@ -63,7 +64,7 @@ class Process:
 
     def start(self) -> None:
         """Start the process; its errors come with its first task."""
-        self.shards = set()
+        self.built, self.shards = "", set()
         context = get_context("spawn")  # CUDA and Java do not survive a fork
         self._pipe, other_end = context.Pipe()
         self._process = context.Process(target=_serve, args=(other_end, self._gpu), name=self.name)

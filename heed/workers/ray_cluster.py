@@ -123,6 +123,7 @@ class Actor:
     def __init__(self, ray: Any, number: int, gpus: int) -> None:
         """Start nothing yet."""
         self.name = f"worker {number + 1}"
+        self.built = ""
         self.shards: set[tuple[str, int]] = set()
         self._ray = ray
         self._kind = ray.remote(WorkerState).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
@@ -131,7 +132,7 @@ class Actor:
 
     def start(self) -> None:
         """Start the actor where there is room; :class:`WorkerError` where the machine has other versions."""
-        self.shards = set()
+        self.built, self.shards = "", set()
         self._actor = self._kind.remote()
         self._machine, self._pid, theirs = self._get(self._actor.here.remote(), START)
         check_versions(f"{self.name} on {self._machine}", versions(), theirs)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 from heed.errors import HeedError, WorkerError
 from heed.io.files import digest_json
 from heed.memory import peak_mib
-from heed.progress import log
-from heed.types import Config
+from heed.progress import log, warn
+from heed.types import Config, close
 from heed.workers.versions import versions
 
 
@@ -25,11 +25,11 @@ class System(NamedTuple):
 
     ``key`` is the digest of its ``config``, so that a worker whose copy of the model differs refuses the
     task. ``threads`` is the number of torch's threads in the process that sends it: on a CPU they decide which
-    texts are read together, and so the last bits of the scores.
+    texts are read together, and so the last bits of the scores. It is None for what does without torch.
     """
 
     key: str
-    threads: int
+    threads: int | None
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
 
@@ -39,6 +39,11 @@ def system_of(config: Config, make: Callable[..., Any], *arguments: Any) -> Syst
     import torch
 
     return System(digest_json(config), torch.get_num_threads(), make, arguments)
+
+
+def plain_system(config: Config, make: Callable[..., Any], *arguments: Any) -> System:
+    """Return the same of a system that does without torch, which workers do not import for it."""
+    return System(digest_json(config), None, make, arguments)
 
 
 class Result(NamedTuple):
@@ -54,6 +59,20 @@ class Result(NamedTuple):
     peak: float = 0.0
 
 
+def value_of(result: Result) -> Any:
+    """Return the value of a task's result; log its messages, and raise its error."""
+    for level, message in result.messages:
+        if level == logging.WARNING:
+            warn(message)
+        else:
+            log.log(level, message)
+    if result.error:
+        raise result.error
+    if result.trace:
+        raise RuntimeError(result.trace.splitlines()[-1]) from RuntimeError(f"in a worker:\n{result.trace}")
+    return result.value
+
+
 class Task(Protocol):
     """Work that can be sent, done anywhere, and done again."""
 
@@ -61,11 +80,29 @@ class Task(Protocol):
         """Run the task; its result must be picklable."""
 
 
+class SystemTask(NamedTuple):
+    """Work by a system: ``run(what the worker built, *arguments)``."""
+
+    system: System
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+    def run(self, worker: "WorkerState") -> Any:
+        """Run the function."""
+        return self.function(worker.build(self.system), *self.arguments)
+
+    def sent_to(self, worker: "Worker") -> "SystemTask":
+        """Return the task for ``worker``: without the system's arguments where it built that system last."""
+        known, worker.built = worker.built == self.system.key, self.system.key
+        return self._replace(system=self.system._replace(arguments=())) if known else self
+
+
 class Worker(Protocol):
     """A process somewhere that runs one task at a time."""
 
     name: str
-    shards: set[tuple[str, int]]  # collections and numbers of the shards of vectors that it holds
+    built: str  # key of the system that it holds; its arguments, which may be large, are not sent again
+    shards: set[tuple[str, int]]  # collections and numbers of the shards that it holds
 
     def start(self) -> None:
         """Start it; :class:`LostError` if it cannot be started."""
@@ -142,9 +179,10 @@ class WorkerState:
 
     def build(self, system: System) -> Any:
         """Return ``system``, built at its first task; :class:`WorkerError` where its ``config`` differs here."""
-        import torch
+        if system.threads is not None:
+            import torch
 
-        torch.set_num_threads(system.threads)
+            torch.set_num_threads(system.threads)
         if system.key != self._key:
             self._close()
             built = system.make(*system.arguments)
@@ -159,7 +197,7 @@ class WorkerState:
     def _close(self) -> None:
         """Make room for another model."""
         if self._system is not None:
-            self._system.close()
+            close(self._system)
         self._key, self._system = "", None
 
     def shard(self, collection: str, number: int, sent: Any) -> Any:

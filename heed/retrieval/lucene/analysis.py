@@ -1,9 +1,10 @@
 """Texts as the terms that an index holds: Anserini's analysers, with few calls to Java for many texts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from heed.errors import JavaError
@@ -54,9 +55,9 @@ class Analysis:
         """Return the terms of each of ``texts``."""
         if self._language.short in WHOLE:
             return [self._analyse(text) for text in texts]
-        text_words = [[word.strip(INNER) for word in WORD.findall(text)] for text in texts]
-        self._learn({word: None for words in text_words for word in words if word not in self._terms})
-        return [[term for word in words for term in self._terms[word]] for words in text_words]
+        text_words, terms_of = [WORD.findall(text) for text in texts], self._terms.__getitem__
+        self._learn([word for word in dict.fromkeys(chain.from_iterable(text_words)) if word not in self._terms])
+        return [list(chain.from_iterable(map(terms_of, words))) for words in text_words]
 
     def tokens_of_each(self, texts: Iterable[str]) -> list[list[Token]]:
         """Return the terms of each of ``texts`` with their places; raises :class:`JavaError` as ``analyzer`` does."""
@@ -80,10 +81,13 @@ class Analysis:
             return java(CLASSES[short])()
         return java("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(short)
 
-    def _learn(self, words: Iterable[str]) -> None:
+    def _learn(self, words: Sequence[str]) -> None:
         """Remember the terms of ``words``, analysed in one call but for those that hold the mark."""
+        inner = [word.strip(INNER) for word in words]
         together = []
-        for word in words:
+        for word in dict.fromkeys(inner):
+            if word in self._terms:
+                continue
             if MARK in word:
                 self._terms[word] = tuple(self._analyse(word))
             else:
@@ -95,6 +99,7 @@ class Analysis:
             else:
                 word_terms[-1].append(term)
         self._terms.update(zip(together, map(tuple, word_terms), strict=True))
+        self._terms.update((word, self._terms[within]) for word, within in zip(words, inner, strict=True))
 
     def _analyse(self, text: str) -> list[str]:
         if not text:

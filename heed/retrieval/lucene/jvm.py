@@ -82,6 +82,11 @@ def java_errors(doing: str) -> Iterator[None]:
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 
 
+def shrink_heap() -> None:
+    """Have Java give back the memory of its heap that nothing uses any more; takes a tenth of a second."""
+    java("java.lang.System").gc()
+
+
 def running() -> bool:
     """Whether Java runs in this process, started by Heed or by another package."""
     import jnius_config
