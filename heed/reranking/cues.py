@@ -16,7 +16,9 @@ NONE: dict[str, Any] = {  # of a language without cues: nothing turns, all of an
     "list_comma": True,
     "words": True,
     "negation_back": False,
-    **dict.fromkeys(("plain", "before", "after", "carried", "around", "negation", "except", "except_after", "turn", "aside"), ()),
+    **dict.fromkeys(
+        ("plain", "before", "after", "carried", "around", "negation", "except", "except_after", "turn", "aside"), ()
+    ),
     **dict.fromkeys(("opening", "task", "small"), ()),
 }
 
