@@ -52,11 +52,11 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "examples 20": {"examples": 20},
     "excluded 1": {"excluded": 1},
     "excluded 3": {"excluded": 3},
-    "floor 0.2, keep 0": {"floor": 0.2, "keep": 0},
-    "floor 0.3, keep 0": {"floor": 0.3, "keep": 0},
-    "floor 0.3, keep 0.15": {"floor": 0.3, "keep": 0.15},
-    "floor 0.5, keep 0": {"floor": 0.5, "keep": 0},
-    "floor 0.5, keep 0.2": {"floor": 0.5, "keep": 0.2},
+    "floor 0.2": {"floor": 0.2},
+    "floor 0.5": {"floor": 0.5},
+    "fall 0.1": {"fall": 0.1},
+    "fall 0.3": {"fall": 0.3},
+    "fall without end": {"fall": 1},
 }
 
 

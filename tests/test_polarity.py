@@ -15,7 +15,7 @@ from heed.languages import LANGUAGES, language, script_language
 from heed.progress import gathering
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues, cues_digest, warn_without_cues
-from heed.reranking.demotion import demoted
+from heed.reranking.demotion import caught, demoted
 from heed.reranking.explain import explain
 from heed.reranking.likeness import centroid, vector
 from heed.reranking.parts import parts_of
@@ -125,13 +125,15 @@ def test_an_instruction_is_split_by_the_cues_of_its_language(
     assert [word for word in excluded if word not in found.excluded] == []
 
 
-@pytest.mark.parametrize("lang", CUED)
-def test_instructions_written_apart_from_the_cues_are_mostly_split_right(lang: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "missed"), [*((lang, 0.12) for lang in CUED), ("eng-a", 0.06), ("eng-b", 0.09), ("eng-c", 0.24)]
+)
+def test_instructions_written_apart_from_the_cues_are_mostly_split_right(name: str, missed: float) -> None:
     """Floors a little under what was measured when the cue lists were finished; see the README there."""
     wrong, total = {"asked": 0, "excluded": 0}, {"asked": 0, "excluded": 0}
-    for line in (WRITTEN_APART / f"{lang}.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (WRITTEN_APART / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
         item = json.loads(line)
-        found = split(item["text"], lang)
+        found = split(item["text"], name[:3])
         for word in item["asked"]:
             wrong["asked"] += _plain(word) in _plain(found.excluded)
             total["asked"] += 1
@@ -139,7 +141,7 @@ def test_instructions_written_apart_from_the_cues_are_mostly_split_right(lang: s
             wrong["excluded"] += _plain(word) not in _plain(found.excluded)
             total["excluded"] += 1
     assert wrong["asked"] / total["asked"] < 0.05
-    assert wrong["excluded"] / total["excluded"] < 0.12
+    assert wrong["excluded"] / total["excluded"] < missed
 
 
 def _plain(text: str) -> str:
@@ -166,7 +168,7 @@ def test_every_languages_cues_compile(lang: str) -> None:
 def test_cues_of_other_languages_leave_a_systems_settings_as_they_are() -> None:
     """The digest names the cues in every run's settings; this one is of the last change of the first four."""
     assert (
-        cues_digest("eng") == cues_digest("fas") == "f6421954d0f337f0b162429706e0a38a7b98185348d3c5827f84f2c038397124"
+        cues_digest("eng") == cues_digest("fas") == "a8fd6a3aee2093def2a0129c2c55eec9a86b515e6324afe699857bde061bf3a4"
     )
     assert len({cues_digest(lang) for lang in ("eng", "deu", "jpn", "")}) == 4
     assert cues_digest("ita") == cues_digest("eng")
@@ -208,9 +210,9 @@ def test_the_score_is_query_plus_asked_minus_excluded_as_far_as_it_may_fall(pola
     share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
     excluded = 2 * share["price"]["both"]  # "engines" is in the query, of which "both" has all
     assert 1 - excluded < 0.3
-    # 0.15 stays; from 0.3 of the rest less and less is taken
+    # from 0.3 less and less is taken
     # "price" has nothing of the query and of what is asked for, so that nothing can be taken from it
-    expected = [0.15 + 0.85 * 0.3 * 0.3 / (2 * 0.3 - 1 + excluded), 1 + 1, 0, 0, 0]
+    expected = [0.3 * 0.3 / (2 * 0.3 - 1 + excluded), 1 + 1, 0, 0, 0]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
     assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
     alone = [share["engine"][docid] for docid in docids]
@@ -264,7 +266,7 @@ def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None
         found = explain(polarity, query, documents, document.docid)
         wanted = sum(one.value for one in found.contributions if one.value > 0)
         unwanted = -sum(one.value for one in found.contributions if one.value < 0)
-        expected = demoted(np.array([wanted]), np.array([unwanted]), floor=0.3, keep=0.15)
+        expected = demoted(np.array([wanted]), np.array([unwanted]), floor=0.3)
         assert found.score == score == pytest.approx(expected[0])
     both = explain(polarity, query, documents, "both").contributions
     assert [(one.part, one.term, one.words, one.clauses) for one in both if one.part in ("query", "excluded")] == [
@@ -310,16 +312,22 @@ def test_no_documents_give_no_scores(polarity: Polarity) -> None:
 
 
 def test_evidence_against_a_document_counts_in_full_down_to_the_floor() -> None:
-    found = demoted(np.array([1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0.5, 0.8, 1.8, 3.0, 0.0]), floor=0.2, keep=0)
+    found = demoted(np.array([1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0.5, 0.8, 1.8, 3.0, 0.0]), floor=0.2)
     assert found == pytest.approx([0.5, 0.2, 0.2 * 0.2 / (0.4 + 0.8), 0.0, 0.0])
-    falling = demoted(np.ones(60), np.arange(60) / 10, floor=0.2, keep=0)
+    falling = demoted(np.ones(60), np.arange(60) / 10, floor=0.2)
     assert (np.diff(falling) < 0).all() and falling[-1] > 0
 
 
-def test_a_share_of_the_evidence_for_a_document_stays_whatever_is_against_it() -> None:
-    on_topic, other, without = demoted(np.array([2.0, 0.29, 2.0]), np.array([500.0, 0.0, 0.0]), floor=0.3, keep=0.15)
-    assert (other, without) == pytest.approx((0.29, 2.0))
-    assert other < on_topic < 0.31
+def test_a_document_falls_a_share_of_the_pool_below_its_place_by_the_query_and_no_further() -> None:
+    scores, topical = np.arange(200, 0, -1.0), np.zeros(200)
+    scores[[0, 1, 2]] = [0.3, 0.2, 0.1]  # the last three places: 198, 199, 200
+    topical[[0, 1, 2]] = [0.9, 0.8, 0.05]
+    # best on the topic: 1st of 200, so between the 40th and the 41st, whose scores are 200 − 42 and 200 − 43
+    raised = caught(scores, topical, fall=0.2)
+    assert raised[[0, 1, 2]] == pytest.approx([157.5, 156.5, 155.5])
+    assert (raised[3:] == scores[3:]).all()  # as much on the topic as the last one: no place of their own
+    assert caught(scores, topical, fall=0.01)[0] == pytest.approx(177.5)  # 20 places below the first, not 2
+    assert (caught(scores[:20], topical[:20], fall=0.2) == scores[:20]).all()
 
 
 def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:

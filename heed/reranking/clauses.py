@@ -2,28 +2,25 @@
 
 Every character of a sentence has a sign. A cue turns the sign of the text after it in its clause
 ("leave out", "不要"), or of the text before it ("… do not count", "……不算"); two turns cancel
-each other. An exception ("unless", "кроме", "除……外") takes the sign opposite to the rest of its
-sentence. A plain negation ("not", "没有") is part of what is asked for, unless an alternative
-follows: "not X but Y". Reasons and concessions ("because", "even if") get no sign.
+each other, but a second verdict on the same text says the same ("… is another matter, so drop it"),
+and a text can have the verdict before it ("so are …", "the same goes for …"). An exception
+("unless", "кроме", "除……外") takes the sign opposite to the rest of its sentence. A plain negation
+("not", "没有") is part of what is asked for, unless an alternative follows: "not X but Y". Reasons
+and concessions ("because", "even if") get no sign.
 ``cues.json`` holds the cues of each language as regular expressions.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from heed.languages import script_language
-from heed.reranking.cues import Cues, cues
+from heed.reranking.sentences import COMMA, Mark, Sentence, sentences
 
-LETTER = r"[^\W\d_]"
-NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
-ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
-SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s*")
-COMMA = re.compile(r"[,，،:：—–()（）]")
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
+CONTINUING = ("以及", "及", "和", "与", "或", "即")  # a clause that begins so goes on with the one before
 JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ", "und ", "et ", "ni ", "y ", "ولا ", "وليس ")
 
 
@@ -48,22 +45,6 @@ class Piece(NamedTuple):
     text: str
     sign: int
     sentence: int
-
-
-class Mark(NamedTuple):
-    """A cue in a sentence."""
-
-    kind: str
-    start: int
-    end: int
-
-
-class Sentence(NamedTuple):
-    """A sentence in lower case, the cues of its language, and those in it, in order."""
-
-    text: str
-    cue: Cues
-    marks: list[Mark]
 
 
 def split(instruction: str, lang: str = "eng") -> Split:
@@ -111,31 +92,18 @@ def _placed(instruction: str) -> tuple[str, Sequence[int]]:
     return text, [*places, len(instruction)]
 
 
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence."""
-    start = 0
-    for gap in SENTENCE.finditer(text):
-        yield start, gap.start()
-        start = gap.end()
-    yield start, len(text)
-
-
-def _read(sentence: str, lang: str) -> Sentence:
-    # one character stays one character, so that places in both texts agree ("İ".lower() has two)
-    by_character = (low if len(low := char.lower()) == 1 else char for char in sentence)
-    lower = sentence.lower() if sentence.isascii() else "".join(by_character)
-    cue = cues(script_language(sentence, lang))
-    return Sentence(lower, cue, _marks(lower, cue))
-
-
-def _signs(sentence: Sentence) -> list[int]:
-    """Return for each character 1 (asked), -1 (excluded) or 0 (neither)."""
+def _signs(sentence: Sentence, before: int) -> list[int]:
+    """Return for each character 1 (asked), -1 (excluded) or 0 (neither); ``before`` is the sign of what precedes."""
     signs = [1] * len(sentence.text)
     turning = [mark for mark in sentence.marks if mark.kind in ("before", "after") or _contrasts(sentence, mark)]
     inner = [first for first, second in pairwise(turning) if _is_negation(sentence, first, second)]
-    turning = [mark for mark in turning if mark not in inner]
+    turning = [mark for mark in turning if mark not in inner and not _is_reason(sentence, mark)]
     for mark in turning:
-        _turn(signs, *_scope(sentence, mark))
+        start, end = _scope(sentence, mark)
+        if any(start <= other.start < other.end <= mark.start for other in turning if other.kind == "after"):
+            signs[start:end] = [-1] * (end - start)  # "…is another matter, so drop it": both say the same
+        else:
+            _turn(signs, start, end)
     for mark in sentence.marks:
         if mark.kind in ("except", "except back", "around"):
             _except(signs, *_exception(sentence, mark), turning)
@@ -147,38 +115,12 @@ def _signs(sentence: Sentence) -> list[int]:
         if mark.kind != "around":
             end = _clause_end(sentence, mark) if mark.kind == "aside" else mark.end
             signs[mark.start : end] = [0] * (end - mark.start)
+    for mark in sentence.marks:
+        if mark.kind == "carried":
+            start, end = _scope(sentence, mark)
+            if (_last_sign(sentence, signs, start) or before) < 0:
+                signs[start:end] = [-sign * sign for sign in signs[start:end]]
     return signs
-
-
-def _marks(lower: str, cue: Cues) -> list[Mark]:
-    """Return the cues of a sentence in order; where two overlap the kind that comes first wins."""
-    taken = [False] * len(lower)
-    marks: list[Mark] = []
-
-    def take(kind: str, start: int, end: int) -> None:
-        if start < end and not any(taken[start:end]):
-            taken[start:end] = [True] * (end - start)
-            marks.append(Mark(kind, start, end))
-
-    for kind, pattern in cue.by_kind():
-        for match in pattern.finditer(lower):
-            take(kind, *match.span())
-        if kind == "after":
-            for first, last in _enclosures(lower, cue):
-                if not any(taken[first.start() : last.end()]):
-                    marks.append(Mark("around", first.end(), last.start()))
-                    take("cue", *first.span())
-                    take("cue", *last.span())
-    return sorted((mark for mark in marks if mark.kind != "plain"), key=lambda mark: mark.start)
-
-
-def _enclosures(lower: str, cue: Cues) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
-    """Yield the pairs of cues with one clause between them."""
-    for opening, closing in cue.around:
-        for first in opening.finditer(lower):
-            last = closing.search(lower, first.end())
-            if last and not COMMA.search(lower, first.end(), last.start()):
-                yield first, last
 
 
 def _contrasts(sentence: Sentence, mark: Mark) -> bool:
@@ -198,12 +140,28 @@ def _is_negation(sentence: Sentence, first: Mark, second: Mark) -> bool:
     return first.kind == second.kind == "after" and sentence.cue.negation_back and words <= sentence.cue.task
 
 
+def _is_reason(sentence: Sentence, mark: Mark) -> bool:
+    """Return whether a verdict belongs to a reason right before it: "because they clutter the page"."""
+    asides = [other.end for other in sentence.marks if other.kind == "aside" and other.end <= mark.start]
+    if mark.kind != "after" or not asides or not sentence.cue.list_comma:
+        return False
+    return not COMMA.search(sentence.text, asides[-1], mark.start)
+
+
 def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     """Return the text that a cue turns: on the side of its kind, or on the other one if that is empty."""
     back = _clause_start(sentence, mark), mark.start
     ahead = mark.end, _clause_end(sentence, mark)
+    if mark.kind == "carried":
+        return ahead if sentence.has_content(*ahead) else back
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
-    return first if _has_content(sentence, *first) or back[0] > 0 else second
+    return first if sentence.has_content(*first) or back[0] > 0 else second
+
+
+def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
+    """Return the sign of the last words before ``end``; 0 without any."""
+    words = [word.span() for word in re.finditer(r"\w+", sentence.text[:end])]
+    return next((signs[at] for at, last in reversed(words) if signs[at] and sentence.has_content(at, last)), 0)
 
 
 def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
@@ -233,12 +191,13 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
     start = max([*closing, _enclosed(sentence.text, mark)[0]])
     if sentence.cue.list_comma:
         # "…, but they do not help": a pronoun stands for what is before the turn
-        pronoun = start and sentence.text[start : mark.start].strip() and not _has_content(sentence, start, mark.start)
+        pronoun = start and sentence.text[start : mark.start].strip() and not sentence.has_content(start, mark.start)
         return 0 if pronoun else start
     # a clause of pointing words alone, or a concession ("even so"), refers to the clause before it
     for comma in reversed(_commas(sentence, mark, start, mark.start)):
         concession = any(other.kind == "aside" and other.start == comma for other in sentence.marks)
-        if not concession and _has_content(sentence, comma, mark.start):
+        continues = sentence.text.startswith(CONTINUING, comma)
+        if not concession and not continues and sentence.has_content(comma, mark.start):
             return comma
     return start
 
@@ -255,7 +214,8 @@ def _clause_end(sentence: Sentence, mark: Mark) -> int:
         comma = COMMA.search(text, mark.end, end)
         if comma and text[mark.end : comma.start()].strip():
             return comma.start()
-    return end
+    colon = text.find(":", mark.end, end) if mark.kind in ("before", "except") and cue.list_comma else -1
+    return colon if colon >= 0 and sentence.has_content(mark.end, colon) else end
 
 
 def _enclosed(text: str, mark: Mark) -> tuple[int, int]:
@@ -272,14 +232,6 @@ def _coordinated(text: str, first: Mark, second: Mark) -> bool:
         JOINING
     )
     return first.kind == second.kind == "before" and joined
-
-
-def _has_content(sentence: Sentence, start: int, end: int) -> bool:
-    words = re.findall(r"\w+", sentence.text[start:end])
-    if not sentence.cue.list_comma:
-        return len("".join(words)) >= 2
-    empty = sentence.cue.task | sentence.cue.small
-    return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" are content
 
 
 def _turn(signs: list[int], start: int, end: int) -> None:
@@ -303,14 +255,15 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
 @lru_cache(maxsize=1024)  # a reranker, the report and the explorer read the same instructions
 def _stretches(text: str, lang: str) -> tuple[tuple[int, Stretch], ...]:
     """Return a normalised instruction's parts with a sign, without spaces around, with the number of the sentence."""
-    found = []
-    for number, (first, last) in enumerate(_sentences(text)):
-        sentence = text[first:last]
-        signs = _signs(_read(sentence, lang))
+    found: list[tuple[int, Stretch]] = []
+    before = 0
+    for number, (first, sentence) in enumerate(sentences(text, lang)):
+        signs = _signs(sentence, before)
+        before = _last_sign(sentence, signs, len(signs))
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
             places = list(group)
             start, end = places[0], places[-1] + 1
-            piece = sentence[start:end]
+            piece = sentence.text[start:end]
             if sign and piece.strip():
                 start += len(piece) - len(piece.lstrip())
                 found.append((number, Stretch(first + start, first + start + len(piece.strip()), sign)))

@@ -16,7 +16,9 @@ NONE: dict[str, Any] = {  # of a language without cues: nothing turns, all of an
     "list_comma": True,
     "words": True,
     "negation_back": False,
-    **dict.fromkeys(("plain", "before", "after", "around", "negation", "except", "except_after", "turn", "aside"), ()),
+    **dict.fromkeys(
+        ("plain", "before", "after", "carried", "around", "negation", "except", "except_after", "turn", "aside"), ()
+    ),
     **dict.fromkeys(("opening", "task", "small"), ()),
 }
 
@@ -28,6 +30,7 @@ class Cues(NamedTuple):
     plain: re.Pattern[str]
     before: re.Pattern[str]
     after: re.Pattern[str]
+    carried: re.Pattern[str]
     around: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
     negation: re.Pattern[str]
     negation_back: bool
@@ -45,6 +48,7 @@ class Cues(NamedTuple):
             ("plain", self.plain),
             ("except back", self.excepting_back),
             ("after", self.after),
+            ("carried", self.carried),
             ("except", self.excepting),
             ("aside", self.aside),
             ("before", self.before),
@@ -66,6 +70,7 @@ def cues(lang: str) -> Cues:
         compiled("plain"),
         compiled("before"),
         compiled("after"),
+        compiled("carried"),
         tuple((_pattern([first], False), _pattern([last], False)) for first, last in data["around"]),
         compiled("negation"),
         data["negation_back"],

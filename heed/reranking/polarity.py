@@ -19,7 +19,7 @@ from heed.ranking import ranked
 from heed.reranking.bounds import Bound, bounds
 from heed.reranking.bounds_kept import Found, broken
 from heed.reranking.cues import cues_digest, warn_without_cues
-from heed.reranking.demotion import demoted
+from heed.reranking.demotion import caught, demoted
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
 from heed.reranking.rescore import Pair
@@ -32,7 +32,7 @@ from heed.types import Config, Document, Query
 if TYPE_CHECKING:
     from heed.reranking.demotion import Doubles
 
-VERSION = 7  # raise when scores change
+VERSION = 8  # raise when scores change
 KNOWN = 200_000  # terms whose idf is kept
 
 
@@ -45,11 +45,11 @@ class Settings(NamedTuple):
     asked: float = 1.0
     excluded: float = 2.0
     bounds: float = 1.0
-    like: float = 1.0
-    unlike: float = 1.5
+    like: float = 1.5
+    unlike: float = 1.75
     examples: int = 10
     floor: float = 0.3
-    keep: float = 0.15
+    fall: float = 0.2
 
 
 class Fields(NamedTuple):
@@ -61,7 +61,7 @@ class Fields(NamedTuple):
 
 
 TEXT_SETTINGS = Settings()
-TABLE_SETTINGS = Settings(like=1.5, floor=0.2, keep=0.0)
+TABLE_SETTINGS = Settings(unlike=1.5, floor=0.2, fall=1.0)
 
 
 def settings_of(bm25: Bm25) -> Settings:
@@ -166,7 +166,8 @@ class Polarity:
 
         values = np.stack(list(evidence(parts).values()))
         wanted, unwanted = np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
-        return demoted(wanted, unwanted, self._settings.floor, self._settings.keep)
+        scores = demoted(wanted, unwanted, self._settings.floor)
+        return caught(scores, values[0], self._settings.fall) if len(parts) > 1 else scores
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
         """Return the parts of the evidence for and against documents, those that the topic has."""
