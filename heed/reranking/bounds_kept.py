@@ -30,17 +30,17 @@ class Had(NamedTuple):
 class Found:
     """What documents have of what bounds are about: a document of a collection is read once, in however many pools."""
 
-    def __init__(self, digest: str) -> None:
-        """Keep what the documents of the collection with this digest have."""
-        self._digest = digest
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._collection = ""  # whose documents are known, by its digest
         self._known: defaultdict[frozenset[str], dict[str, Had]] = defaultdict(dict)  # by what was looked for, docid
 
     def of(self, documents: Sequence[Document], bounds: Sequence[Bound]) -> list[Had]:
         """Return what each of ``documents`` has of what ``bounds`` are about."""
-        if not isinstance(documents, StoredDocuments) or documents.digest != self._digest:
+        if not isinstance(documents, StoredDocuments):
             return [had(document, bounds) for document in documents]
-        if sum(map(len, self._known.values())) > KNOWN:
-            self._known.clear()
+        if documents.digest != self._collection or sum(map(len, self._known.values())) > KNOWN:
+            self._collection, self._known = documents.digest, defaultdict(dict)
         known = self._known[frozenset(name for bound in bounds for name in (bound.kind, *bound.units))]
         new = [place for place, docid in enumerate(documents.docids) if docid not in known]
         known.update((document.docid, had(document, bounds)) for document in documents.chosen(new))

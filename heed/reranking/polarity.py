@@ -118,7 +118,7 @@ class Polarity:
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
-        self._found = Found(bm25.corpus.documents.digest)
+        self._found = Found()
         self.config: Config = {
             "polarity": [VERSION, *self._settings, TERMS, CHARACTERS],
             "fields": self._fields._asdict(),
