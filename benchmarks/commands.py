@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import starts
 from benchmarks.table import Row, Seconds, text, write_rows
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +67,8 @@ def main() -> None:
     for command, (_, fresh, again) in LIMITS.items():
         for step, limit, ours in zip(STEPS, (fresh, again), limited[command], strict=False):
             rows.append(Row(f"{command}, {step}", f"a limit of {limit:g} s", ours, [(limit, limit)] * repeat, 1, ""))
+    with tempfile.TemporaryDirectory() as place:
+        rows += starts.rows(Path(place), repeat)
     print(f"{told}\n{text(rows)}")
     if options.json:
         write_rows(options.json, rows, told)

@@ -16,7 +16,7 @@ def encoder(folder: Path, texts: list[str]) -> Path:
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel
 
-    tokenizer = _word_pieces(texts)
+    tokenizer = word_pieces(texts)
     torch.manual_seed(0)
     sizes = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
     BertModel(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder / "bert")
@@ -44,7 +44,7 @@ def causal(folder: Path, texts: list[str]) -> Model:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = _word_pieces(texts)
+    tokenizer = word_pieces(texts)
     torch.manual_seed(0)
     sizes = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 688}
     LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
@@ -52,7 +52,8 @@ def causal(folder: Path, texts: list[str]) -> Model:
     return Model(str(folder), family="causal", prompt=PROMPT, tokens=("no", "yes"), max_length=1024)
 
 
-def _word_pieces(texts: list[str]) -> Any:
+def word_pieces(texts: list[str]) -> Any:
+    """A tokenizer of BERT's form, learnt from ``texts``."""
     from tokenizers import BertWordPieceTokenizer
     from transformers import BertTokenizerFast
 

@@ -21,6 +21,8 @@ ALONE = {
     "heed.models.nv_embed",
     "heed.models.padded",
     "heed.models.plain_models",
+    "heed.models.prenorm",
+    "heed.models.products",
     "heed.models.tapas",
     "heed.models.unpadded",
     "heed.models.vector_pickles",

@@ -14,8 +14,8 @@ from heed.io.documents import Files
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
 from heed.models.language_models import precision
+from heed.models.products import Int8Product
 from heed.models.registry import Model, Registry
-from heed.models.unpadded import Int8Product
 from heed.types import Document, Topic
 
 pytestmark = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="this processor has no VNNI instructions")

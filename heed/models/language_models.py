@@ -45,7 +45,7 @@ def check_gpu(device: str) -> None:
 def precision(model: Model, device: str) -> str:
     """Return float32 on a CPU, where half precision saves no time; else the entry's, or the weights' own (``auto``).
 
-    ``int8`` means float32 weights that :class:`heed.models.unpadded.Int8Product` rounds after loading; raises
+    ``int8`` means float32 weights that :class:`heed.models.products.Int8Product` rounds after loading; raises
     :class:`UsageError` where it cannot: on a GPU, on a processor without the instructions, in other families.
     """
     import torch

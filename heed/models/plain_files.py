@@ -4,6 +4,7 @@ Only a folder whose every file says what is known here is read so; any other is 
 """
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,16 +100,31 @@ def pooling_of(files: PlainFiles) -> str | None:
     return POOLING.get(chosen[0]) if len(chosen) == 1 else None
 
 
-def read_tensors(folder: Path) -> dict[str, Any]:
-    """Return the tensors of the folder's safetensors files by name, in float32; none where it has no such files."""
-    from safetensors.torch import load_file
+class Tensors(Mapping[str, Any]):
+    """The tensors of a folder's safetensors files by name, in float32, each read when it is asked for."""
 
-    index = folder / "model.safetensors.index.json"
-    names = sorted(set(read_object(index).get("weight_map", {}).values())) or ["model.safetensors"]
-    paths = [folder / Path(name).name for name in names]
-    if not all(path.is_file() for path in paths):
-        return {}
-    return {name: tensor.float() for path in paths for name, tensor in load_file(path).items()}
+    def __init__(self, folder: Path) -> None:
+        """Open the files; without them there are no tensors."""
+        from safetensors import safe_open
+
+        index = folder / "model.safetensors.index.json"
+        names = sorted(set(read_object(index).get("weight_map", {}).values())) or ["model.safetensors"]
+        paths = [folder / Path(name).name for name in names]
+        whole = all(path.is_file() for path in paths)
+        files: list[Any] = [safe_open(path, "pt") for path in paths] if whole else []
+        self._files: dict[str, Any] = {name: file for file in files for name in file.keys()}  # noqa: SIM118 (it is no dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a tensor of torch."""
+        return self._files[name].get_tensor(name).float()
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._files)
 
 
 def _elsewhere(device: str) -> bool:

@@ -1,6 +1,7 @@
 """Bi-encoders and cross-encoders read from their files alone, on a CPU: what sentence-transformers computes, sooner.
 
-Networks of BERT's form (:mod:`heed.models.unpadded`) are read without transformers' networks too, and without padding.
+Networks of BERT's form (:mod:`heed.models.unpadded`), of ModernBERT's, Llama's and T5's (:mod:`heed.models.prenorm`)
+are read without transformers' networks too, and without padding.
 """
 
 from collections.abc import Mapping
@@ -8,15 +9,23 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import torch
-from torch.nn.functional import layer_norm, linear, normalize
+from torch.nn.functional import gelu, layer_norm, linear, normalize
 
 from heed.models.language_models import INT8, merged
 from heed.models.own_networks import tensors_in
 from heed.models.padded import is_known, padded_network, taken
-from heed.models.plain_files import POOLING, PlainFiles, plain_files, pooling_of, read_tensors
+from heed.models.plain_files import POOLING, PlainFiles, Tensors, plain_files, pooling_of
+from heed.models.prenorm import FORMS, UnpaddedPreNorm, shape_of
+from heed.models.products import Int8Product, Product, Weights
 from heed.models.registry import Model
 from heed.models.sentence_models import set_up_tokenizer
-from heed.models.unpadded import KINDS, Int8Product, Product, Unpadded, Weights, can_read, inner_weights
+from heed.models.unpadded import KINDS, Unpadded, UnpaddedBert, can_read, inner_weights, normal
+
+HEADS = {  # the two layers of a classifier; BERT's first is the network's
+    "bert": ("bert.pooler.dense", "classifier"),
+    "modernbert": ("head.dense", "classifier"),
+    "roberta": ("classifier.dense", "classifier.out_proj"),
+}
 
 
 class Parts(NamedTuple):
@@ -128,20 +137,27 @@ def _dense(settings: dict[str, Any]) -> torch.nn.Module:
 
 
 class PlainCrossEncoder(PlainModel):
-    """A classifier of pairs without padding."""
+    """A classifier of pairs without padding: two layers over the first token, or over the mean of ModernBERT's."""
 
     def __init__(self, model: Model, parts: Parts, head: Weights) -> None:
         """``head`` has the classifier's layers; raises :class:`KeyError` with the name of one that is not there."""
         super().__init__(model, parts)
-        first = self.network.config.model_type == "bert"  # its first layer is the network's, RoBERTa's the head's
-        names = ("bert.pooler.dense", "classifier") if first else ("classifier.dense", "classifier.out_proj")
-        self._dense, self._labels = (head.linear(name) for name in names)
+        config = self.network.config
+        self._modern = config.model_type == "modernbert"
+        first, last = HEADS.get(config.model_type, HEADS["roberta"])
+        self._dense = head.linear(first, not self._modern or config.classifier_bias)
+        self._labels = head.linear(last)
+        self._norm = head.linear("head.norm", config.norm_bias) if self._modern else None
         self.num_labels = len(self._labels.bias)
 
     def logits(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return ``(pairs, labels)``."""
         states = self.network(**features).last_hidden_state
-        return linear(linear(states[:, 0], *self._dense).tanh(), *self._labels)
+        mask = features["attention_mask"].unsqueeze(-1)
+        pooled = states[:, 0] if states.shape[1] == 1 else (states * mask).sum(dim=1) / mask.sum(dim=1)
+        inner = linear(pooled, *self._dense)
+        active = normal(gelu(inner), self._norm, self.network.config.norm_eps) if self._norm else inner.tanh()
+        return linear(active, *self._labels)
 
 
 class PaddedCrossEncoder(PlainModel):
@@ -172,8 +188,8 @@ def plain_encoder(model: Model, device: str, base: Model | None = None) -> Plain
     if tokenizer is None:
         return None
     network: Any = None
-    # padding at the left moves the places of those networks, so that a vector depends on the batch
-    if base is None and pooling != "lasttoken" and model.padding != "left":
+    # padding at the left moves the places of networks of BERT's form, so that a vector depends on the batch
+    if base is None and (files.config["model_type"] in FORMS or (pooling != "lasttoken" and model.padding != "left")):
         network = _unpadded(model, files, pooling == "cls" and _pools_prompt(model, files))
     if network is None and model.dtype != INT8:
         network = padded_network(base or model, files, classifier=False)
@@ -195,10 +211,12 @@ def plain_cross_encoder(model: Model, device: str) -> PlainCrossEncoder | Padded
     tokenizer = _tokenizer(files, False) if architectures[0].endswith("ForSequenceClassification") else None
     if tokenizer is None or tokenizer.pad_token is None:
         return None
-    network = _unpadded(model, files, True)
+    network, gelu_head = None, files.config.get("classifier_activation", "gelu") == "gelu"
+    if gelu_head and files.config["model_type"] in (*KINDS, "modernbert"):
+        network = _unpadded(model, files, files.config.get("classifier_pooling", "cls") == "cls")
     if network:
         with suppress(KeyError):  # a head of another form
-            return PlainCrossEncoder(model, Parts(files, network, tokenizer), Weights(read_tensors(files.folder)))
+            return PlainCrossEncoder(model, Parts(files, network, tokenizer), Weights(Tensors(files.folder)))
     padded = None if model.dtype == INT8 else padded_network(model, files, classifier=True)
     return PaddedCrossEncoder(model, Parts(files, padded, tokenizer)) if padded else None
 
@@ -215,13 +233,18 @@ def _unpadded(model: Model, files: PlainFiles, first: bool) -> Unpadded | None:
     """Return the network without padding; None where it is of another form, or something is missing."""
     from transformers import AutoConfig
 
-    if files.config.get("model_type") not in KINDS:
+    kind = files.config["model_type"]
+    if kind not in (*KINDS, *FORMS):
         return None
     config = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
-    if not can_read(config):
-        return None
+    if model.bidirectional:
+        config.is_causal = False
+    tensors, rounded = Tensors(files.folder), model.dtype == INT8
     try:
-        inner = inner_weights(config.model_type, read_tensors(files.folder))
-        return Unpadded(config, inner, first, Int8Product if model.dtype == INT8 else Product)
+        if can_read(config):
+            product = Int8Product if rounded else Product
+            return UnpaddedBert(config, inner_weights(kind, tensors), first, product)
+        shape = None if rounded else shape_of(config)
+        return UnpaddedPreNorm(config, shape, tensors, first) if shape else None
     except KeyError:  # names of another time
         return None
