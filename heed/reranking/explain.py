@@ -31,7 +31,8 @@ class Contribution(NamedTuple):
 class Explanation(NamedTuple):
     """A document's score, and the contributions to the evidence for and against it, largest first.
 
-    The score is :func:`heed.reranking.demotion.demoted` of the sums of those above and below 0.
+    The score is :func:`heed.reranking.demotion.demoted` of the sums of those above and below 0, in texts raised to
+    where the query alone has the document (:func:`heed.reranking.demotion.caught`).
     """
 
     docid: str

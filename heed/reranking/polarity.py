@@ -39,7 +39,7 @@ KNOWN = 200_000  # terms whose idf is kept
 class Settings(NamedTuple):
     """Weights of the parts beside the query's 1, of how many documents the last two are made, and demotion's numbers.
 
-    The defaults are those of texts, where an excluded word may be there in passing: they are demoted less than tables.
+    The defaults are those of texts, where an excluded word may be there in passing: they may not fall as far as tables.
     """
 
     asked: float = 1.0
