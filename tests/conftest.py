@@ -5,6 +5,7 @@ import gc
 import importlib
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 SAMPLED = ("eng", "zho", "fas", "rus")  # languages of the embedded sample
 SHARED = ROOT.parent / "shared" / "data"
+MESSAGES = logging.getLogger("heed")
 
 settings.register_profile("heed", deadline=None)  # a property is right or wrong however busy the machine is
 settings.load_profile("heed")
@@ -68,15 +70,25 @@ def frozen() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-@pytest.fixture(autouse=True)
-def afresh() -> Iterator[None]:
-    """Messages go to stderr as in a command; what a test sets for this process must not reach the next test."""
+@pytest.fixture(scope="session", autouse=True)
+def aloud() -> Iterator[None]:
+    """Messages go to stderr, to what it is at the time, as in a command."""
     from pipelines.command import logging_to_stderr
 
-    if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
-        torch.default_generator.manual_seed(0)  # torch.manual_seed also notes, for a GPU to come, who called it
     with logging_to_stderr(quiet=False):
         yield
+
+
+@pytest.fixture(autouse=True)
+def afresh() -> Iterator[None]:
+    """What a test sets for this process must not reach the next test."""
+    if torch := sys.modules.get("torch"):  # random weights and numbers are the same in every run
+        torch.default_generator.manual_seed(0)  # torch.manual_seed also notes, for a GPU to come, who called it
+    handlers, level = list(MESSAGES.handlers), MESSAGES.level
+    yield
+    MESSAGES.handlers = handlers
+    if MESSAGES.level != level:  # setting it walks through all loggers, hundreds
+        MESSAGES.setLevel(level)
 
 
 @pytest.fixture
