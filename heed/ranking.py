@@ -50,18 +50,15 @@ def _counted(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
     import numpy as np
 
     values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
-    listed, of_docids = list(scores), []
-    for docid in docids:
-        score = scores.get(docid)
-        if score is None:
-            of_docids.append(len(scores) + 1)
-            continue
-        rank = int(np.count_nonzero(values > score)) + 1
-        equal = np.flatnonzero(values == score)
-        if len(equal) > 1:
-            rank += sum(listed[place] > docid for place in equal.tolist())
-        of_docids.append(rank)
-    return of_docids
+    known = [docid for docid in docids if docid in scores]
+    own = np.array([scores[docid] for docid in known], dtype=np.float64)[:, np.newaxis]
+    above, equal = (values > own).sum(axis=1).tolist(), values == own
+    rank_of = dict(zip(known, above, strict=True))
+    listed = list(scores)
+    for number in np.flatnonzero(equal.sum(axis=1) > 1).tolist():
+        docid = known[number]
+        rank_of[docid] += sum(listed[place] > docid for place in np.flatnonzero(equal[number]).tolist())
+    return [1 + rank_of.get(docid, len(scores)) for docid in docids]
 
 
 def _in_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:

@@ -46,14 +46,14 @@ class FieldStatistics:
         known = self._terms.get(term)
         if known is None:
             text = term.encode()
-            numbers = tuple(field.terms.find(text) for field in self._fields)
-            size = sum(
-                field.document_frequency(number)
-                for field, number in zip(self._fields, numbers, strict=True)
-                if number >= 0
-            )
+            numbers, size = [], 0
+            for field in self._fields:
+                number = field.terms.find(text)
+                numbers.append(number)
+                if number >= 0:
+                    size += field.document_frequency(number)
             idf = np.float32(log(1 + (self.documents_with - size + 0.5) / (size + 0.5)))
-            known = self._terms[term] = numbers, idf
+            known = self._terms[term] = tuple(numbers), idf
         return known
 
 
