@@ -128,10 +128,19 @@ def _dense(weighted: Any, dimensions: int) -> Any:
 
 def _arpack(weighted: Any, dimensions: int) -> Any:
     import numpy as np
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import LinearOperator, svds
 
+    transposed = weighted.T  # of the same numbers; svds itself would take a copy of them, some 250 MB
+    products = LinearOperator(
+        weighted.shape,
+        matvec=weighted.dot,
+        rmatvec=transposed.dot,
+        matmat=weighted.dot,
+        rmatmat=transposed.dot,
+        dtype=weighted.dtype,
+    )
     start = np.random.default_rng(SETTINGS["seed"]).uniform(-1, 1, min(weighted.shape))
-    _, sizes, components = svds(weighted, k=dimensions, v0=start)
+    _, sizes, components = svds(products, k=dimensions, v0=start)
     return sizes, components
 
 
