@@ -87,7 +87,8 @@ def _measured(options: argparse.Namespace, count: int) -> dict[str, Any]:
     topics = write_topics(options.work / "topics", count)
     for name in ("indexes", "runs"):
         shutil.rmtree(place / name, ignore_errors=True)
-    (place / "pool.db").unlink(missing_ok=True)
+    for name in ("pool.db", "one.run"):
+        (place / name).unlink(missing_ok=True)
     found = {"settings": settings, "machine": machine(), **measure(place, documents, topics, options)}
     shutil.rmtree(place / "indexes")
     write_json(known, found)

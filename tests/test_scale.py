@@ -152,9 +152,9 @@ def test_the_cost_of_a_document_is_told_beside_the_first_sizes() -> None:
     assert " 50 s " in indexed and "12 min 30 s" in indexed  # two shards' stages are one
     assert missed([figures(100_000, 100, 400, 1), figures(1_000_000, 1500, 2500, 1)]) == [
         "a document costs 1.50 times what it costs at 100,000, more than 1.2",
-        "index, search, measure: 2,500 MiB, more than 2048",
+        "index, search, measure: 2,500 MiB, more than 1024",
     ]
-    assert missed([figures(100_000, 100, 400, 1), figures(1_000_000, 1150, 1900, 1)]) == []
+    assert missed([figures(100_000, 100, 400, 1), figures(1_000_000, 1150, 900, 1)]) == []
 
 
 def test_the_table_is_markdown() -> None:

@@ -20,6 +20,7 @@ from heed.io.artifacts import NOTE, Recipe, ensure_folder
 from heed.io.documents import Source
 from heed.io.files import digest_json, read_bytes
 from heed.io.packing import Sample, joined, packer, separated, unpacker
+from heed.memory import trim
 from heed.progress import bar
 from heed.types import Document
 
@@ -258,6 +259,7 @@ def _build(target: Path, source: Source) -> None:
         if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
             raise DataError(f"{source}: no document in it; expected one JSON object a line")
     staged.unlink()
+    trim()
 
 
 def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list[Path], bool]:

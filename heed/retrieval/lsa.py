@@ -35,6 +35,7 @@ SETTINGS: Config = {
 }
 MODEL = "model.npz"
 DENSE = 2048  # documents; of more, ARPACK is faster
+ROWS = 1024  # documents that are weighted at once
 
 
 class Lsa:
@@ -127,10 +128,19 @@ def _dense(weighted: Any, dimensions: int) -> Any:
 
 def _arpack(weighted: Any, dimensions: int) -> Any:
     import numpy as np
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import LinearOperator, svds
 
+    transposed = weighted.T  # of the same numbers; svds itself would take a copy of them, some 250 MB
+    products = LinearOperator(
+        weighted.shape,
+        matvec=weighted.dot,
+        rmatvec=transposed.dot,
+        matmat=weighted.dot,
+        rmatmat=transposed.dot,
+        dtype=weighted.dtype,
+    )
     start = np.random.default_rng(SETTINGS["seed"]).uniform(-1, 1, min(weighted.shape))
-    _, sizes, components = svds(weighted, k=dimensions, v0=start)
+    _, sizes, components = svds(products, k=dimensions, v0=start)
     return sizes, components
 
 
@@ -154,23 +164,26 @@ def _counts(texts: list[str]) -> Any:
 
     smallest, largest = SETTINGS["ngrams"]
     counts = ngram_counts(texts, range(smallest, largest + 1), SETTINGS["features"])
-    counts.data = 1 + np.log(counts.data)
+    np.log(counts.data, out=counts.data)
+    counts.data += 1
     return counts
 
 
 def _weighted(counts: Any, idf: Any) -> Any:
     """Return ``counts``, changed in place, as rows of length 1 weighted by ``idf``; an empty one stays empty.
 
-    A copy of the model's counts would take some 300 MB.
+    Some rows at a time: a copy of the model's counts would take some 300 MB.
     """
     import numpy as np
     from scipy.sparse import csr_matrix
 
-    counts.data *= idf[counts.indices]
-    squares = csr_matrix((counts.data**2, counts.indices, counts.indptr), shape=counts.shape)
-    lengths = np.sqrt(squares @ np.ones(counts.shape[1]))  # sums in the order of the entries
-    del squares
-    counts.data /= np.repeat(lengths, np.diff(counts.indptr))
+    ones = np.ones(counts.shape[1])
+    for row in range(0, counts.shape[0], ROWS):
+        ends = counts.indptr[row : row + ROWS + 1]
+        here, data = slice(ends[0], ends[-1]), counts.data[ends[0] : ends[-1]]
+        data *= idf[counts.indices[here]]
+        squares = csr_matrix((data**2, counts.indices[here], ends - ends[0]), shape=(len(ends) - 1, len(ones)))
+        data /= np.repeat(np.sqrt(squares @ ones), np.diff(ends))  # sums in the order of the entries
     return counts
 
 

@@ -5,12 +5,13 @@ absolute value of MurmurHash3 (x86, 32 bits, seed 0; Appleby, public domain) of 
 columns. All n-grams of as many bytes are hashed at once.
 """
 
+from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 
 from heed.memory import batches
 
@@ -21,11 +22,28 @@ FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)  # MurmurHash3's co
 
 def ngram_counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
     """Return the sparse matrix of counts, float64, shape ``(len(texts), columns)``."""
-    parts = [_counts(some, sizes, columns) for some in batches(texts, AT_ONCE)]
-    return vstack(parts, format="csr") if parts else csr_matrix((0, columns))
+    parts = deque(_counts(some, sizes, columns) for some in batches(texts, AT_ONCE))
+    filled = sum(len(part.columns) for part in parts)
+    data, indices, ends = np.empty(filled), np.empty(filled, np.int32), np.zeros(len(texts) + 1, np.int64)
+    row = begin = 0
+    while parts:  # each is freed when it is copied: both together would be the most memory that LSA takes
+        part = parts.popleft()
+        end, rows = begin + len(part.columns), len(part.ends) - 1
+        data[begin:end], indices[begin:end] = part.counts, part.columns
+        ends[row + 1 : row + rows + 1] = begin + part.ends[1:]
+        row, begin = row + rows, end
+    return csr_matrix((data, indices, ends), shape=(len(texts), columns))
 
 
-def _counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
+class _Counts(NamedTuple):
+    """The counts of some texts, in the narrowest type; those of text ``t`` are from ``ends[t]`` to ``ends[t + 1]``."""
+
+    counts: NDArray[np.unsignedinteger[Any]]
+    columns: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+
+def _counts(texts: Sequence[str], sizes: range, columns: int) -> _Counts:
     padded = ["".join(f" {word} " for word in text.lower().split()) for text in texts]
     rows = np.repeat(np.arange(len(texts)), [len(text) for text in padded])
     whole = "".join(padded)
@@ -40,7 +58,8 @@ def _counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
     ]
     found, counts = np.unique(np.concatenate(keys), return_counts=True)
     ends = np.searchsorted(found, np.arange(len(texts) + 1) * columns)
-    return csr_matrix((counts.astype(np.float64), found % columns, ends), shape=(len(texts), columns))
+    narrow = np.min_scalar_type(int(counts.max(initial=0)))
+    return _Counts(counts.astype(narrow), (found % columns).astype(np.int32), ends)
 
 
 def _utf8_bytes(letters: Words) -> NDArray[np.int64]:

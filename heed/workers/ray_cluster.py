@@ -54,7 +54,7 @@ class Cluster:
                 self._ray.init(
                     self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **own
                 )
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        except Exception as error:  # of a machine too busy to begin, Ray raises no class of its own
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise WorkerError(
                 f"Ray cluster {self._address}: cannot be reached ({reason}); expected HOST:PORT of one that was begun "

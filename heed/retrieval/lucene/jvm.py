@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import JavaError, UsageError
+from heed.memory import trim
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
@@ -83,8 +84,9 @@ def java_errors(doing: str) -> Iterator[None]:
 
 
 def shrink_heap() -> None:
-    """Have Java give back the memory of its heap that nothing uses any more; takes a tenth of a second."""
+    """Have Java give back the memory that nothing uses any more; takes a tenth of a second."""
     java("java.lang.System").gc()
+    trim()
 
 
 def running() -> bool:
