@@ -277,6 +277,19 @@ def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None
         explain(polarity, query, documents, "x")
 
 
+def test_a_document_that_the_query_holds_up_is_said_to_be_raised(tmp_path: Path) -> None:
+    texts = {
+        "best": "car car price price price",
+        **{f"d{number:02}": f"car tree{number} engine" for number in range(60)},
+    }
+    found = reranker(tmp_path, texts, Settings(like=0, unlike=0))
+    query = Topic("1", "eng", "car", {"original": "Engines; leave out prices."}).under("original")
+    documents = found._bm25.corpus.documents.get(list(texts))
+    values = found.score(query, documents)
+    raised = [explain(found, query, documents, docid).raised for docid in ("best", "d00")]
+    assert raised == [True, False] and sum(value > values[0] for value in values) < 60
+
+
 def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity) -> None:
     topic = Topic("1", "eng", "price engine engine engine", {})
     found = polarity._bm25.search([topic.under("query")], 10)["1"]

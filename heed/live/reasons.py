@@ -16,9 +16,10 @@ class Contribution(TypedDict):
 
 
 class Reason(TypedDict):
-    """A document's score, and what it is made of, largest first."""
+    """A document's score, and what it is made of, largest first; ``raised`` where the query alone holds it up."""
 
     score: float
+    raised: bool
     contributions: list[Contribution]
 
 
@@ -30,6 +31,7 @@ def reason(live: LiveSystems, system: str, question: Question, docid: str) -> Re
     explanation = live.explained(system, question, docid)
     return Reason(
         score=explanation.score,
+        raised=explanation.raised,
         contributions=[
             Contribution(
                 part=one.part, term=one.term, words=[*one.words], clauses=[*one.clauses], value=round(one.value, 5)

@@ -31,12 +31,13 @@ class Contribution(NamedTuple):
 class Explanation(NamedTuple):
     """A document's score, and the contributions to the evidence for and against it, largest first.
 
-    The score is :func:`heed.reranking.demotion.demoted` of the sums of those above and below 0, in texts raised to
-    where the query alone has the document (:func:`heed.reranking.demotion.caught`).
+    The score is :func:`heed.reranking.demotion.demoted` of the sums of those above and below 0, or in texts, where
+    ``raised``, the one that :func:`heed.reranking.demotion.caught` gives by the query alone.
     """
 
     docid: str
     score: float
+    raised: bool
     contributions: tuple[Contribution, ...]
 
 
@@ -66,7 +67,8 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
         each = float(values["bounds"][place]) / (sum(broken.values()) or 1.0)
         found += [Contribution("bounds", bound.text, (), (), each * far) for bound, far in broken.items() if far]
     found.sort(key=lambda one: (-abs(one.value), one.part, one.term))
-    return Explanation(docid, float(polarity.combined(parts)[place]), tuple(found))
+    score, own = (float(scores[place]) for scores in (polarity.combined(parts), polarity.demoted(parts)))
+    return Explanation(docid, score, score > own, tuple(found))
 
 
 def _by_term(polarity: Polarity, part: Part, docid: str, value: float) -> dict[str, float]:

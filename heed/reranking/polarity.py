@@ -162,12 +162,16 @@ class Polarity:
 
     def combined(self, parts: Sequence[Part]) -> "Doubles":
         """Return the score of each document by the parts of the evidence."""
+        scores = self.demoted(parts)
+        return caught(scores, parts[0].shares, self._settings.fall) if len(parts) > 1 else scores
+
+    def demoted(self, parts: Sequence[Part]) -> "Doubles":
+        """Return the evidence for each document less that against it, wherever the query alone has the document."""
         import numpy as np
 
         values = np.stack(list(evidence(parts).values()))
         wanted, unwanted = np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
-        scores = demoted(wanted, unwanted, self._settings.floor)
-        return caught(scores, values[0], self._settings.fall) if len(parts) > 1 else scores
+        return demoted(wanted, unwanted, self._settings.floor)
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
         """Return the parts of the evidence for and against documents, those that the topic has."""

@@ -25,13 +25,13 @@ export function reasonFold(name, ask) {
   return fold;
 }
 
-function reasonParts({ score, contributions }) {
+function reasonParts({ score, raised, contributions }) {
   const items = [
     ...clausesOf(contributions.filter(({ part }) => !LIKE[part])).map(clauseItem),
     ...Object.keys(LIKE).flatMap((part) => likeItem(part, contributions)),
   ];
   const against = sum(contributions.filter(({ value }) => value < 0));
-  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it`;
+  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it${raised ? "; the query alone holds it up" : ""}`;
   const text = contributions.length ? `score ${score.toFixed(3)}: ${parts}` : `score ${score.toFixed(3)}: it has none of the words`;
   return [make("p", { class: "soft", role: "status" }, text), make("ul", {}, ...items)];
 }
