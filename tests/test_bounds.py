@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from heed.io.document_store import open_store
+from heed.io.document_store import StoredDocuments, open_store
+from heed.io.documents import Files
 from heed.languages import language
 from heed.reranking.bounds import bounds, plain, units_in
-from heed.reranking.bounds_kept import broken, had
+from heed.reranking.bounds_kept import Found, broken, had
 from heed.reranking.explain import explain
 from heed.reranking.polarity import Polarity
 from heed.retrieval.bm25 import Bm25, Lucene
@@ -140,3 +141,16 @@ def test_a_table_that_does_not_keep_a_bound_is_lower_and_the_explanation_says_so
         one for one in explain(polarity, topic.under("original"), documents, "2").contributions if one.part == "bounds"
     ]
     assert (found.term, found.value < 0) == ("at least four rows", True)
+
+
+def test_what_documents_have_is_kept_by_bound_and_for_the_documents_of_the_collection_alone(tmp_path: Path) -> None:
+    texts = ["Ten metres since 1999.", "2 km, 2014", "a < b", "no number"]
+    records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    found, years, metres = Found(store.digest), *(bounds(text, "eng", True) for text in ("After 1990.", "In metres."))
+    for pool in (["0", "1"], ["3", "1", "0"]):
+        documents = StoredDocuments(store, pool)
+        for asked in (years, metres):
+            assert found.of(documents, asked) == [had(document, asked) for document in documents]
+    other = Document("0", "", "Five metres since 2020.")
+    assert found.of([other], years) == [had(other, years)] != [had(store.get(["0"])[0], years)]
