@@ -59,7 +59,7 @@ NOTES = {
         "(DeBERTa); the last two miss it. Garbage is now "
         "collected seldom, and not at the end (0.3 s less after torch alone, 1.8 after transformers' networks), and "
         "networks of ModernBERT's, Llama's, Mistral's, Qwen's and T5's form are Heed's own, without padding; their "
-        "scores differed by 2e-06 at most in three runs, all other runs have the same bytes. What is left: "
+        "scores differed by 2e-06 at most in four runs, all other runs have the same bytes. What is left: "
         "importing torch 1.3, "
         "transformers' tokenizers 0.7. Networks of other forms (DeBERTa, ELECTRA, ALBERT, Gemma, Phi 3, NomicBERT, "
         "GTE) and adapters still import transformers' own, nearly 3 s more: these import torch's compiler, its "
