@@ -18,6 +18,7 @@ from benchmarks.table import Row, Seconds
 
 LIMIT = 4.0  # seconds
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+KEYS = {"num_key_value_heads": 2}  # of decoders
 UNSET = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))  # defaults no tiny model has
 T5_SIZES = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "num_layers": 2}
 ENCODERS = ("Bert", "XLMRoberta", "DistilBert", "MPNet", "ModernBert", "Mistral", "Qwen3", "T5")  # a row each
@@ -69,7 +70,7 @@ def _model(place: Path, kind: str, head: str) -> Path:
 
     folder, tokenizer = place / f"{kind}{head}", word_pieces(TEXTS)
     sizes: dict[str, Any] = {
-        **(T5_SIZES if kind == "T5" else {**SIZES, **UNSET}),
+        **(T5_SIZES if kind == "T5" else {**SIZES, **KEYS, **UNSET}),
         "vocab_size": len(tokenizer),
         "pad_token_id": 0,
     }
