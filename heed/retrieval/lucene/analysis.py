@@ -81,6 +81,13 @@ class Analysis:
             return java(CLASSES[short])()
         return java("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(short)
 
+    @cached_property
+    def _java(self) -> tuple[Any, Any, Any]:
+        """Anserini's method that analyses a text, the class of strings, and a newline, found once: it takes long."""
+        string = java("java.lang.String")
+        newline = cast("java.lang.CharSequence", string("\n"))
+        return java("io.anserini.analysis.AnalyzerUtils").analyze, string, newline
+
     def _learn(self, words: Sequence[str]) -> None:
         """Remember the terms of ``words``, analysed in one call but for those that hold the mark."""
         inner = [word.strip(INNER) for word in words]
@@ -105,10 +112,10 @@ class Analysis:
         if not text:
             return []
         with java_errors("analysing a query"):
-            terms = java("io.anserini.analysis.AnalyzerUtils").analyze(self.analyzer, text)
+            analyse, string, newline = self._java
+            terms = analyse(self.analyzer, text)
             # handed over as one string: a call for each term would take longer than the analysis
-            string = java("java.lang.String")
-            joined = string.join(cast("java.lang.CharSequence", string("\n")), cast("java.lang.Iterable", terms))
+            joined = string.join(newline, cast("java.lang.Iterable", terms))
         return joined.split("\n") if joined else []
 
 
