@@ -46,6 +46,13 @@ WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom a
         ("只要性能数据，价格和广告不算。", ["性能"], ["价格", "广告"]),
         ("除疫苗以外的药物都算。", ["药物"], ["疫苗"]),
         ("除了疫苗之外，其余药物一律不收。", ["疫苗"], ["药物"]),
+        ("除了疫苗之外，还要说明药物。", ["疫苗", "药物"], []),
+        ("幼儿园怎么选？小学先不考虑。", ["幼儿园"], ["小学"]),
+        ("文章如果只谈疫苗，没有写到药物，则不算相关。", ["药物"], ["疫苗"]),
+        ("疫苗不算，药物同理。", [], ["疫苗", "药物"]),
+        ("文章须说明疫苗为何无效。", ["疫苗"], []),
+        ("列出不接受疫苗的家庭、不需要签证的国家、特别提到药物的文章。", ["疫苗", "签证", "药物"], []),
+        ("疫苗？免了，谢谢。药物我用不上，这类广告别给我了。", [], ["疫苗", "药物"]),
         ("请勿遗漏疫苗。", ["疫苗"], []),
         ("要的不是价格，而是产量。", ["产量"], ["价格"]),
         ("尚未签署条约的国家。", ["签署", "条约"], []),
@@ -126,7 +133,15 @@ def test_an_instruction_is_split_by_the_cues_of_its_language(
 
 
 @pytest.mark.parametrize(
-    ("name", "missed"), [*((lang, 0.12) for lang in CUED), ("eng-a", 0.06), ("eng-b", 0.09), ("eng-c", 0.24)]
+    ("name", "missed"),
+    [
+        *((lang, 0.12) for lang in CUED),
+        ("eng-a", 0.06),
+        ("eng-b", 0.09),
+        ("eng-c", 0.24),
+        ("zho-a", 0.03),
+        ("zho-c", 0.27),
+    ],
 )
 def test_instructions_written_apart_from_the_cues_are_mostly_split_right(name: str, missed: float) -> None:
     """Floors a little under what was measured when the cue lists were finished; see the README there."""

@@ -20,7 +20,10 @@ from typing import NamedTuple
 from heed.reranking.sentences import COMMA, Mark, Sentence, sentences
 
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
-CONTINUING = ("以及", "及", "和", "与", "或", "即")  # a clause that begins so goes on with the one before
+# a clause that begins so goes on with the one before
+CONTINUING = ("以及", "及", "和", "与", "或", "即", "还是", "例如", "比如", "诸如", "乃至", "甚至")
+LACKING = ("没", "未", "而", "但", "却", "并未", "也没", "也未")  # "if it only names X, and no Y, …": one condition
+CONDITION = re.compile("(?:该|相关)?(?:文[档章件中]|报道|内容)?(?:如(?!何)|若|假如|要是|倘|仅|只[是有]|单纯|泛泛)")
 JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ", "und ", "et ", "ni ", "y ", "ولا ", "وليس ")
 
 
@@ -194,9 +197,11 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
         pronoun = start and sentence.text[start : mark.start].strip() and not sentence.has_content(start, mark.start)
         return 0 if pronoun else start
     # a clause of pointing words alone, or a concession ("even so"), refers to the clause before it
-    for comma in reversed(_commas(sentence, mark, start, mark.start)):
+    commas = _commas(sentence, mark, start, mark.start)
+    for previous, comma in reversed(list(pairwise([start, *commas]))):
         concession = any(other.kind == "aside" and other.start == comma for other in sentence.marks)
-        continues = sentence.text.startswith(CONTINUING, comma)
+        condition = sentence.text.startswith(LACKING, comma) and CONDITION.match(sentence.text, previous, comma)
+        continues = condition or sentence.text.startswith(CONTINUING, comma)
         if not concession and not continues and sentence.has_content(comma, mark.start):
             return comma
     return start

@@ -10,7 +10,8 @@ from heed.reranking.cues import Cues, cues
 LETTER = r"[^\W\d_]"
 NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
 ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
-SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s*")
+BEFORE_HAN = r"(?<=[!?])(?=[\u3040-\u30ff\u4e00-\u9fff“《「])"  # "？" is "?" once normalised, without a space after it
+SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s*|{BEFORE_HAN}")
 COMMA = re.compile(r"[,，،:：—–()（）]")
 
 
