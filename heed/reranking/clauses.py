@@ -139,8 +139,11 @@ def _is_negation(sentence: Sentence, first: Mark, second: Mark) -> bool:
 
     So it is in Persian, where verbs are last: "whose source is not official, is not relevant".
     """
+    if not (first.kind == second.kind == "after" and sentence.cue.negation_back):
+        return False
     words = set(re.findall(r"\w+", sentence.text[first.end : second.start]))
-    return first.kind == second.kind == "after" and sentence.cue.negation_back and words <= sentence.cue.task
+    verb = sentence.text[first.start : first.end]
+    return words <= sentence.cue.task and sentence.cue.negation.search(verb) is not None
 
 
 def _is_reason(sentence: Sentence, mark: Mark) -> bool:
@@ -156,7 +159,8 @@ def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     back = _clause_start(sentence, mark), mark.start
     ahead = mark.end, _clause_end(sentence, mark)
     if mark.kind == "carried":
-        return ahead if sentence.has_content(*ahead) else back
+        near, far = (back, ahead) if sentence.cue.negation_back else (ahead, back)
+        return near if sentence.has_content(*near) else far
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
     return first if sentence.has_content(*first) or back[0] > 0 else second
 

@@ -47,7 +47,7 @@ def sentences(text: str, lang: str) -> list[tuple[int, Sentence]]:
     found: list[tuple[int, Sentence]] = []
     for start, end in _ends(text):
         sentence = _read(text[start:end], lang)
-        if found and found[-1][1].text.endswith("?") and _is_verdict(sentence):
+        if found and found[-1][1].text.endswith(("?", "؟")) and _is_verdict(sentence):
             start, _ = found.pop()
             sentence = _read(text[start:end], lang)
         found.append((start, sentence))
