@@ -14,12 +14,17 @@ from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.languages import language
 from heed.models.late_interaction import LateEncoder, LateReranker
-from heed.models.registry import Model
+from heed.models.registry import Model, Registry
 from heed.ranking import ranked
 from heed.retrieval import vectors
+from heed.retrieval.bm25 import Lucene
+from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.late_interaction import LateRetriever
+from heed.systems import Systems
 from heed.types import Document
+from heed.workers import Workers
+from heed.workers.pool import open_pool
 
 
 def many(tmp_path: Path) -> DocumentStore:
@@ -59,6 +64,27 @@ def test_the_retriever_finds_what_reranking_everything_puts_first(
     assert again.search([TOPIC.under("query")], 1000)["1"] == everything
     assert "used again, inputs and settings are the same" in capsys.readouterr().err
     assert retriever.search([], 10) == {}
+
+
+@pytest.mark.disturbance
+def test_a_worker_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+    model, store = str(tiny.bert(tmp_path).folder), many(tmp_path)
+    runs = []
+    for number in (None, 1):
+        corpus = Corpus(tmp_path / f"shelf{number}", store, language("eng"))
+        with open_pool(Workers(number=number), "cpu") as pool:
+            systems = Systems(corpus, Registry(), CPU, Bm25Settings(), Lucene(), "exact", pool)
+            runs.append(systems.retriever(model).search([TOPIC.under("original")], 50))
+    assert runs[0] == runs[1]
+    assert capsys.readouterr().err.count("tiny-bert: 68 bytes a token, at most 8.2e-05 GB for 50 documents") == 2
+    files = [
+        {path.name: path.read_bytes() for path in (tmp_path / name / "tiny-bert" / "vectors").iterdir()}
+        for name in ("shelfNone", "shelf1")
+    ]
+    assert files[0] == files[1] and len(files[0]) == 10
 
 
 def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
