@@ -1,6 +1,5 @@
 """The memory of this process: its peak, texts taken in batches, and what is given back after a model's last use."""
 
-import ctypes
 import gc
 import resource
 import sys
@@ -25,6 +24,8 @@ def free_memory() -> None:
 
 def trim() -> None:
     """Have the C library give back what was freed; glibc keeps it otherwise, some 70 MB of building a store."""
+    import ctypes  # not by every command
+
     given_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if given_back is not None:
         given_back(0)

@@ -13,7 +13,6 @@ from heed.progress import bar, timed
 from heed.retrieval.bm25_index import Shard, log_without_text, write_shard
 from heed.retrieval.lucene.jvm import start
 from heed.retrieval.lucene.shards import postings_folder
-from heed.retrieval.postings import build_postings, postings_recipe
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import Worker, WorkerState
 
@@ -50,6 +49,8 @@ class BuildShard(NamedTuple):
 
     def run(self, _: WorkerState) -> Built:
         """Build it in a folder that is removed again, with one thread."""
+        from heed.retrieval.postings import build_postings
+
         fields, language, vectors, heap, most = self.building
         start(heap)
         with TemporaryDirectory(prefix="heed-") as place:
@@ -68,6 +69,8 @@ def build_shards(shards: Sequence[Shard], store: DocumentStore, building: Buildi
 
     A worker is sent the documents of one shard and gives back its files, all of which pass through memory.
     """
+    from heed.retrieval.postings import postings_recipe
+
     missing = [shard for shard in shards if _is_missing(shard)]
     if not missing:
         return
