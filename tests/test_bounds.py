@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from heed.io.document_store import StoredDocuments, open_store
+from heed.io.document_store import DocumentStore, StoredDocuments, open_store
 from heed.io.documents import Files
 from heed.languages import language
 from heed.reranking.bounds import bounds, plain, units_in
@@ -143,13 +143,17 @@ def test_a_table_that_does_not_keep_a_bound_is_lower_and_the_explanation_says_so
     assert (found.term, found.value < 0) == ("at least four rows", True)
 
 
-def test_what_documents_have_is_kept_by_bound_and_for_the_documents_of_the_collection_alone(tmp_path: Path) -> None:
+def test_what_documents_have_is_kept_by_bound_and_for_the_documents_of_one_collection(tmp_path: Path) -> None:
     texts = ["Ten metres since 1999.", "2 km, 2014", "a < b", "no number"]
-    records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    found, years, metres = Found(store.digest), *(bounds(text, "eng", True) for text in ("After 1990.", "In metres."))
-    for pool in (["0", "1"], ["3", "1", "0"]):
-        documents = StoredDocuments(store, pool)
+
+    def stored(name: str, texts: list[str]) -> DocumentStore:
+        records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+        return open_store(tmp_path / name, Files([write_jsonl(tmp_path / f"{name}.jsonl", records)]))
+
+    store = stored("one", texts)
+    found, years, metres = Found(), *(bounds(text, "eng", True) for text in ("After 1990.", "In metres."))
+    for one, pool in ((store, ["0", "1"]), (store, ["3", "1", "0"]), (stored("other", texts[::-1]), ["0", "3"])):
+        documents = StoredDocuments(one, pool)
         for asked in (years, metres):
             assert found.of(documents, asked) == [had(document, asked) for document in documents]
     other = Document("0", "", "Five metres since 2020.")

@@ -299,7 +299,7 @@ def test_a_layer_behind_the_pooling_is_computed(tmp_path: Path, activation: str)
     SentenceTransformer(modules=parts, device="cpu").save(str(tmp_path / "saved"))
     ours = SentenceEncoder(Model(str(tmp_path / "saved")), CPU)
     expected = theirs(tmp_path / "saved", [text.strip() for text in TEXTS], "document")
-    np.testing.assert_allclose(ours.encode_documents(DOCUMENTS), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours.encode_documents(DOCUMENTS), expected, rtol=0, atol=1e-5)  # as for T5 above
     assert isinstance(ours._encoder, PlainEncoder)
 
 
