@@ -364,14 +364,11 @@ def test_scores_equal_sentence_transformers_own(tmp_path: Path, kind: str, label
 def test_neither_sentence_transformers_nor_networks_of_transformers_are_imported(
     tiny_encoder: Path, tiny_cross_encoder: Path, tmp_path: Path
 ) -> None:
-    """They take more seconds than all else that such a command does before its model is loaded.
-
-    Networks of other forms need transformers' own.
-    """
+    """They take more seconds than all else that such a command does before its model is loaded."""
     encoders = [network_folder(kind, tmp_path / kind) for kind in ("MPNet", "ModernBert", "Qwen3", "T5")]
     folders = list(map(str, (tiny_encoder, *encoders)))
     classifier = network_folder("ModernBert", tmp_path / "classifier", "ForSequenceClassification", num_labels=1)
-    other = network_folder("Electra", tmp_path / "other")
+    assert "transformers.modeling_utils" in sys.modules  # here, where the models were made
     script = f"""
 import sys
 from heed.models.cross_encoder import CrossEncoderReranker
@@ -384,11 +381,7 @@ for folder in {folders!r}:
     SentenceEncoder(Model(folder, pooling="mean")).encode_documents(texts)
 for folder in ({str(tiny_cross_encoder)!r}, {str(classifier)!r}):
     CrossEncoderReranker(Model(folder)).score(Query("1", "a b", "a", "b"), texts)
-def told():
-    print([name for name in ("sentence_transformers", "transformers.modeling_utils", "sklearn") if name in sys.modules])
-told()
-SentenceEncoder(Model({str(other)!r}, pooling="mean")).encode_documents(texts)
-told()
+print([name for name in ("sentence_transformers", "transformers.modeling_utils", "sklearn") if name in sys.modules])
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert found.stdout == "[]\n['transformers.modeling_utils']\n"
+    assert found.stdout == "[]\n"
