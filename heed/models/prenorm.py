@@ -116,7 +116,7 @@ def _turning(config: Any, names: Names) -> Shape | None:
     attention, mlp, norms = (bool(getattr(config, f"{part}_bias", False)) for part in ("attention", "mlp", "norm"))
     states = attention or config.model_type == "qwen2"
     return Shape(
-        names, heads, getattr(config, "num_key_value_heads", heads),
+        names, heads, heads if modern else getattr(config, "num_key_value_heads", heads),
         getattr(config, "head_dim", None) or config.hidden_size // heads,
         config.norm_eps if modern else config.rms_norm_eps,
         config.hidden_activation if modern else config.hidden_act,
