@@ -252,7 +252,7 @@ FURTHER: dict[str, tuple[str, str, dict[str, Any]]] = {  # kind, entry, settings
     ),
     "heads of another width": ("Llama", "last", {"head_dim": 20, "attention_bias": True, "mlp_bias": True}),
     "both ways by its files": ("Qwen2", "mean", {"is_causal": False}),
-    "a setting that it does not have": ("ModernBert", "mean", {"num_key_value_heads": 2}),
+    "a setting that it does not have": ("ModernBert", "mean", {"num_key_value_heads": 1}),
 }
 LEFT: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a window that looks both ways": ("Mistral", "both ways", {"sliding_window": 3}),
