@@ -32,17 +32,7 @@ def pool(runs: Iterable[Run], depth: int, size: int) -> dict[str, list[str]]:
     for run in runs:
         for qid, scores in run.items():
             lists.setdefault(qid, []).append(list(top(scores, depth)))
-    return {qid: list(top(_fused_scores(rankings), size)) for qid, rankings in lists.items()}
-
-
-def _fused_scores(lists: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the scores that :func:`fuse` gives, in half the time."""
-    of_rank = [1 / (RRF_K + rank) for rank in range(1, 1 + max(map(len, lists)))]
-    parts: dict[str, list[float]] = {}
-    for docids in lists:
-        for docid, part in zip(docids, of_rank, strict=False):
-            parts.setdefault(docid, []).append(part)
-    return {docid: math.fsum(own) for docid, own in parts.items()}
+    return {qid: best(fuse(rankings), size) for qid, rankings in lists.items()}
 
 
 def fuse(lists: Iterable[Sequence[str]]) -> dict[str, Fused]:
