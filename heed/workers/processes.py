@@ -34,7 +34,7 @@ class Processes:
         gpus = visible_gpus() if self._device != "cpu" else []
         count = self._count or (len(gpus) if len(gpus) > 1 else 0)
         if count:
-            log.info(f"models run in {count} processes" + (f" on {min(count, len(gpus))} GPUs" if gpus else ""))
+            log.info(f"work is shared by {count} processes" + (f" on {min(count, len(gpus))} GPUs" if gpus else ""))
         return [Process(number, gpus[number % len(gpus)] if gpus else None) for number in range(count)]
 
     def close(self) -> None:
