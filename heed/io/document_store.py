@@ -76,6 +76,11 @@ class DocumentStore:
         self._unpacker = unpacker(dictionary)
 
     @property
+    def place(self) -> tuple[Path, str]:
+        """Its folder and digest, from which another process opens it."""
+        return self._path.parent, self.digest
+
+    @property
     def size(self) -> int:
         """Its bytes on disk, somewhat less than half of those of the documents."""
         return self._path.stat().st_size
