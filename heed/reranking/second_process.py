@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from weakref import finalize
 
@@ -17,7 +16,7 @@ from heed.retrieval.index_copies import IndexCopy, Opening
 from heed.types import Document, Query, Reranker
 
 MANY = 30_000  # pairs from which it pays: half a second of work, about what its start takes
-TOGETHER = 4  # topics that it is given at once
+TOGETHER = 4  # topics that it is given at once, or all those of one pool
 AHEAD = 16  # topics scored before one that is due, at most
 
 Score = Callable[[Query, Sequence[Document]], Sequence[float]]
@@ -60,14 +59,16 @@ class SecondProcess:
 
         Both give a topic the same scores: those that the other is late with, or lost with, are scored here.
         """
-        todo, done = deque(range(len(pairs))), dict[int, Sequence[float]]()
+        groups, mine, done = deque(_groups(pairs)), deque[int](), dict[int, Sequence[float]]()
         try:
             for number in range(len(pairs)):
                 while number not in done:
-                    done.update((other, scores) for other, scores in self._exchange(pairs, todo) if other >= number)
+                    if not mine and groups and len(done) < AHEAD:
+                        mine.extend(groups.popleft())
+                    done.update((other, scores) for other, scores in self._exchange(pairs, groups) if other >= number)
                     if number not in done:
-                        mine = todo.popleft() if todo and len(done) < AHEAD else number
-                        done[mine] = score(*pairs[mine])
+                        here = mine.popleft() if mine else number
+                        done[here] = score(*pairs[here])
                 yield done.pop(number)
         finally:
             self._given = []
@@ -78,8 +79,8 @@ class SecondProcess:
             self._child.stop()
         self._child, self._given = None, []
 
-    def _exchange(self, pairs: Sequence[Pair], todo: deque[int]) -> Iterator[tuple[int, Sequence[float]]]:
-        """Yield the scores that the other process has by now, and give it others of ``todo``, but not the next ones."""
+    def _exchange(self, pairs: Sequence[Pair], groups: deque[list[int]]) -> Iterator[tuple[int, Sequence[float]]]:
+        """Yield the scores that the other process has by now, and give it the next of ``groups``."""
         if self._lost:
             return
         try:
@@ -90,11 +91,23 @@ class SecondProcess:
                 return
             else:
                 yield from zip(self._given, self._child.results(), strict=False)  # of nothing given last time none
-            self._given = list(islice(todo, TOGETHER, 2 * TOGETHER))
+            self._given = groups[0] if groups else []
             self._child.give([(pairs[number][0], docids_of(pairs[number][1])) for number in self._given])
-            for number in self._given:
-                todo.remove(number)
+            if groups:
+                groups.popleft()
         except WorkerError as error:
             log.info(f"topics are scored by this process alone from here on: {error}")
             self.stop()
             self._lost = True
+
+
+def _groups(pairs: Sequence[Pair]) -> Iterator[list[int]]:
+    """Yield the numbers of the topics in lists; those that follow one another with the same pool stay together."""
+    group: list[int] = []
+    for number, (_, documents) in enumerate(pairs):
+        if len(group) >= TOGETHER and docids_of(documents) != docids_of(pairs[number - 1][1]):
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
