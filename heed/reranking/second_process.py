@@ -85,6 +85,7 @@ class SecondProcess:
             return
         try:
             if self._child is None:
+                log.info("a second process shares the topics")
                 self._child = Child(self._scorer)
                 finalize(self, self._child.stop)
             elif not self._child.ready:
