@@ -22,7 +22,7 @@ from heed.tables.markup import (
     parse_html,
     parse_markdown,
     parse_table,
-    plain_cells,
+    plain_rows,
 )
 from heed.tables.plain_html import read_plain
 
@@ -338,11 +338,23 @@ ROWS = st.text(st.sampled_from("|| a b\u00e9\t\x00\x85\u3000\u200b-:'"))
 TIDY_ROWS = st.lists(st.sampled_from(["| ", " |", " | ", "|", "a", "b c", " "]), max_size=12).map("".join)
 
 
-@given(ROWS | TIDY_ROWS, st.integers(0, 6))
-def test_a_row_without_escapes_has_the_cells_that_the_reader_of_escapes_finds(line: str, width: int) -> None:
-    stripped = line.strip()  # as lines are
-    assert is_plain(stripped)
-    assert plain_cells(stripped) == marked_cells(stripped, width)
+@given(st.lists((ROWS | TIDY_ROWS).map(str.strip), max_size=4), st.integers(0, 6))
+def test_rows_without_escapes_have_the_cells_that_the_reader_of_escapes_finds(lines: list[str], width: int) -> None:
+    assert is_plain("\n".join(lines))
+    assert plain_rows(lines) == [marked_cells(line, width) for line in lines]
+
+
+MARKED_ROWS = st.text(st.sampled_from("|| a`\\<-\u3000")) | st.lists(
+    st.sampled_from(["|", " | ", "\\|", "`|`", "\\", "<br>", "<BR />", "&amp;", "\u2028", "\x85", "a", ""])
+).map("".join)
+
+
+@given(st.lists((ROWS | TIDY_ROWS | MARKED_ROWS).map(lambda row: f"|{row.strip()}"), max_size=5))
+def test_the_rows_of_a_table_are_those_that_the_reader_of_escapes_finds_one_by_one(lines: list[str]) -> None:
+    table = parse_markdown("\n".join(["|x|y|", "|-|-|", *lines]))
+    rows = [marked_cells(line.strip(), 2) for line in lines]
+    width = max(map(len, [["x", "y"], *rows]))
+    assert table.header + table.body == [row + [""] * (width - len(row)) for row in [["x", "y"], *rows]]
 
 
 def test_a_delimiter_row_has_dashes_in_every_cell_and_may_have_colons_around_them() -> None:
