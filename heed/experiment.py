@@ -12,6 +12,7 @@ from heed.collection import Collection, check_collection, missing_documents
 from heed.datasets.prebuilt import find_index
 from heed.errors import UsageError, fail
 from heed.evaluation.evaluate import Runs, evaluate, shifts
+from heed.evaluation.summary import Shift
 from heed.io.artifacts import Recipe, ensure_file
 from heed.io.document_store import DocumentStore
 from heed.io.files import digest_json, locked, write_json
@@ -299,18 +300,21 @@ class Experiment:
     def _measured(self, systems: Sequence[SystemRuns]) -> Results:
         """Return the measures, written with the report."""
         from heed.exploring.noted import note_topics
-        from heed.reporting.folders import read_tree
+        from heed.reporting import folders
         from heed.reporting.page import write_page
 
         collection, folder = self.collection, self.folder
         note_topics(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
         with self._drawer({condition for _, condition in runs}) as drawer:
-            results = self._evaluated(runs)
+            results, moved = self._evaluated(runs)
             write_json(folder / "summary.json", results.summary())
             if results.rows:
+                as_files = digests_of({system.name: system.runs for system in systems}) is not None
+                about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
+                measured = folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
                 with timed("report"):
-                    write_page(read_tree(folder, measured_now=True), folder, folder / "report.html", drawer)
+                    write_page(folders.read_tree(folder, measured), folder, folder / "report.html", drawer)
             else:
                 (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results
@@ -324,14 +328,14 @@ class Experiment:
             drawer.start()
         return drawer
 
-    def _evaluated(self, runs: Runs) -> Results:
+    def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
         collection = self.collection
         with timed("measures"):
             size = self.documents.count + self._missing
             details = evaluate(runs, collection.judging, collection.topics, size)
             moved = shifts(runs, collection.judging, collection.topics)
             write_json(self.folder / "per_topic.json", {"rows": details, "shifts": moved})
-            return Results(collection.name, collection.subset, details, tuple(self.warnings))
+            return Results(collection.name, collection.subset, details, tuple(self.warnings)), moved
 
     def _results_recipe(self, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
         """Return what decides the files of results; None where runs may be other than their files."""

@@ -9,8 +9,6 @@ from ctypes import c_float
 from itertools import islice
 from operator import gt
 
-FEW = 40  # documents whose ranks are computed faster by counting the documents above them than by sorting
-
 
 def in_order(qids: Iterable[str]) -> list[str]:
     """Return topics in the order of files: numbers first, by their value, then other ids as strings."""
@@ -32,10 +30,20 @@ def ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
 
     The rank of a missing document follows FollowIR (mteb ``get_rank_from_dict``) and InfoSearch.
     """
-    if len(docids) > FEW:
-        rank_of = {docid: rank for rank, docid in enumerate(ranked(scores), 1)}
-        return [rank_of.get(docid, len(rank_of) + 1) for docid in docids]
-    return _counted(scores, docids)
+    import numpy as np
+
+    values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
+    known = [docid for docid in docids if docid in scores]
+    own = np.array([scores[docid] for docid in known], dtype=np.float64)
+    ascending = np.sort(values)
+    best = 1 + len(scores) - np.searchsorted(ascending, own, side="right")
+    last = len(scores) - np.searchsorted(ascending, own, side="left")
+    rank_of = dict(zip(known, best.tolist(), strict=True))
+    listed = list(scores)
+    for score, first in dict(zip(own[last > best].tolist(), best[last > best].tolist(), strict=True)).items():
+        tied = sorted((listed[place] for place in np.flatnonzero(values == score).tolist()), reverse=True)
+        rank_of |= {docid: rank for rank, docid in enumerate(tied, first) if docid in rank_of}
+    return [rank_of.get(docid, len(scores) + 1) for docid in docids]
 
 
 def swapped_in_single(docid: str, score: float, lower_docid: str, lower_score: float) -> bool:
@@ -44,21 +52,6 @@ def swapped_in_single(docid: str, score: float, lower_docid: str, lower_score: f
     pytrec_eval and trec_eval before version 10 do: scores that differ only beyond it tie there, and docids decide.
     """
     return lower_score < score and lower_docid > docid and c_float(score).value == c_float(lower_score).value
-
-
-def _counted(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
-    import numpy as np
-
-    values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
-    known = [docid for docid in docids if docid in scores]
-    own = np.array([scores[docid] for docid in known], dtype=np.float64)[:, np.newaxis]
-    above, equal = (values > own).sum(axis=1).tolist(), values == own
-    rank_of = dict(zip(known, above, strict=True))
-    listed = list(scores)
-    for number in np.flatnonzero(equal.sum(axis=1) > 1).tolist():
-        docid = known[number]
-        rank_of[docid] += sum(listed[place] > docid for place in np.flatnonzero(equal[number]).tolist())
-    return [1 + rank_of.get(docid, len(scores)) for docid in docids]
 
 
 def _in_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:

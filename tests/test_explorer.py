@@ -59,7 +59,7 @@ def test_stretches_are_what_polarity_scores(lang: str) -> None:
 def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
     path = tmp_path / "a.original.run"
     write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
-    lists = read_lists(path, 2, {"1": {b"d", b"zzz"}}, Names())
+    lists = read_lists(path, 2, {"1": {"d", "zzz"}}, Names())
     assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
     assert lists["10"] == (1, ["b"], [1], [1.0])
     assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None

@@ -103,9 +103,18 @@ def paired(base: Run, new: Run, pairs: Mapping[str, str], qrels: Qrels, new_qrel
 def compare(inputs: Inputs, measures: Sequence[str] = MEASURES, variant: Variant = "paper") -> dict[str, PerTopic]:
     """Return ``measure -> qid -> value`` for every measure that ``inputs`` allow, sorted by qid.
 
+    They are those of :func:`compare_pair` and the standard ``measures``, which need judgements of their run.
+    """
+    of_both = [measure for measure in measures if is_of_both(measure)]
+    of_each = [measure for measure in measures if not is_of_both(measure)]
+    return compare_pair(inputs, of_both, variant) | _by_qid(_standard(inputs, of_each))
+
+
+def compare_pair(inputs: Inputs, measures: Sequence[str], variant: Variant = "paper") -> dict[str, PerTopic]:
+    """Return the pairwise measures that ``inputs`` allow, and those of ``measures``, of both runs, sorted by qid.
+
     p-MRR needs documents that changed; IRS the size of the corpus as well; NFR traps; WISE and
-    SICR a reversed run; the standard ``measures`` judgements of their run. ``FlipRate`` and ``INSTFOL@20``, of
-    both runs, are computed where they are among ``measures``.
+    SICR a reversed run. ``measures`` are ``FlipRate`` and ``INSTFOL@20``, computed where they are asked for.
     """
     unwanted = inputs.changed or no_longer_relevant(inputs.qrels, inputs.new_qrels)
     wanted = still_relevant(inputs.qrels, inputs.new_qrels)
@@ -115,8 +124,10 @@ def compare(inputs: Inputs, measures: Sequence[str] = MEASURES, variant: Variant
         values["IRS"] = irs(inputs.base, inputs.new, judged, unwanted, inputs.corpus_size, variant)
     if inputs.reverse:
         values |= _three_runs((inputs.base, inputs.new, inputs.reverse), wanted, unwanted, variant)
-    values |= _of_both(inputs, [measure for measure in measures if is_of_both(measure)])
-    values |= _standard(inputs, [measure for measure in measures if not is_of_both(measure)])
+    return _by_qid(values | _of_both(inputs, measures))
+
+
+def _by_qid(values: Mapping[str, PerTopic]) -> dict[str, PerTopic]:
     return {measure: dict(sorted(per_topic.items())) for measure, per_topic in values.items() if per_topic}
 
 

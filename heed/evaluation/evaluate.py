@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from heed.evaluation.comparison import ROBUSTNESS, ROBUSTNESS_OF, Inputs, compare, is_of_both, unseen, warn_of_runs
+from heed.evaluation.comparison import ROBUSTNESS, ROBUSTNESS_OF, Inputs, compare_pair, is_of_both, unseen, warn_of_runs
 from heed.evaluation.doubts import warn_of_judgements, warn_of_no_values, warn_of_same_runs
 from heed.evaluation.summary import GOLD_RANK, IN_NEITHER, Detail, Group, Row, Shift
 from heed.io.pairs import renamed
@@ -167,7 +167,7 @@ def _of_pair(
         traps=judging.traps,
         corpus_size=corpus_size if "IRS" in pair.measures else 0,
     )
-    values = compare(inputs, [measure for measure in pair.measures if is_of_both(measure)])
+    values = compare_pair(inputs, [measure for measure in pair.measures if is_of_both(measure)])
     label = f"{pair.base}>{pair.new}: "
     if "p-MRR" in pair.measures:
         warn_of_judgements(qrels, new_qrels, label)
@@ -228,15 +228,20 @@ def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]
         "compliant": still_relevant(qrels, new_qrels),
         "violating": no_longer_relevant(qrels, new_qrels),
     }
+    judged = {qid: [docid for group in groups.values() for docid in group.get(qid, ())] for qid in qrels}
     rows = []
     for system in dict.fromkeys(system for system, _ in runs):
         base, new = renamed(runs.get((system, pair.base), {}), bases), runs.get((system, pair.new), {})
-        for group, judged in groups.items():
-            for qid in sorted(judged.keys() & base.keys() & new.keys()):
-                docids = sorted(judged[qid])
-                places = zip(docids, ranks(base[qid], docids), ranks(new[qid], docids), strict=True)
-                rows += [
-                    Shift(system=system, qid=qid, docid=docid, group=group, base=before, new=after)
-                    for docid, before, after in places
-                ]
+        moved: dict[tuple[str, str], tuple[int, int]] = {}
+        for qid in judged.keys() & base.keys() & new.keys():
+            docids = judged[qid]
+            places = zip(ranks(base[qid], docids), ranks(new[qid], docids), strict=True)
+            moved |= {(qid, docid): ranked for docid, ranked in zip(docids, places, strict=True)}
+        rows += [
+            Shift(system=system, qid=qid, docid=docid, group=group, base=moved[qid, docid][0], new=moved[qid, docid][1])
+            for group, of_topics in groups.items()
+            for qid in sorted(of_topics)
+            for docid in sorted(of_topics[qid])
+            if (qid, docid) in moved
+        ]
     return rows

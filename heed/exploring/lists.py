@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.io.files import read_bytes
+from heed.types import Run
 
 COLUMNS = 6
-NO_IDS: frozenset[bytes] = frozenset()
+NO_IDS: frozenset[str] = frozenset()
 
 
 class Names(dict[bytes, str]):
@@ -36,8 +37,18 @@ class Listed(NamedTuple):
         return Listed(self.length, *(list(column) for column in zip(*kept, strict=True)))
 
 
-def read_lists(path: Path, depth: int, judged: Mapping[str, Set[bytes]], names: Names) -> dict[str, Listed]:
-    """Return the first ``depth`` and the judged documents of each topic of a run that Heed wrote, by qid.
+def lists_of(run: Run, depth: int, judged: Mapping[str, Set[str]]) -> dict[str, Listed]:
+    """Return the first ``depth`` and the judged documents of each topic of a run that is in the order of its file."""
+    lists = {}
+    for qid, scores in run.items():
+        wanted = judged.get(qid, NO_IDS)
+        ranks = {docid: rank for rank, docid in enumerate(scores, 1) if rank <= depth or docid in wanted}
+        lists[qid] = Listed(len(scores), [*ranks], [*ranks.values()], [scores[docid] for docid in ranks])
+    return lists
+
+
+def read_lists(path: Path, depth: int, judged: Mapping[str, Set[str]], names: Names) -> dict[str, Listed]:
+    """Return the same of the file of a run that Heed wrote.
 
     Such a run lists each topic in one go and by rank. Raises :class:`DataError` for lines of another form.
     """
@@ -50,7 +61,7 @@ def read_lists(path: Path, depth: int, judged: Mapping[str, Set[bytes]], names: 
 def read_list(path: Path, qid: str, depth: int, judged: Set[str]) -> Listed | None:
     """Return the same of one topic; None if the run does not have it."""
     lines = next((lines for found, lines in _topics(path, read_bytes(path)) if found == qid), None)
-    return _listed(path, lines, depth, {docid.encode() for docid in judged}, Names()) if lines else None
+    return _listed(path, lines, depth, judged, Names()) if lines else None
 
 
 def _topics(path: Path, run: bytes) -> Iterator[tuple[str, bytes]]:
@@ -58,21 +69,19 @@ def _topics(path: Path, run: bytes) -> Iterator[tuple[str, bytes]]:
     start = 0
     while start < len(run):
         qid = run[start : run.find(b" ", start)]
-        lines = re.compile(rb"(?:%s [^\n]*\n)+" % re.escape(qid)).match(run, start)
-        if not qid or not lines:
+        last = re.compile(rb"\n(?!%s )" % re.escape(qid)).search(run, start)
+        if not qid or not last:
             raise DataError(f"{path}: not a run as it was written; run the collection again")
-        yield qid.decode(), lines[0]
-        start = lines.end()
+        yield qid.decode(), run[start : last.end()]
+        start = last.end()
 
 
-def _listed(path: Path, lines: bytes, depth: int, judged: Set[bytes], names: Names) -> Listed:
+def _listed(path: Path, lines: bytes, depth: int, judged: Set[str], names: Names) -> Listed:
     fields = lines.split()
     docids, scores = fields[2::COLUMNS], fields[4::COLUMNS]
     if len(fields) % COLUMNS or len(docids) != lines.count(b"\n"):
         raise DataError(f"{path}: lines without {COLUMNS} columns; run the collection again")
-    further = judged & {*docids[depth:]} if judged else NO_IDS
-    places = sorted(docids.index(docid, depth) for docid in further)
-    shown = docids[:depth] + [docids[place] for place in places]
-    known = scores[:depth] + [scores[place] for place in places]
-    ranks = [*range(1, min(depth, len(docids)) + 1), *(place + 1 for place in places)]
-    return Listed(len(docids), [names[docid] for docid in shown], ranks, [float(score) for score in known])
+    wanted = {docid.encode() for docid in judged}
+    places = [place for place, docid in enumerate(docids) if place < depth or docid in wanted]
+    shown = [names[docids[place]] for place in places]
+    return Listed(len(docids), shown, [place + 1 for place in places], [float(scores[place]) for place in places])

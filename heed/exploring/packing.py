@@ -24,7 +24,7 @@ from msgspec.json import encode
 from heed.exploring.absences import absences
 from heed.exploring.blocks import pack, pack_blocks
 from heed.exploring.folder import Explored
-from heed.exploring.lists import Listed, Names, read_lists
+from heed.exploring.lists import Listed, Names, lists_of, read_lists
 from heed.exploring.making import DEPTH, Lists, folder_view, grades, narratives, shown_docids, table_of, title_of
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
@@ -83,15 +83,17 @@ def _lists(explored: Explored) -> dict[str, Lists]:
     """Return for each topic its lists, by system and condition."""
     by_topic: dict[str, dict[tuple[str, str], Listed]] = {qid: {} for qid in explored.topics}
     names = Names()
+    known = explored.results.runs
     for condition in explored.conditions:
         asked: dict[str, list[Topic]] = defaultdict(list)
-        judged: dict[str, set[bytes]] = defaultdict(set)
+        judged: dict[str, set[str]] = defaultdict(set)
         for topic in explored.topics.values():
             qid = explored.qid_under(topic, condition)
             asked[qid].append(topic)
-            judged[qid].update(docid.encode() for docid in explored.judged(topic))
-        for (system, of_run), path in explored.runs.items():
-            lists = read_lists(path, DEPTH, judged, names) if of_run == condition else {}
+            judged[qid] |= explored.judged(topic)
+        for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
+            run = known.get((system, condition))
+            lists = read_lists(path, DEPTH, judged, names) if run is None else lists_of(run, DEPTH, judged)
             for qid, listed in lists.items():
                 for topic in asked.get(qid, ()):
                     own = listed if len(asked[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))

@@ -111,7 +111,13 @@ def write_packed(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as indented UTF-8 JSON with the keys in the order given."""
-    write_bytes(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode())
+    import msgspec  # whose indenting takes a twentieth of the time of Python's
+
+    try:
+        text = msgspec.json.format(json.dumps(value, ensure_ascii=False, allow_nan=False), indent=1)
+    except ValueError:  # NaN or infinity, which are in no JSON but Python's
+        text = json.dumps(value, ensure_ascii=False, indent=1)
+    write_bytes(path, f"{text}\n".encode())
 
 
 def open_packed(path: Path) -> IO[bytes]:

@@ -87,10 +87,11 @@ def _for_single_precision(scores: Mapping[str, float]) -> dict[str, float]:
     """
     import numpy as np
 
-    values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
+    values = np.sort(np.fromiter(scores.values(), dtype=np.float64, count=len(scores)))
     with np.errstate(over="ignore"):
-        distinct = len(np.unique(values.astype(np.float32))) == len(np.unique(values))
-    return dict(scores) if distinct else _by_rank(scores)
+        singles = values.astype(np.float32)
+    tie = (singles[1:] == singles[:-1]) & (values[1:] != values[:-1])
+    return _by_rank(scores) if tie.any() else dict(scores)
 
 
 def _by_rank(scores: Mapping[str, float]) -> dict[str, float]:

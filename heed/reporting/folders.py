@@ -1,7 +1,7 @@
 """Read and check results folders: ``summary.json`` and ``per_topic.json``."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
@@ -12,6 +12,7 @@ from heed.evaluation.summary import Detail, Label, Row, Shift
 from heed.io.files import read_bytes
 from heed.progress import log
 from heed.reporting.belonging import doubt
+from heed.types import Run
 
 Record = TypeVar("Record", Row, Detail, Shift)
 INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
@@ -22,7 +23,7 @@ class Results(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
     ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
-    be those of the runs beside them.
+    be those of the runs beside them. ``runs`` are those of this process, by system and condition, as their files are.
     """
 
     folder: str
@@ -34,6 +35,7 @@ class Results(NamedTuple):
     warnings: list[str]
     path: Path
     doubt: str = ""
+    runs: Mapping[tuple[str, str], Run] = {}
 
     @property
     def title(self) -> str:
@@ -56,11 +58,11 @@ class _PerTopic(TypedDict):
     shifts: Records
 
 
-def read_tree(runs: Path, measured_now: bool = False) -> list[Results]:
+def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
     """Return all results at and below ``runs``, by path; raise :class:`DataError` with all problems of their files.
 
-    Results that are ``measured_now``, by this process, are those of the runs; of others it is checked. A run without
-    judgements leaves a summary without rows; such folders are logged and left out.
+    Those of ``runs`` itself may be given as this process has ``measured`` them; of others it is checked that they are
+    those of the runs. A run without judgements leaves a summary without rows; such folders are logged and left out.
     """
     if not runs.is_dir():
         raise DataError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
@@ -69,17 +71,22 @@ def read_tree(runs: Path, measured_now: bool = False) -> list[Results]:
     if not paths:
         raise DataError(f"{runs}: no summary.json in it or below it; give the --out folder of a collection command")
     problems: list[str] = []
-    folders = [_read_folder(runs / path.parent, path.parent.as_posix(), problems) for path in paths]
-    measured = [results for results in folders if results.rows]
+    folders = [
+        measured
+        if measured and path.parent == Path()
+        else _read_folder(runs / path.parent, path.parent.as_posix(), problems)
+        for path in paths
+    ]
+    having = [results for results in folders if results.rows]
     empty = [
         f"{runs / path}: no rows, nothing was measured"
         for path, results in zip(paths, folders, strict=True)
         if not results.rows
     ]
-    fail(problems or ([] if measured else [f"{problem}; give judgements and run again" for problem in empty]))
+    fail(problems or ([] if having else [f"{problem}; give judgements and run again" for problem in empty]))
     for problem in empty:
         log.info(f"{problem}; left out")
-    return measured if measured_now else [_doubted(results) for results in measured]
+    return having if measured else [_doubted(results) for results in having]
 
 
 def _doubted(results: Results) -> Results:
