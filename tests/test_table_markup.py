@@ -375,7 +375,26 @@ def test_text_on_one_line_has_single_spaces_for_white_space_and_control_characte
     assert squeeze(text) == " ".join(CONTROL.sub(" ", text).split())
 
 
-WORDS = st.text(st.sampled_from("ab \u00e9>\"'/=\n1"), max_size=6)
+BARE = [
+    "<1",
+    "< ",
+    "<=",
+    "<;",
+    "<\u4e2d",
+    "<\n",
+    "&1",
+    "& ",
+    "&=",
+    "&;",
+    "&\u4e2d",
+    "&\u00e9",
+    "&_",
+    "&:",
+    "& <1",
+    "<&1",
+    "&&;",
+]
+WORDS = st.lists(st.sampled_from([*"ab \u00e9>\"'/=\n1", *BARE]), max_size=6).map("".join)
 SPAN = st.sampled_from(["", *(f' {side}span="{size}"' for side in ("col", "row") for size in (0, 1, 2, 3))])
 CELL = st.builds(
     lambda tag, one, two, text: f"<{tag}{one}{two}>{text}</{tag}>", st.sampled_from(["td", "th"]), SPAN, SPAN, WORDS
@@ -397,6 +416,11 @@ def test_a_plain_html_table_is_read_as_the_parser_of_html_reads_it(text: str) ->
     "text",
     [
         "<table><tr><td>a &lt; b</td></tr></table>",
+        "<table><tr><td>a &lt b</td></tr></table>",
+        "<table><tr><td>&#8804; 1</td></tr></table>",
+        "<table><tr><td>1<W</td></tr></table>",
+        "<table><tr><td>a<?b</td></tr></table>",
+        "<table><tr><td>a<!--b--></td></tr></table>",
         "<table><tr><td>a<br>b</td></tr></table>",
         "<table><tr><td>a<td>b</tr></table>",
         "<table><tr><td>a\x00b</td></tr></table>",
@@ -424,7 +448,14 @@ def rows_of(text: str) -> list[Row]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("heed.tables.plain_html.grid", lambda rows, _: kept.extend(rows))
         read_plain(re.sub(r' (col|row)span="\d"', "", text))
-    return [row for row in kept if row.cells]
+    return [row for row in kept if row.texts]
+
+
+@pytest.mark.parametrize("text", ["<", "&", "a <<", "&&", "<&", "&<"])
+def test_marks_at_the_end_of_a_cell_are_text(text: str) -> None:
+    table = f"<table><caption>{text}</caption><tr><td>{text}</td><td>{text}</td></tr></table>"
+    assert read_plain(table) == read_html(table)
+    assert parse_html(table) == Table(text, [], [[text, text]])
 
 
 def test_the_first_of_two_spans_of_one_name_counts_as_it_does_to_the_parser() -> None:
