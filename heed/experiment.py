@@ -87,6 +87,7 @@ class Experiment:
         self.conditions = conditions_of(collection.topics, conditions)
         self.folder = Path(out) / collection.name / collection.subset
         self.command = "python"  # what the manifest says that made the runs; commands give theirs
+        self.to_be_evaluated = False  # commands, which say so, draw charts in a process that starts while systems run
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
         self._machine, self._search, self._registry = machine, search, registry or Registry()
@@ -109,6 +110,7 @@ class Experiment:
         self._open.close()
         self.__dict__.pop("_workers", None)
         self.__dict__.pop("_systems", None)
+        self.__dict__.pop("_drawer", None)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -306,7 +308,10 @@ class Experiment:
         collection, folder = self.collection, self.folder
         note_topics(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
-        with self._drawer({condition for _, condition in runs}) as drawer:
+        with self._drawer as drawer:
+            del self._drawer  # it draws once
+            if self._has_charts({condition for _, condition in runs}):
+                drawer.start()
             results, moved = self._evaluated(runs)
             write_json(folder / "summary.json", results.summary())
             if results.rows:
@@ -319,14 +324,16 @@ class Experiment:
                 (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results
 
-    def _drawer(self, conditions: Set[str]) -> "Drawer":
-        """Return what draws the report's charts; it starts at once where conditions are compared, which has charts."""
+    @cached_property
+    def _drawer(self) -> "Drawer":
         from heed.reporting.drawer import Drawer
 
-        drawer, judging = Drawer(), self.collection.judging
-        if any({pair.base, pair.new} <= conditions and judging.of(pair.new) for pair in judging.pairs):
-            drawer.start()
-        return drawer
+        return self._open.enter_context(Drawer())
+
+    def _has_charts(self, conditions: Set[str]) -> bool:
+        """Whether conditions are compared, which has charts."""
+        judging = self.collection.judging
+        return any({pair.base, pair.new} <= conditions and judging.of(pair.new) for pair in judging.pairs)
 
     def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
         collection = self.collection
@@ -353,11 +360,18 @@ class Experiment:
 
     def _retrieved(self, retriever: Retriever, condition: str) -> RunFile:
         path = self._path(retriever.name, condition)
-        return _told(search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest))
+        return self._told(search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest))
 
     def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> RunFile:
         path = self._path(reranker.name, condition)
-        return _told(rescore_to_file(path, reranker, self._queries(condition), documents))
+        return self._told(rescore_to_file(path, reranker, self._queries(condition), documents))
+
+    def _told(self, file: RunFile) -> RunFile:
+        if file.reused:
+            log.info(f"{file.path}: used again")
+        elif self.to_be_evaluated and self._has_charts({*self.conditions}):
+            self._drawer.start()  # not before: the peak of memory is that of building indexes, and reports are reused
+        return file
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join
@@ -397,9 +411,3 @@ def _closed(system: Retriever | Reranker) -> Iterator[None]:
         yield
     finally:
         close(system)
-
-
-def _told(file: RunFile) -> RunFile:
-    if file.reused:
-        log.info(f"{file.path}: used again")
-    return file

@@ -47,7 +47,7 @@ class Drawer:
             return []
         process = self._started()
         with self._talking:
-            texts, problems = process.communicate(json.dumps(specs))
+            texts, problems = process.communicate(json.dumps(specs) + "\n")
         if process.returncode:
             raise RuntimeError(f"{PROGRAM.name}: status {process.returncode}: {problems.strip()}")
         return [text.replace(BASE, "") for text in json.loads(texts)]

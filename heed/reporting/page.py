@@ -7,7 +7,7 @@ Every figure names the place it was read from.
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
@@ -72,9 +72,9 @@ def write_page(results: "Sequence[Results]", runs: Path, path: Path, drawer: Dra
 def page(results: "Sequence[Results]", runs: Path, drawer: Drawer | None = None) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
     with ThreadPoolExecutor(1) as beside, drawer or Drawer() as drawing:  # it ends first: no error waits for charts
-        drawn = beside.submit(Charts(results, drawing).draw)
+        drawn = beside.submit(charts, results, drawing)
         topics = embedded(results, LARGEST)
-        tables = _overview(_title(runs), results, drawn.result())
+        tables = _overview(_title(runs), results, drawn.result)
     room = max(LARGEST - len(tables.html), 0)
     return composed(runs, [topics if len(topics.html) <= room else embedded(results, room), tables])
 
@@ -82,28 +82,21 @@ def page(results: "Sequence[Results]", runs: Path, drawer: Drawer | None = None)
 def overview(results: "Sequence[Results]", runs: Path) -> Part:
     """Return the part with the tables and charts of ``results``, which are at and below the folder ``runs``."""
     with Drawer() as drawer:
-        return _overview(_title(runs), results, Charts(results, drawer).draw())
+        return _overview(_title(runs), results, lambda: charts(results, drawer))
 
 
-class Charts:
-    """The charts of ``results``, specified at once and drawn later by ``drawer``."""
+def charts(results: "Sequence[Results]", drawer: Drawer) -> list[Picture]:
+    """Return the charts of ``results``, drawn by ``drawer``, as elements of a page."""
+    from heed.reporting.drawing import element
 
-    def __init__(self, results: "Sequence[Results]", drawer: Drawer) -> None:
-        """Specify the charts, while the drawer starts if there are any."""
-        chosen = plots(results)
-        if chosen:
-            drawer.start()
-        self._specified, self._drawer = [(plot, plot.spec()) for plot in chosen], drawer
-
-    def draw(self) -> list[Picture]:
-        """Return the charts as elements of a page."""
-        from heed.reporting.drawing import element
-
-        drawn = self._drawer.svgs([spec for _, spec in self._specified])
-        return [
-            Picture(plot.kind, plot.folder, plot.name, spec["width"] > WIDE, element(svg, plot.title, index))
-            for index, ((plot, spec), svg) in enumerate(zip(self._specified, drawn, strict=True))
-        ]
+    chosen = plots(results)
+    if chosen:
+        drawer.start()  # while they are specified
+    specs = [plot.spec() for plot in chosen]
+    return [
+        Picture(plot.kind, plot.folder, plot.name, spec["width"] > WIDE, element(svg, plot.title, index))
+        for index, (plot, spec, svg) in enumerate(zip(chosen, specs, drawer.svgs(specs), strict=True))
+    ]
 
 
 def _title(runs: Path) -> str:
@@ -133,23 +126,25 @@ def _best_rows(rows: Sequence[Row]) -> set[int]:
     return marked
 
 
-def _overview(title: str, results: "Sequence[Results]", pictures: Sequence[Picture]) -> Part:
-    """Return the part with the tables and charts of all folders, and the figures by topic."""
+def _overview(title: str, results: "Sequence[Results]", draw: Callable[[], Sequence[Picture]]) -> Part:
+    """Return the part with the tables and charts of all folders, and the figures by topic; charts are waited for."""
     from markupsafe import Markup
 
     sections = [_section(each, read_settings(each.path)) for each in results]
-    data = [figures(section.results, section.settings) for section in sections]
-    folders = [each.folder for each in results]
+    # escaped
+    data = Markup(_json([figures(section.results, section.settings) for section in sections]))  # noqa: S704
+    template = _template("overview.html.jinja")
+    folders, pictures = [each.folder for each in results], draw()
     by_folder = {
         folder: [each for each in pictures if each.folder == folder and each.kind != "radar"] for folder in folders
     }
     across = [each for each in pictures if each.folder not in folders or each.kind == "radar"]
-    html = _template("overview.html.jinja").render(
+    html = template.render(
         title=title,
         sections=sections,
         plots=by_folder,
         across=across,
-        data=Markup(_json(data)),  # noqa: S704 - escaped
+        data=data,
     )
     return look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
 

@@ -23,10 +23,13 @@ def draw(specs: list[dict[str, Any]], version: str) -> list[str]:
 
 
 def main() -> None:
-    """Start Vega by a chart like those of reports, then draw all that are asked for; none if nobody is there to ask."""
+    """Start Vega by a chart like those of reports, then draw all that are asked for; none if nobody is there to ask.
+
+    The request is one line: what the asking process has forked meanwhile may keep stdin from ending.
+    """
     version = sys.argv[1]
     draw([FIRST], version)
-    if request := sys.stdin.read():
+    if request := sys.stdin.readline():
         json.dump(draw(json.loads(request), version), sys.stdout)
 
 
