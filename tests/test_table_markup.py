@@ -315,7 +315,7 @@ def test_any_text_gives_rectangular_rows_of_single_lines(text: str) -> None:
     for parse in (parse_table, parse_html, parse_markdown, parse_csv):
         rows = grid(parse(text))
         assert len({len(row) for row in rows}) <= 1
-        assert all(cell == " ".join(cell.split()) for row in rows for cell in row)
+        assert all(cell == squeeze(cell) for row in rows for cell in row)
 
 
 @pytest.mark.parametrize("name", ["WTR", "IndusTR"])

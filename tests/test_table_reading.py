@@ -46,12 +46,16 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("form", ["raw", "rows"])
 def test_several_processes_read_what_one_reads(folder: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = list[int]()
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    tables = Tables([folder], form)
-    alone = list(tables.lines())
-    assert isinstance(tables.lines(), map)  # a collection this small has no need of others
-    monkeypatch.setattr(documents, "LARGE", 0)
-    assert list(tables.lines()) == alone
+    monkeypatch.setattr(
+        documents, "read_by_processes", lambda *given: others.append(given[2]) or read_by_processes(*given)
+    )
+    alone = list(Tables([folder], form).lines())
+    assert not others  # a collection this small has no need of them
+    monkeypatch.setattr(documents, "ALONE", 0)
+    assert list(Tables([folder], form).lines()) == alone
+    assert others == [3]
     assert len([line for line in alone if line.problem]) == 3
 
 
@@ -59,8 +63,8 @@ def test_a_broken_file_is_told_after_what_was_read_before_it(folder: Path, monke
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     (folder / "b.jsonl.gz").write_bytes((folder / "b.jsonl.gz").read_bytes()[:-20])
     found: list[tuple[int, str]] = []
-    for large in (1 << 60, 0):
-        monkeypatch.setattr(documents, "LARGE", large)
+    for alone in (60, 0):
+        monkeypatch.setattr(documents, "ALONE", alone)
         lines: list[Line] = []
         with pytest.raises(DataError, match="cannot be read after line") as error:
             lines.extend(Tables([folder], "raw").lines())

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from time import thread_time
 
 from heed.errors import DataError, UsageError
 from heed.io.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
@@ -21,8 +22,7 @@ from heed.types import Document
 ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 VERSION = 1  # raise when tables are parsed or written in another way
-LARGE = 1 << 24  # bytes of text from which processes of their own take less time than they need to start
-PACKED = 4  # times a packed file's size is its text's
+ALONE = 1.0  # seconds of reading; to start processes of their own, and to send to and fro, takes half of that
 PROCESSES = 4  # at most: this one takes in what they read, and keeps up with no more
 
 Unread = Path | tuple[Path, int, str] | Line  # a file of one table, or a line of a file, as text or as a document
@@ -55,11 +55,16 @@ class Tables:
         return {**settings, "files": sorted(map(digest, records)), "single": single}
 
     def lines(self) -> Iterator[Line]:
-        """Yield every table as a document, or the problem with it; several processes read a large collection."""
+        """Yield every table as a document, or the problem with it; several processes where that takes long."""
         read, processes = partial(_read, self._form, self._titles), min(os.cpu_count() or 1, PROCESSES)
-        if processes > 1 and sum(map(_size, self.paths)) >= LARGE:
-            return read_by_processes(read, self._unread(), processes)
-        return map(read, self._unread())
+        unread, spent = self._unread(), 0.0
+        for one in unread:
+            started = thread_time()
+            line = read(one)
+            spent += thread_time() - started
+            yield line
+            if spent > ALONE and processes > 1:
+                yield from read_by_processes(read, unread, processes)
 
     def _unread(self) -> Iterator[Unread]:
         for path in self.paths:
@@ -69,11 +74,6 @@ class Tables:
                 yield from read_corpus([path])
             else:
                 yield from ((path, line_no, text) for line_no, text in read_lines(path) if text.strip())
-
-
-def _size(path: Path) -> int:
-    """Return about how many bytes of text a file holds."""
-    return path.stat().st_size * (PACKED if path.suffix in (".gz", ".parquet") else 1)
 
 
 def _read(form: str, titles: bool, unread: Unread) -> Line:
@@ -91,7 +91,7 @@ def _written(form: str, titles: bool, line: Line) -> Line:
     except DataError as error:
         return line._replace(document=None, problem=str(error))
     if not titles:
-        table = table._replace(caption=table.caption or title)
+        table = table if table.caption else table._replace(caption=title)
     elif title.strip() and not _holds(table, title):
         text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
     written = text if form == "raw" else serialise(table, form)

@@ -41,13 +41,14 @@ def parse_table(text: str, title: str = "") -> Table:
     A caption in the text wins over ``title``; a text without a table becomes the caption. Raises
     :class:`DataError` for a grid of more cells than :func:`heed.tables.html.check_size` allows.
     """
-    if HTML_TABLE.search(text):
+    lines = _lines(text)
+    if "<" in text and HTML_TABLE.search(text):
         table = parse_html(text)
-    elif any(line.startswith("|") or is_rule(line) for line in _lines(text)) or not _separator(text, rows=2):
-        table = parse_markdown(text)
+    elif any(line.startswith("|") or is_rule(line) for line in lines) or not _separator(text, rows=2):
+        table = _parse_lines(lines)
     else:
         table = parse_csv(text)
-    return table._replace(caption=table.caption or squeeze(title))
+    return table if table.caption or not title else table._replace(caption=squeeze(title))
 
 
 def parse_html(text: str) -> Table:
@@ -70,10 +71,14 @@ def parse_markdown(text: str) -> Table:
     backticks ends a cell, as GitHub has it, unless the row then has too many cells and otherwise just enough.
     Raises :class:`DataError` for a grid too large.
     """
+    return _parse_lines(_lines(text))
+
+
+def _parse_lines(lines: list[str]) -> Table:
     outside: list[str] = []
     header: list[list[str]] = []
     body: list[list[str]] = []
-    for block in _blocks(text):
+    for block in _blocks(lines):
         before, above, below = _read_block(block)
         outside += before
         if header or body:
@@ -104,17 +109,18 @@ def _table(caption: str, header: list[list[str]], body: list[list[str]]) -> Tabl
 
 
 def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text.removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in _plain(text).split("\n")]
 
 
-def _blocks(text: str) -> Iterator[list[str]]:
-    """Yield the lines of ``text`` between blank lines, headings on their own."""
+def _blocks(lines: list[str]) -> Iterator[list[str]]:
+    """Yield the lines between blank lines, headings on their own."""
     block: list[str] = []
-    for line in [*_lines(text), ""]:
+    for line in [*lines, ""]:
         heading = line.startswith("#") and HEADING.match(line)
         if block and (heading or not line):
             yield block
@@ -165,7 +171,7 @@ def plain_rows(lines: list[str]) -> list[list[str]]:
         return [[squeeze(cell) for cell in _split_plain(line)] for line in lines]
     # the only white space in printable lines is spaces
     single = [SPACES.sub(" ", line) if "  " in line else line for line in lines]
-    return [_without_ends(line, [cell.strip() for cell in line.split("|")]) for line in single]
+    return [_without_ends(line, list(map(str.strip, line.split("|")))) for line in single]
 
 
 def marked_cells(line: str, width: int) -> list[str]:

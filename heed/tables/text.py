@@ -58,15 +58,14 @@ def fit(text: str, room: int, count: Callable[[str], int]) -> str:
 
 
 def as_fields(table: Table) -> dict[str, str]:
-    """Return caption, distinct header texts, and cells row by row, a string each for an index of fields."""
-    names = dict.fromkeys(chain.from_iterable(table.header))
-    header = " ".join(filter(None, names))
-    if squeeze(header) != header:  # then a name has white space to be squeezed, and two may become one
-        header = " ".join(filter(None, dict.fromkeys(map(squeeze, names))))
+    """Return caption, distinct header texts, and cells row by row, a string each for an index of fields.
+
+    The texts of ``table`` are on one line each, as they are once parsed; its caption may be any text.
+    """
     return {
         "caption": squeeze(table.caption),
-        "header": header,
-        "cells": "\n".join(squeeze(" ".join(row)) for row in table.body),
+        "header": " ".join(filter(None, dict.fromkeys(chain.from_iterable(table.header)))),
+        "cells": "\n".join([" ".join(filter(None, row)) for row in table.body]),
     }
 
 
