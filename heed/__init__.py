@@ -10,7 +10,6 @@ Start with :func:`heed.load` and :class:`heed.Experiment`. Names are imported wh
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -86,16 +85,22 @@ if find_spec("fcntl") is None:  # Windows
         "Heed needs Linux or macOS; on Windows install it in WSL (wsl --install): docs/installation.md, Platforms"
     )
 
-try:
-    __version__ = version("heed-ir")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0"
-
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in _HOME:
         raise AttributeError(f"module 'heed' has no attribute {name!r}")
     return getattr(import_module(f"heed.{_HOME[name]}"), name)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # a fifth of what a process that reads tables imports
+
+    try:
+        return version("heed-ir")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "0"
 
 
 def __dir__() -> list[str]:

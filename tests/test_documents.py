@@ -112,6 +112,7 @@ def test_random_access_keeps_the_asked_order_and_misses_are_told(tmp_path: Path)
     asked = [f"d{number}" for number in range(1199, -1, -1)]
     assert [one.docid for one in store.get(asked)] == asked
     assert store.missing(["d5", "x", "d6", "y"]) == ["x", "y"]
+    assert store.missing(["x", *asked, "y", "x"]) == ["x", "y", "x"]
     with pytest.raises(HeedError, match="document x: not in the collection"):
         store.get(["d1", "x"])
 

@@ -22,7 +22,7 @@ from heed.tables.markup import (
     parse_html,
     parse_markdown,
     parse_table,
-    plain_cells,
+    plain_rows,
 )
 from heed.tables.plain_html import read_plain
 
@@ -338,11 +338,23 @@ ROWS = st.text(st.sampled_from("|| a b\u00e9\t\x00\x85\u3000\u200b-:'"))
 TIDY_ROWS = st.lists(st.sampled_from(["| ", " |", " | ", "|", "a", "b c", " "]), max_size=12).map("".join)
 
 
-@given(ROWS | TIDY_ROWS, st.integers(0, 6))
-def test_a_row_without_escapes_has_the_cells_that_the_reader_of_escapes_finds(line: str, width: int) -> None:
-    stripped = line.strip()  # as lines are
-    assert is_plain(stripped)
-    assert plain_cells(stripped) == marked_cells(stripped, width)
+@given(st.lists((ROWS | TIDY_ROWS).map(str.strip), max_size=4), st.integers(0, 6))
+def test_rows_without_escapes_have_the_cells_that_the_reader_of_escapes_finds(lines: list[str], width: int) -> None:
+    assert is_plain("\n".join(lines))
+    assert plain_rows(lines) == [marked_cells(line, width) for line in lines]
+
+
+MARKED_ROWS = st.text(st.sampled_from("|| a`\\<-\u3000")) | st.lists(
+    st.sampled_from(["|", " | ", "\\|", "`|`", "\\", "<br>", "<BR />", "&amp;", "\u2028", "\x85", "a", ""])
+).map("".join)
+
+
+@given(st.lists((ROWS | TIDY_ROWS | MARKED_ROWS).map(lambda row: f"|{row.strip()}"), max_size=5))
+def test_the_rows_of_a_table_are_those_that_the_reader_of_escapes_finds_one_by_one(lines: list[str]) -> None:
+    table = parse_markdown("\n".join(["|x|y|", "|-|-|", *lines]))
+    rows = [marked_cells(line.strip(), 2) for line in lines]
+    width = max(map(len, [["x", "y"], *rows]))
+    assert table.header + table.body == [row + [""] * (width - len(row)) for row in [["x", "y"], *rows]]
 
 
 def test_a_delimiter_row_has_dashes_in_every_cell_and_may_have_colons_around_them() -> None:
@@ -363,7 +375,26 @@ def test_text_on_one_line_has_single_spaces_for_white_space_and_control_characte
     assert squeeze(text) == " ".join(CONTROL.sub(" ", text).split())
 
 
-WORDS = st.text(st.sampled_from("ab \u00e9>\"'/=\n1"), max_size=6)
+BARE = [
+    "<1",
+    "< ",
+    "<=",
+    "<;",
+    "<\u4e2d",
+    "<\n",
+    "&1",
+    "& ",
+    "&=",
+    "&;",
+    "&\u4e2d",
+    "&\u00e9",
+    "&_",
+    "&:",
+    "& <1",
+    "<&1",
+    "&&;",
+]
+WORDS = st.lists(st.sampled_from([*"ab \u00e9>\"'/=\n1", *BARE]), max_size=6).map("".join)
 SPAN = st.sampled_from(["", *(f' {side}span="{size}"' for side in ("col", "row") for size in (0, 1, 2, 3))])
 CELL = st.builds(
     lambda tag, one, two, text: f"<{tag}{one}{two}>{text}</{tag}>", st.sampled_from(["td", "th"]), SPAN, SPAN, WORDS
@@ -385,6 +416,11 @@ def test_a_plain_html_table_is_read_as_the_parser_of_html_reads_it(text: str) ->
     "text",
     [
         "<table><tr><td>a &lt; b</td></tr></table>",
+        "<table><tr><td>a &lt b</td></tr></table>",
+        "<table><tr><td>&#8804; 1</td></tr></table>",
+        "<table><tr><td>1<W</td></tr></table>",
+        "<table><tr><td>a<?b</td></tr></table>",
+        "<table><tr><td>a<!--b--></td></tr></table>",
         "<table><tr><td>a<br>b</td></tr></table>",
         "<table><tr><td>a<td>b</tr></table>",
         "<table><tr><td>a\x00b</td></tr></table>",
@@ -412,7 +448,14 @@ def rows_of(text: str) -> list[Row]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("heed.tables.plain_html.grid", lambda rows, _: kept.extend(rows))
         read_plain(re.sub(r' (col|row)span="\d"', "", text))
-    return [row for row in kept if row.cells]
+    return [row for row in kept if row.texts]
+
+
+@pytest.mark.parametrize("text", ["<", "&", "a <<", "&&", "<&", "&<"])
+def test_marks_at_the_end_of_a_cell_are_text(text: str) -> None:
+    table = f"<table><caption>{text}</caption><tr><td>{text}</td><td>{text}</td></tr></table>"
+    assert read_plain(table) == read_html(table)
+    assert parse_html(table) == Table(text, [], [[text, text]])
 
 
 def test_the_first_of_two_spans_of_one_name_counts_as_it_does_to_the_parser() -> None:

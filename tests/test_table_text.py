@@ -96,6 +96,12 @@ def test_fields_have_each_header_text_once_and_all_cells() -> None:
     assert as_fields(EMPTY) == {"caption": "Just a caption", "header": "", "cells": ""}
 
 
+@given(st.lists(st.text(st.sampled_from("ab \x00\t\u3000\x85"), max_size=3), max_size=4))
+def test_names_of_columns_are_those_that_differ_on_one_line(names: list[str]) -> None:
+    header = as_fields(Table("", [names, names], []))["header"]
+    assert header == " ".join(name for name in dict.fromkeys(map(squeeze, names)) if name)
+
+
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff"), max_size=12)
 SYNTAX = st.text(st.sampled_from(list("|\\-:`#<>br/&;,\"' \ta中م")), max_size=12)
 WHOLE = st.sampled_from(["---", ":-:", "<br>", "<td>", "&amp;", "# x", "</table>"])

@@ -76,6 +76,11 @@ class DocumentStore:
         self._unpacker = unpacker(dictionary)
 
     @property
+    def place(self) -> tuple[Path, str]:
+        """Its folder and digest, from which another process opens it."""
+        return self._path.parent, self.digest
+
+    @property
     def size(self) -> int:
         """Its bytes on disk, somewhat less than half of those of the documents."""
         return self._path.stat().st_size
@@ -121,8 +126,11 @@ class DocumentStore:
 
     def missing(self, docids: Sequence[str]) -> list[str]:
         """Return those of ``docids`` that the collection does not hold."""
-        find = "SELECT 1 FROM documents WHERE docid = ?"
-        return [docid for docid in docids if not next(self._select(find, (docid,)), None)]
+        here: set[str] = set()
+        for part, marks in _parts(docids):
+            query = f"SELECT docid FROM documents WHERE docid IN ({marks})"  # noqa: S608 (our marks)
+            here.update(docid for (docid,) in self._select(query, part))
+        return [docid for docid in docids if docid not in here]
 
     def _documents(self, condition: str, values: Sequence[Any]) -> Iterator[Document]:
         query = f"SELECT docid, body FROM documents WHERE {condition}"  # noqa: S608 (our conditions)

@@ -10,7 +10,7 @@ In a table the caption counts once more beside the whole text, for the terms ask
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.io.document_store import chosen, docids_of
@@ -23,6 +23,7 @@ from heed.reranking.demotion import caught, demoted
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
 from heed.reranking.rescore import Pair
+from heed.reranking.second_process import MANY, SecondProcess, TopicScorer
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Subset, Term
 from heed.retrieval.corpus import Corpus
@@ -140,19 +141,36 @@ class Polarity:
         return self._bm25.copies.at_once if self._bm25.copies else 1
 
     def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
-        """Yield the scores of each query's documents, in their order; by workers where the user asked for them."""
+        """Yield the scores of each query's documents, in their order.
+
+        By workers where the user asked for them, else, of a small index, by a second process too where that pays.
+        """
         copies = self._bm25.copies
         if copies is None:
-            return (self.score(query, documents) for query, documents in pairs)
+            listed = list(pairs)
+            many = sum(len(docids_of(documents)) for _, documents in listed) >= MANY
+            if many and self._second:
+                return self._second.scores(self.score, listed)
+            return (self.score(query, documents) for query, documents in listed)
         how = self._maker(), digest_json(self.config)
         return copies.results(_score, ((*how, query, documents) for query, documents in pairs))
+
+    @cached_property
+    def _second(self) -> SecondProcess | None:
+        opening = self._bm25.beside()
+        return (
+            SecondProcess(TopicScorer(opening, self._bm25.corpus.documents.place, self._maker())) if opening else None
+        )
 
     def load(self) -> None:
         """Open the index."""
         self._bm25.load()
 
     def close(self) -> None:
-        """Forget the index."""
+        """Forget the index, and end the process that shared the work."""
+        second = self.__dict__.pop("_second", None)
+        if second:
+            second.stop()
         self._bm25.close()
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:

@@ -93,7 +93,7 @@ class Bm25:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
         threads, shards, heap, pool = self._lucene
-        start(heap, brief=self._index is None and store.size <= BRIEF)
+        start(heap, self._brief)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
         index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
@@ -121,10 +121,22 @@ class Bm25:
         if self._feedback or not self.searcher.has_matrix:
             pool.log_local(self.name, "Lucene itself searches")
             return None
+        return IndexCopies(self._opening(), pool)
+
+    def beside(self) -> Opening | None:
+        """Return how a second process opens a small index; None where it would take memory or threads not given."""
+        if self._lucene.threads == 1 or not self._brief or self._feedback or not self.searcher.has_matrix:
+            return None
+        return self._opening()._replace(brief=True)
+
+    def _opening(self) -> Opening:
         searcher, (_, store, language) = self.searcher, self.corpus
-        settings = searcher.settings
-        opening = Opening(searcher.folder, searcher.shards, language, settings, store.tabular, self._lucene.heap)
-        return IndexCopies(opening, pool)
+        return Opening(searcher.folder, searcher.shards, language, searcher.settings, store.tabular, self._lucene.heap)
+
+    @property
+    def _brief(self) -> bool:
+        """Whether Java has work of seconds."""
+        return self._index is None and self.corpus.documents.size <= BRIEF
 
     @classmethod
     def over_copy(cls, copy: IndexCopy) -> "Bm25":

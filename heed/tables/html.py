@@ -6,12 +6,11 @@ a column in which no cell begins is left out: it only repeats its neighbour, whi
 """
 
 import re
-from bisect import bisect_left, bisect_right
+import sys
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, takewhile
+from itertools import groupby, repeat, takewhile
 from typing import NamedTuple
-
-from lxml import etree
 
 from heed.errors import DataError
 
@@ -38,25 +37,18 @@ TEXT_LESS_THAN = re.compile(  # as in "1<W≤3" and "List<ref>", where an HTML p
 PROCESSING = re.compile(r"<\?[^<>]*>")
 
 
-class Cell(NamedTuple):
-    """A cell, its text in pieces; ``rows`` is 0 for "to the end of the row group"."""
-
-    pieces: list[str]
-    head: bool
-    columns: int
-    rows: int
-
-    def text(self) -> str:
-        """Return the text on one line."""
-        return squeeze("".join(self.pieces))
-
-
 class Row(NamedTuple):
-    """The cells of a row as written, and its row group's number and name (``""`` outside of any)."""
+    """The cells of a row: their texts, which of them are headings, how many columns and rows each spans.
+
+    ``group`` and ``section`` are its row group's number and name (``""`` outside of any). Without any span ``spans``
+    may be empty; 0 rows are those to the end of the row group.
+    """
 
     group: int
     section: str
-    cells: list[Cell]
+    texts: list[str]
+    heads: list[bool]
+    spans: list[tuple[int, int]]
 
 
 class Grid(NamedTuple):
@@ -85,10 +77,16 @@ class Page(NamedTuple):
 
 
 class _Markup(NamedTuple):
-    """A table as written: the names of its row groups, from outside of any, and its rows."""
+    """A table as written: the names of its row groups, from outside of any, its rows, and their texts in pieces."""
 
     groups: list[str]
     rows: list[Row]
+    pieces: list[list[list[str]]]
+
+    def read(self) -> Grid:
+        for row, cells in zip(self.rows, self.pieces, strict=True):
+            row.texts.extend(squeeze("".join(pieces)) for pieces in cells)
+        return grid(self.rows, "thead" in self.groups)
 
 
 def read_html(text: str) -> Page:
@@ -97,13 +95,15 @@ def read_html(text: str) -> Page:
     ``<`` is text where no element of a table or of running text begins. Nothing outside of ``text`` is read.
     Raises :class:`DataError` for a grid too large.
     """
+    from lxml import etree  # not for tables of another form, nor for plain ones
+
     target = _Events()
     # bytes, since a declaration of another encoding in a string would be refused or believed
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, no_network=True)
     markup = TEXT_LESS_THAN.sub("&lt;", PROCESSING.sub(" ", text))
     parser.feed(markup.encode("utf-8", "replace"))
     parser.close()
-    grids = [grid(table.rows, "thead" in table.groups) for table in target.tables if table.rows]
+    grids = [table.read() for table in target.tables if table.rows]
     return Page(squeeze("".join(target.captions)), squeeze("".join(target.outside)), grids)
 
 
@@ -115,7 +115,7 @@ class _Events:
         self.captions: list[str] = []
         self.outside: list[str] = []
         self._into = self.outside  # list to which text is added: a cell's, the captions' or neither
-        self._row: Row | None = None
+        self._in_row = False
         self._nested = 0  # tables open inside a cell or caption
         self._dropped = 0  # scripts and styles open
 
@@ -142,7 +142,7 @@ class _Events:
         elif tag in ("td", "th", "caption"):
             self._into = self.outside
         elif tag in ("tr", "table"):
-            self._row = None
+            self._in_row = False
         elif tag in ("thead", "tbody", "tfoot"):
             self._open_group("")
 
@@ -159,27 +159,30 @@ class _Events:
             self._into.append(" ")
 
     def _open_table(self) -> None:
-        self.tables.append(_Markup([""], []))
-        self._row, self._into = None, self.outside
+        self.tables.append(_Markup([""], [], []))
+        self._in_row, self._into = False, self.outside
 
     def _open_group(self, name: str) -> None:
         if self.tables:
             self.tables[-1].groups.append(name)
-        self._row, self._into = None, self.outside
+        self._in_row, self._into = False, self.outside
 
-    def _open_row(self) -> Row:
+    def _open_row(self) -> None:
         if not self.tables:
             self._open_table()
-        groups, rows = self.tables[-1]
-        self._row, self._into = Row(len(groups) - 1, groups[-1], []), self.outside
-        rows.append(self._row)
-        return self._row
+        groups, rows, pieces = self.tables[-1]
+        rows.append(Row(len(groups) - 1, groups[-1], [], [], []))
+        pieces.append([])
+        self._in_row, self._into = True, self.outside
 
     def _open_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
-        row = self._row if self._row is not None else self._open_row()
-        columns, rows = spans(attributes) if attributes else (1, 1)
+        if not self._in_row:
+            self._open_row()
         self._into = []
-        row.cells.append(Cell(self._into, tag == "th", columns, rows))
+        table = self.tables[-1]
+        table.pieces[-1].append(self._into)
+        table.rows[-1].heads.append(tag == "th")
+        table.rows[-1].spans.append(spans(attributes) if attributes else (1, 1))
 
 
 def spans(attributes: Mapping[str, str]) -> tuple[int, int]:
@@ -218,37 +221,34 @@ def grid(rows: list[Row], has_head: bool) -> Grid:
     ``has_head`` says that there is a <thead>, even an empty one. Raises :class:`DataError` for a grid too large.
     """
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
-    if has_no_spans(rows):
-        return plain_grid(rows, has_head)
-    return spanned_grid(rows, has_head)
+    return plain_grid(rows, has_head) if has_no_spans(rows) else spanned_grid(rows, has_head)
 
 
 def has_no_spans(rows: list[Row]) -> bool:
     """Return whether every row has cells, none of them spans anything, and the grid is of a size that any may have."""
-    widths = [len(row.cells) for row in rows]
+    widths = [len(row.texts) for row in rows]
     small = min(widths) > 0 and max(widths) * len(rows) <= FREE_CELLS
-    return small and all(cell.columns == 1 and cell.rows == 1 for row in rows for cell in row.cells)
+    return small and all(row.spans.count((1, 1)) == len(row.spans) for row in rows)
 
 
 def plain_grid(rows: list[Row], has_head: bool) -> Grid:
     """Return what :func:`spanned_grid` returns of rows without spans, sooner."""
-    texts = [[cell.text() for cell in row.cells] for row in rows]
-    width = max(map(len, texts))
-    for row in texts:
-        row += [""] * (width - len(row))
+    width = max(len(row.texts) for row in rows)
     header = _marked_header(rows, has_head)
+    texts = [row.texts + [""] * (width - len(row.texts)) for row in rows]
     return Grid(texts, min(1, len(rows) - 1) if header is None else header)
 
 
 def spanned_grid(rows: list[Row], has_head: bool) -> Grid:
     """Return the grid of ``rows``, which are in the order of a page."""
-    written = sum(len(row.cells) for row in rows)
+    written = sum(len(row.texts) for row in rows)
     lines: list[list[_Span]] = []
     for _, group in groupby(rows, key=lambda row: row.group):
         lines += _lay_out(list(group), len(lines), written)
     starts = sorted({span.start for line in lines for span in line})
     check_size(sum(1 for line in lines if line), len(starts), written)
-    texts = [_texts(line, starts) if line else [] for line in lines]
+    places = {start: place for place, start in enumerate(starts)}
+    texts = [_texts(line, places, starts) if line else [] for line in lines]
     marked = _marked_header(rows, has_head)
     header = texts[: _linked_header(lines) if marked is None else marked]
     return Grid([row for row in texts if row], sum(1 for row in header if row))
@@ -267,27 +267,28 @@ def _lay_out(rows: list[Row], first: int, written: int) -> Iterator[list[_Span]]
 
 def _own_spans(row: Row, above: list[_Span], number: int, end: int) -> Iterator[_Span]:
     """Yield the cells of a row, each from the first column free of spans from above, with gaps where it meets one."""
-    column = 0
-    for cell in row.cells:
-        index = bisect_right(above, column, key=lambda span: span.end)
-        while index < len(above) and above[index].start <= column:
-            column = above[index].end
-            index += 1
-        past, stop, text = column + cell.columns, min(number + (cell.rows or end), end), cell.text()
-        while column < past:
-            bound = min(past, above[index].start) if index < len(above) else past
-            if column < bound:
-                yield _Span(column, bound, number, stop, text)
-            column = above[index].end if index < len(above) else past
-            index += 1
-        column = past
+    column, rest = 0, [*above, _Span(sys.maxsize, sys.maxsize, 0, 0, "")][::-1]  # the next span from above comes last
+    for text, (columns, rows) in zip(row.texts, row.spans or repeat((1, 1)), strict=False):
+        while rest[-1].start <= column:
+            column = rest.pop().end
+        past, stop = column + columns, min(number + (rows or end), end)
+        while rest[-1].start < past:
+            if column < rest[-1].start:
+                yield _Span(column, rest[-1].start, number, stop, text)
+            column = rest.pop().end
+        if column < past:
+            yield _Span(column, past, number, stop, text)
+            column = past
 
 
-def _texts(line: Iterable[_Span], starts: list[int]) -> list[str]:
+def _texts(line: Iterable[_Span], places: dict[int, int], starts: list[int]) -> list[str]:
     row = [""] * len(starts)
-    for span in line:
-        first, past = bisect_left(starts, span.start), bisect_left(starts, span.end)
-        row[first:past] = [span.text] * (past - first)
+    for start, end, _, _, text in line:
+        place = places[start]
+        row[place] = text
+        if end - start > 1:
+            past = bisect_left(starts, end)
+            row[place:past] = [text] * (past - place)
     return row
 
 
@@ -298,7 +299,7 @@ def _marked_header(rows: list[Row], has_head: bool) -> int | None:
     """
     if has_head:
         return sum(1 for row in rows if row.section == "thead")
-    if any(cell.head for row in rows for cell in row.cells):
+    if any(any(row.heads) for row in rows):
         count = sum(1 for _ in takewhile(_is_heading, rows))
         return min(count, max(len(rows) - 1, 1))
     return None
@@ -319,8 +320,7 @@ def _linked_header(lines: list[list[_Span]]) -> int:
 
 
 def _is_heading(row: Row) -> bool:
-    heads = [cell.head for cell in row.cells if cell.head or cell.text()]
-    return bool(heads) and all(heads)
+    return any(row.heads) and all(head or not text for head, text in zip(row.heads, row.texts, strict=True))
 
 
 def _reaches(span: _Span, number: int) -> bool:

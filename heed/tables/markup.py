@@ -133,15 +133,14 @@ def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list
     if rule is None:
         piped = [line for line in block if line.startswith("|")]
         width = len(_split(piped[0], PIPE)) if piped else 0
-        rows = [_cells(line, width) for line in piped]
+        rows = _rows(piped, width)
         header = len(rows) > 1
         return [line for line in block if not line.startswith("|")], rows[:header], rows[header:]
     start = max(rule - 1, 0)
     while start and block[start - 1].startswith("|"):
         start -= 1
     width = len(_split_plain(block[rule]))
-    above, below = ([_cells(line, width) for line in part] for part in (block[start:rule], block[rule + 1 :]))
-    return block[:start], above, below
+    return block[:start], _rows(block[start:rule], width), _rows(block[rule + 1 :], width)
 
 
 def is_rule(line: str) -> bool:
@@ -149,26 +148,24 @@ def is_rule(line: str) -> bool:
     return "|" in line and not line.strip("|:- \t") and RULES.fullmatch(line) is not None
 
 
-def _cells(line: str, width: int) -> list[str]:
-    return plain_cells(line) if is_plain(line) else marked_cells(line, width)
+def _rows(lines: list[str], width: int) -> list[list[str]]:
+    if is_plain("\n".join(lines)):
+        return plain_rows(lines)
+    return [row for line in lines for row in (plain_rows([line]) if is_plain(line) else [marked_cells(line, width)])]
 
 
-def is_plain(line: str) -> bool:
-    """Return whether nothing in ``line`` but its pipes means anything in a table row."""
-    return "\\" not in line and "`" not in line and "<" not in line
+def is_plain(text: str) -> bool:
+    """Return whether nothing in ``text`` but its pipes means anything in a table row."""
+    return "\\" not in text and "`" not in text and "<" not in text
 
 
-def plain_cells(line: str) -> list[str]:
-    """Return what :func:`marked_cells` returns of a plain line of any width, several times sooner."""
-    if not line.isprintable():
-        return [squeeze(cell) for cell in _split_plain(line)]
-    if "  " in line:  # the only white space in a printable line is spaces
-        line = SPACES.sub(" ", line)
-    elif line.startswith("| ") and line.endswith(" |"):
-        inside = line[2:-2]
-        if inside.count(" | ") == line.count("|") - 2:  # no pipe touches a text
-            return inside.split(" | ")
-    return [cell.strip() for cell in _split_plain(line)]
+def plain_rows(lines: list[str]) -> list[list[str]]:
+    """Return what :func:`marked_cells` returns of each of some plain lines, of any width, many times sooner."""
+    if not "".join(lines).isprintable():
+        return [[squeeze(cell) for cell in _split_plain(line)] for line in lines]
+    # the only white space in printable lines is spaces
+    single = [SPACES.sub(" ", line) if "  " in line else line for line in lines]
+    return [_without_ends(line, [cell.strip() for cell in line.split("|")]) for line in single]
 
 
 def marked_cells(line: str, width: int) -> list[str]:

@@ -5,7 +5,7 @@ import html
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 
 from heed.errors import UsageError
 from heed.tables.html import squeeze
@@ -59,10 +59,13 @@ def fit(text: str, room: int, count: Callable[[str], int]) -> str:
 
 def as_fields(table: Table) -> dict[str, str]:
     """Return caption, distinct header texts, and cells row by row, a string each for an index of fields."""
-    header = dict.fromkeys(map(squeeze, dict.fromkeys(text for row in table.header for text in row)))
+    names = dict.fromkeys(chain.from_iterable(table.header))
+    header = " ".join(filter(None, names))
+    if squeeze(header) != header:  # then a name has white space to be squeezed, and two may become one
+        header = " ".join(filter(None, dict.fromkeys(map(squeeze, names))))
     return {
         "caption": squeeze(table.caption),
-        "header": " ".join(filter(None, header)),
+        "header": header,
         "cells": "\n".join(squeeze(" ".join(row)) for row in table.body),
     }
 
