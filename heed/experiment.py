@@ -24,6 +24,7 @@ from heed.models.registry import Registry
 from heed.own_systems import check_name
 from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
+from heed.ranking import ranks_known
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.result_files import earlier_results, forget_results, judging_recipe, note_results, program
@@ -337,10 +338,10 @@ class Experiment:
 
     def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
         collection = self.collection
-        with timed("measures"):
+        with timed("measures"), ranks_known():
             size = self.documents.count + self._missing
+            moved = shifts(runs, collection.judging, collection.topics)  # first: of all documents of a list at once
             details = evaluate(runs, collection.judging, collection.topics, size)
-            moved = shifts(runs, collection.judging, collection.topics)
             write_json(self.folder / "per_topic.json", {"rows": details, "shifts": moved})
             return Results(collection.name, collection.subset, details, tuple(self.warnings)), moved
 

@@ -4,10 +4,16 @@ This is trec_eval's rule (docids compared as strings, so that insertion order ne
 Cutting at a depth, pooling and the ranks inside measures all go through here.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from ctypes import c_float
 from itertools import islice
-from operator import gt
+from operator import ge, gt, neg
+
+Known = dict[int, tuple[Mapping[str, float], dict[str, int]]]  # by its id, a list with the ranks of documents in it
+_known: ContextVar[Known | None] = ContextVar("known", default=None)
 
 
 def in_order(qids: Iterable[str]) -> list[str]:
@@ -22,6 +28,10 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
 
 def top(scores: Mapping[str, float], depth: int) -> dict[str, float]:
     """Return the ``depth`` best documents of one topic with their scores, best first."""
+    values = list(scores.values())
+    if 0 < depth < len(values) and all(map(ge, values, islice(values, 1, None))):  # as most lists come, but for ties
+        reaching = bisect_right(values, -values[depth - 1], key=neg)
+        scores = dict(islice(scores.items(), reaching))
     return {docid: score for score, docid in _in_order(scores)[:depth]}
 
 
@@ -30,6 +40,27 @@ def ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
 
     The rank of a missing document follows FollowIR (mteb ``get_rank_from_dict``) and InfoSearch.
     """
+    known = _known.get()
+    if known is None:
+        return _ranks(scores, docids)
+    _, rank_of = known.setdefault(id(scores), (scores, {}))  # with the list: no other gets its id
+    further = [docid for docid in docids if docid not in rank_of]
+    if further:
+        rank_of |= zip(further, _ranks(scores, further), strict=True)
+    return [rank_of[docid] for docid in docids]
+
+
+@contextmanager
+def ranks_known() -> Iterator[None]:
+    """Compute the rank of a document in a list once inside the block, in which no list may change."""
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def _ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
     import numpy as np
 
     values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))

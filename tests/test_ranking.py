@@ -1,10 +1,11 @@
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.ranking import ranked, ranks, top
+from heed.ranking import ranked, ranks, ranks_known, top
 
 SCORES = st.dictionaries(
     st.text("ab7é中", min_size=1, max_size=4), st.sampled_from([0.0, -1.5, 1 / 3, 2.0]), max_size=12
@@ -29,6 +30,32 @@ def test_top_is_the_head_of_the_order(scores: dict[str, float], depth: int) -> N
 
 def test_a_missing_document_has_the_lists_length_plus_one() -> None:
     assert ranks({"a": 3.0, "b": 1.0}, ["b", "absent", "a"]) == [2, 3, 1]
+
+
+class Read(dict[str, float]):
+    """A list that counts how often its scores are read."""
+
+    times = 0
+
+    def values(self) -> Any:
+        self.times += 1
+        return super().values()
+
+
+def test_a_rank_that_is_known_is_not_computed_again() -> None:
+    one, other = Read({"a": 3.0, "b": 1.0}), Read({"b": 2.0})
+    with ranks_known():
+        assert (ranks(one, ["b", "absent"]), ranks(other, ["b"]), ranks(one, ["absent", "b"])) == ([2, 3], [1], [3, 2])
+        assert (one.times, other.times) == (1, 1)
+        assert (ranks(one, ["a", "b"]), one.times) == ([1, 2], 2)
+    one["b"] = 4.0
+    assert ranks(one, ["b"]) == [1]
+
+
+@given(SCORES, st.lists(st.text("ab7é中", min_size=1, max_size=2)))
+def test_ranks_are_places_in_the_order(scores: dict[str, float], docids: list[str]) -> None:
+    order = ranked(scores)
+    assert ranks(scores, docids) == [1 + (order.index(one) if one in order else len(order)) for one in docids]
 
 
 @pytest.mark.golden(program="pytrec-eval-terrier 0.5.11", compared="the order of a ranking", systems=())

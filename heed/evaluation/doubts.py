@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from heed.measures import Judged, PerTopic, no_longer_relevant
+from heed.measures.pairwise import unseen
 from heed.progress import brief, warn
 from heed.ranking import in_order
 from heed.types import Qrels, Run
@@ -88,10 +89,10 @@ def warn_of_unseen(measure: str, runs: Sequence[Run], judged: Judged, label: str
     """Warn where more than a fifth of the documents of ``measure`` are in none of the lists."""
     topics = {qid: docids for qid, docids in judged.items() if all(qid in run for run in runs)}
     documents = sum(map(len, topics.values()))
-    unseen = sum(all(docid not in run[qid] for run in runs) for qid, docids in topics.items() for docid in docids)
-    if unseen > SHARE * documents:
+    absent = sum(len(unseen(runs, qid, docids)) for qid, docids in topics.items())
+    if absent > SHARE * documents:
         lists = "neither list" if len(runs) == 2 else "none of the three lists"
-        counted = f"{unseen} of its {documents} documents ({unseen / documents:.0%}) are in {lists}"
+        counted = f"{absent} of its {documents} documents ({absent / documents:.0%}) are in {lists}"
         warn(f"{label}{measure}: {counted}, and what happens to them is not seen; deeper lists would show it")
 
 

@@ -1,7 +1,7 @@
 """Pairwise measures of two runs or three, did a system follow the instruction, and the documents they are about."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from heed.errors import UsageError
@@ -135,10 +135,18 @@ def in_no_list(runs: Sequence[Run], judged: Judged) -> PerTopic:
     Topics without documents, or missing from one of the runs, have no value.
     """
     return {
-        qid: sum(all(docid not in run[qid] for run in runs) for docid in docids) / len(docids)
+        qid: len(unseen(runs, qid, docids)) / len(docids)
         for qid, docids in judged.items()
         if docids and all(qid in run for run in runs)
     }
+
+
+def unseen(runs: Sequence[Run], qid: str, docids: Collection[str]) -> set[str]:
+    """Return those of ``docids`` that are in none of the topic's lists."""
+    absent = set(docids)
+    for run in runs:
+        absent = absent.difference(run[qid])
+    return absent
 
 
 def mean_rank(run: Run, gold: Judged) -> PerTopic:

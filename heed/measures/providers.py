@@ -79,7 +79,7 @@ def _judgements(qrels: Qrels, by_subtopic: bool) -> Any:
     ]
 
 
-def _for_single_precision(scores: Mapping[str, float]) -> dict[str, float]:
+def _for_single_precision(scores: dict[str, float]) -> dict[str, float]:
     """Return scores that keep their order when pytrec_eval rounds them to single precision.
 
     trec_eval 10 reads doubles, pytrec_eval still floats: 1 and 1 + 1e-12 would tie. Only then are the
@@ -91,7 +91,7 @@ def _for_single_precision(scores: Mapping[str, float]) -> dict[str, float]:
     with np.errstate(over="ignore"):
         singles = values.astype(np.float32)
     tie = (singles[1:] == singles[:-1]) & (values[1:] != values[:-1])
-    return _by_rank(scores) if tie.any() else dict(scores)
+    return _by_rank(scores) if tie.any() else scores
 
 
 def _by_rank(scores: Mapping[str, float]) -> dict[str, float]:

@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import IO, Self, cast
 
 from heed.reporting.drawing import BASE, VERSION
 from heed.reporting.spec import Spec
@@ -41,16 +42,33 @@ class Drawer:
         """Let Vega start, while measures are computed or results read."""
         self._started()
 
-    def svgs(self, specs: Sequence[Spec]) -> list[str]:
-        """Return charts as SVG texts; other threads run meanwhile."""
-        if not specs:
-            return []
+    def svgs(self, specs: Iterable[Spec]) -> Iterator[str]:
+        """Yield charts as SVG texts; while one is drawn the one before is out, and the next is specified."""
+        waiting, svg = iter(specs), ""
+        spec = next(waiting, None)
+        while spec is not None:
+            self._ask(spec)
+            if svg:
+                yield svg
+            spec = next(waiting, None)
+            svg = self._answer()
+        if svg:
+            yield svg
+
+    def _ask(self, spec: Spec) -> None:
+        requests = cast(IO[str], self._started().stdin)
+        with self._talking, suppress(BrokenPipeError):  # it has failed: the answer says why
+            requests.write(json.dumps(spec) + "\n")
+            requests.flush()
+
+    def _answer(self) -> str:
         process = self._started()
         with self._talking:
-            texts, problems = process.communicate(json.dumps(specs) + "\n")
-        if process.returncode:
-            raise RuntimeError(f"{PROGRAM.name}: status {process.returncode}: {problems.strip()}")
-        return [text.replace(BASE, "") for text in json.loads(texts)]
+            line = cast(IO[str], process.stdout).readline()
+            problems = "" if line else process.communicate()[1].strip()
+        if not line:
+            raise RuntimeError(f"{PROGRAM.name}: status {process.returncode}: {problems}")
+        return str(json.loads(line)).replace(BASE, "")
 
     def _started(self) -> "subprocess.Popen[str]":
         if self._process is None:

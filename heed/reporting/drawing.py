@@ -28,7 +28,7 @@ def render(spec: Spec, form: str) -> bytes:
     if form == "svg":
         from heed.reporting.vega import draw
 
-        return draw([paper], VERSION)[0].replace(BASE, "").encode()
+        return draw(paper, VERSION).replace(BASE, "").encode()
     if form == "png":
         return vl_convert.vegalite_to_png(paper, vl_version=VERSION, allowed_base_urls=[], ppi=DENSITY)
     one_font = paper["config"] | {"title": paper["config"]["title"] | {"fontWeight": "normal"}}

@@ -7,7 +7,7 @@ Every figure names the place it was read from.
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
@@ -24,6 +24,7 @@ from heed.reporting.figures import figures
 from heed.reporting.links import place, systems_link, topic_link
 from heed.reporting.plots import MOST, Best, best, plots
 from heed.reporting.settings import Settings, read_settings
+from heed.reporting.spec import Spec
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -91,12 +92,19 @@ def charts(results: "Sequence[Results]", drawer: Drawer) -> list[Picture]:
 
     chosen = plots(results)
     if chosen:
-        drawer.start()  # while they are specified
-    specs = [plot.spec() for plot in chosen]
-    return [
-        Picture(plot.kind, plot.folder, plot.name, spec["width"] > WIDE, element(svg, plot.title, index))
-        for index, (plot, spec, svg) in enumerate(zip(chosen, specs, drawer.svgs(specs), strict=True))
-    ]
+        drawer.start()  # while the first is specified
+    specs: list[Spec] = []
+
+    def specified() -> Iterator[Spec]:
+        for plot in chosen:
+            specs.append(plot.spec())
+            yield specs[-1]
+
+    pictures = []
+    for index, svg in enumerate(drawer.svgs(specified())):
+        plot, wide = chosen[index], specs[index]["width"] > WIDE
+        pictures.append(Picture(plot.kind, plot.folder, plot.name, wide, element(svg, plot.title, index)))
+    return pictures
 
 
 def _title(runs: Path) -> str:

@@ -1,4 +1,4 @@
-"""A program of its own that draws charts: Vega-Lite specifications on stdin, their SVG texts on stdout, both as JSON.
+"""A program of its own that draws charts: Vega-Lite specifications on stdin, their SVG texts on stdout, as JSON lines.
 
 vl-convert holds Python's lock while it draws; here it does so beside the rest of a page. Its argument is the version of
 Vega-Lite, which it loads before it reads stdin.
@@ -17,20 +17,19 @@ LINE = {"mark": "line", "encoding": {"x": X, "y": X, "order": X}}
 FIRST = {"data": {"values": [{"x": n, "name": str(n)} for n in range(30)]}, "layer": [POINT, LINE]}
 
 
-def draw(specs: list[dict[str, Any]], version: str) -> list[str]:
-    """Return charts as SVG texts, by a version of Vega-Lite; nothing is fetched."""
-    return [vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[]) for spec in specs]
+def draw(spec: dict[str, Any], version: str) -> str:
+    """Return a chart as SVG text, by a version of Vega-Lite; nothing is fetched."""
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[])
+    return svg
 
 
 def main() -> None:
-    """Start Vega by a chart like those of reports, then draw all that are asked for; none if nobody is there to ask.
-
-    The request is one line: what the asking process has forked meanwhile may keep stdin from ending.
-    """
+    """Start Vega by a chart like those of reports, then draw each that is asked for in a line, until stdin ends."""
     version = sys.argv[1]
-    draw([FIRST], version)
-    if request := sys.stdin.readline():
-        json.dump(draw(json.loads(request), version), sys.stdout)
+    draw(FIRST, version)
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(draw(json.loads(line), version)) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
