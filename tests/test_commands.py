@@ -17,6 +17,7 @@ COMMAND = "pipelines.neuclir"
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
 # made of torch or numpy alone; themselves imported only where they are used
 ALONE = {
+    "heed.models.deberta",
     "heed.models.logits",
     "heed.models.nv_embed",
     "heed.models.padded",

@@ -80,5 +80,5 @@ def test_what_cannot_be_rounded_is_told(tmp_path: Path) -> None:
     config.hidden_act = "relu"  # type: ignore[attr-defined]
     BertModel(config).save_pretrained(tmp_path / "relu")
     tiny_tokenizer().save_pretrained(tmp_path / "relu")  # type: ignore[attr-defined]
-    with pytest.raises(HeedError, match=r"relu@int8: its network is no BERT, RoBERTa, MPNet or DistilBERT"):
+    with pytest.raises(HeedError, match=r"relu@int8: its network is no BERT, RoBERTa, MPNet, DistilBERT or DeBERTa"):
         SentenceEncoder(Registry().find(f"{tmp_path / 'relu'}@int8"), CPU).encode_documents([Document("1", "", "a")])

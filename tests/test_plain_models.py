@@ -16,7 +16,14 @@ from tiny_language_models import llama_tokenizer, qwen_tokenizer, t5_tokenizer
 
 from heed.models.cross_encoder import CrossEncoderReranker
 from heed.models.encoders import SentenceEncoder
-from heed.models.plain_models import PlainCrossEncoder, PlainEncoder, PlainModel, plain_cross_encoder, plain_encoder
+from heed.models.plain_models import (
+    PaddedCrossEncoder,
+    PlainCrossEncoder,
+    PlainEncoder,
+    PlainModel,
+    plain_cross_encoder,
+    plain_encoder,
+)
 from heed.models.registry import Model
 from heed.models.unpadded import Unpadded
 from heed.types import Document, Query
@@ -169,13 +176,25 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "last": {"pooling": "lasttoken", "append_eos": True, "padding": "left", "max_length": 24},
     "both ways": {"pooling": "mean", "pool_prefix": False, "bidirectional": True, "query": "only a\n{query}"},
 }
+V3: dict[str, Any] = {  # DeBERTa-v3's settings; half of the buckets are for one distance each
+    "relative_attention": True,
+    "position_buckets": 8,
+    "max_relative_positions": 30,
+    "pos_att_type": ["p2c", "c2p"],
+    "share_att_key": True,
+    "norm_rel_ebd": "layer_norm",
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+    "max_position_embeddings": 512,
+    "pooler_hidden_act": "gelu",
+}
 KINDS = {  # of a network: the class of its configuration, its tokenizer, how texts are pooled
     "DistilBert": (tiny_tokenizer, {"dim": 32, "hidden_dim": 64, "n_layers": 2, "n_heads": 2}, ("mean", "first")),
     "MPNet": (tiny_tokenizer, {"max_position_embeddings": 70}, ("mean",)),
     "ModernBert": (tiny_tokenizer, {"local_attention": 8, "global_attn_every_n_layers": 2}, ("mean", "first")),
     "NomicBert": (tiny_tokenizer, {}, ("mean",)),
     "Gte": (tiny_tokenizer, {}, ("first",)),
-    "DebertaV2": (tiny_tokenizer, {}, ("first",)),
+    "DebertaV2": (tiny_tokenizer, V3, ("mean", "first")),
     "Electra": (tiny_tokenizer, {"embedding_size": 32}, ("mean",)),
     "Albert": (tiny_tokenizer, {"embedding_size": 16}, ("mean",)),
     "Bert": (tiny_tokenizer, {}, ("both ways",)),
@@ -221,7 +240,7 @@ def network_folder(kind: str, folder: Path, head: str = "Model", **settings: Any
 @pytest.mark.golden(program="sentence-transformers 6.2.0", compared="vectors", systems=("bi-encoder",))
 @pytest.mark.parametrize(("kind", "form"), [(kind, form) for kind, (_, _, forms) in KINDS.items() for form in forms])
 def test_vectors_of_other_networks_equal_sentence_transformers_own(tmp_path: Path, kind: str, form: str) -> None:
-    of_bert = kind in ("Bert", "DistilBert", "MPNet") and ENTRIES[form].get("padding") != "left"
+    of_bert = kind in ("Bert", "DebertaV2", "DistilBert", "MPNet") and ENTRIES[form].get("padding") != "left"
     same_vectors(network_folder(kind, tmp_path), form, kind in OWN or of_bert)
 
 
@@ -275,7 +294,7 @@ def test_what_a_configuration_may_say_is_known_or_left_to_transformers(tmp_path:
     same_vectors(folder, form, what in FURTHER)
 
 
-@pytest.mark.parametrize("kind", ["ModernBert", "Qwen3", "T5"])
+@pytest.mark.parametrize("kind", ["DebertaV2", "ModernBert", "Qwen3", "T5"])
 def test_a_network_that_lacks_a_tensor_is_left_to_transformers_warning(tmp_path: Path, kind: str) -> None:
     from safetensors.torch import load_file, save_file
 
@@ -316,19 +335,69 @@ def test_a_layer_behind_the_pooling_is_computed(tmp_path: Path, activation: str)
 def test_scores_of_other_networks_equal_sentence_transformers_own(
     tmp_path: Path, kind: str, settings: dict[str, Any]
 ) -> None:
+    folder = network_folder(kind, tmp_path, "ForSequenceClassification", num_labels=1, **settings)
+    same_scores(folder, kind in ("DebertaV2", "ModernBert", "MPNet") and "classifier_activation" not in settings)
+
+
+def same_scores(folder: Path, own: bool) -> None:
+    """Scores are sentence-transformers', computed by Heed's ``own`` network or by transformers'."""
     from sentence_transformers import CrossEncoder
 
-    folder = network_folder(kind, tmp_path, "ForSequenceClassification", num_labels=1, **settings)
     whole = CrossEncoder(str(folder), device="cpu", max_length=48)
     cut: Any = {"text": {"padding": True, "truncation": "only_second"}}
     pairs = [("a river", text.strip()) for text in TEXTS]
     expected = whole.predict(pairs, activation_fn=torch.nn.Identity(), processing_kwargs=cut)
     ours = CrossEncoderReranker(Model(str(folder), max_length=48), CPU)
     found = ours.score(Query("1", "a river", "a river"), DOCUMENTS)
-    own = kind in ("ModernBert", "MPNet") and "classifier_activation" not in settings
     np.testing.assert_allclose(found, expected, rtol=0, atol=(1e-5 if own else 3e-6) * np.abs(expected).max())
+    if own:
+        alone = [ours.score(Query("1", "a river", "a river"), [document])[0] for document in DOCUMENTS]
+        np.testing.assert_allclose(alone, found, rtol=0, atol=1e-5 * np.abs(expected).max())
     assert isinstance(ours._encoder, PlainModel)
     assert isinstance(ours._encoder, PlainCrossEncoder) == own
+
+
+DEBERTAS: dict[str, dict[str, Any]] = {  # settings beside V3's that Heed's network has
+    "queries of distances alone": {"pos_att_type": ["p2c"], "share_att_key": False},
+    "keys of distances alone": {"pos_att_type": "c2p", "share_att_key": False},
+    "both, of their own": {"pos_att_type": "c2p|p2c", "share_att_key": False, "norm_rel_ebd": "none"},
+    "every distance up to 5": {"position_buckets": -1, "max_relative_positions": 5},
+    "every distance": {"position_buckets": -1, "max_relative_positions": -1},
+    "no vectors of distances": {"pos_att_type": None},
+    "places and types": {"position_biased_input": True, "type_vocab_size": 2, "pooler_hidden_act": "tanh"},
+    "places alone": {"position_biased_input": True, "relative_attention": False},  # pos_att_type is in the scale
+}
+OTHER_DEBERTAS: dict[str, dict[str, Any]] = {  # left to transformers
+    "a convolution": {"conv_kernel_size": 3},
+    "narrow words": {"embedding_size": 16},
+    "another activation": {"hidden_act": "relu"},
+    "another activation of the classifier": {"pooler_hidden_act": "mish"},
+}
+
+
+@pytest.mark.golden(program="sentence-transformers 6.2.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.parametrize("what", [*DEBERTAS, *OTHER_DEBERTAS])
+def test_scores_of_every_deberta_equal_sentence_transformers_own(tmp_path: Path, what: str) -> None:
+    settings = {**DEBERTAS, **OTHER_DEBERTAS}[what]
+    folder = network_folder("DebertaV2", tmp_path, "ForSequenceClassification", num_labels=1, **settings)
+    same_scores(folder, what in DEBERTAS)
+
+
+@pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="this processor has no VNNI instructions")
+def test_products_of_a_deberta_can_be_integers(tmp_path: Path) -> None:
+    folder = network_folder("DebertaV2", tmp_path, "ForSequenceClassification", num_labels=1, initializer_range=0.1)
+    asked = Query("1", "a river", "a river")
+    full, rounded = (
+        np.array(CrossEncoderReranker(Model(str(folder), dtype=dtype), CPU).score(asked, DOCUMENTS))
+        for dtype in (None, "int8")
+    )
+    assert 1e-6 < np.abs(full - rounded).max() < 0.1 * np.ptp(full)
+
+
+def test_a_deberta_with_heads_of_another_width_is_left_to_transformers(tmp_path: Path) -> None:
+    """Transformers, too, cannot compute it: its layers take as many numbers as the network is wide."""
+    folder = network_folder("DebertaV2", tmp_path, "ForSequenceClassification", num_labels=1, attention_head_size=24)
+    assert isinstance(plain_cross_encoder(Model(str(folder)), "cpu"), PaddedCrossEncoder)
 
 
 @pytest.mark.golden(program="sentence-transformers 6.2.0", compared="scores", systems=("cross-encoder",))
@@ -368,7 +437,11 @@ def test_neither_sentence_transformers_nor_networks_of_transformers_are_imported
     """They take more seconds than all else that such a command does before its model is loaded."""
     encoders = [network_folder(kind, tmp_path / kind) for kind in ("MPNet", "ModernBert", "Qwen3", "T5")]
     folders = list(map(str, (tiny_encoder, *encoders)))
-    classifier = network_folder("ModernBert", tmp_path / "classifier", "ForSequenceClassification", num_labels=1)
+    kinds = ("ModernBert", "DebertaV2")
+    heads = [
+        network_folder(kind, tmp_path / f"{kind}-head", "ForSequenceClassification", num_labels=1) for kind in kinds
+    ]
+    classifiers = list(map(str, (tiny_cross_encoder, *heads)))
     assert "transformers.modeling_utils" in sys.modules  # here, where the models were made
     script = f"""
 import sys
@@ -380,7 +453,7 @@ from heed.types import Document, Query
 texts = [Document("1", "", "a b"), Document("2", "", "c")]
 for folder in {folders!r}:
     SentenceEncoder(Model(folder, pooling="mean")).encode_documents(texts)
-for folder in ({str(tiny_cross_encoder)!r}, {str(classifier)!r}):
+for folder in {classifiers!r}:
     CrossEncoderReranker(Model(folder)).score(Query("1", "a b", "a", "b"), texts)
 print([name for name in ("sentence_transformers", "transformers.modeling_utils", "sklearn") if name in sys.modules])
 """

@@ -68,7 +68,7 @@ def network_config(model: Model, device: str) -> Config:
 def cannot_round(model: Model) -> ModelError:
     """Return the error for a network that cannot be computed in integers."""
     return ModelError(
-        f"{model.source}@{INT8}: its network is no BERT, RoBERTa, MPNet or DistilBERT read from its start; "
+        f"{model.source}@{INT8}: its network is no BERT, RoBERTa, MPNet, DistilBERT or DeBERTa read from its start; "
         f"leave @{INT8} out"
     )
 

@@ -13,7 +13,7 @@ from heed.models.unpadded import KINDS
 
 ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}  # the half that reads
 # model_type of further networks that read text alone
-FURTHER = ("albert", "deberta-v2", "electra", "gte", "modernbert", "nomic_bert")
+FURTHER = ("albert", "electra", "gte", "modernbert", "nomic_bert")
 DECODERS = ("gemma", "llama", "mistral", "phi3", "qwen2", "qwen3")
 
 

@@ -1,7 +1,7 @@
 """Bi-encoders and cross-encoders read from their files alone, on a CPU: what sentence-transformers computes, sooner.
 
-Networks of BERT's form (:mod:`heed.models.unpadded`), of ModernBERT's, Llama's and T5's (:mod:`heed.models.prenorm`)
-are read without transformers' networks too, and without padding.
+Networks of BERT's form (:mod:`heed.models.unpadded`), of DeBERTa's (:mod:`heed.models.deberta`), of ModernBERT's,
+Llama's and T5's (:mod:`heed.models.prenorm`) are read without transformers' networks too, and without padding.
 """
 
 from collections.abc import Mapping
@@ -9,20 +9,22 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import torch
-from torch.nn.functional import gelu, layer_norm, linear, normalize
+from torch.nn.functional import layer_norm, linear, normalize
 
+from heed.models import deberta
 from heed.models.language_models import INT8, merged
 from heed.models.own_networks import tensors_in
 from heed.models.padded import is_known, padded_network, taken
 from heed.models.plain_files import POOLING, PlainFiles, Tensors, plain_files, pooling_of
-from heed.models.prenorm import FORMS, UnpaddedPreNorm, shape_of
+from heed.models.prenorm import ACTIVATIONS, FORMS, UnpaddedPreNorm, shape_of
 from heed.models.products import Int8Product, Product, Weights
 from heed.models.registry import Model
 from heed.models.sentence_models import set_up_tokenizer
-from heed.models.unpadded import KINDS, Unpadded, UnpaddedBert, can_read, inner_weights, normal
+from heed.models.unpadded import DEBERTA, KINDS, Unpadded, UnpaddedBert, can_read, inner_weights, normal
 
 HEADS = {  # the two layers of a classifier; BERT's first is the network's
     "bert": ("bert.pooler.dense", "classifier"),
+    DEBERTA: ("pooler.dense", "classifier"),
     "modernbert": ("head.dense", "classifier"),
     "roberta": ("classifier.dense", "classifier.out_proj"),
 }
@@ -148,6 +150,8 @@ class PlainCrossEncoder(PlainModel):
         self._dense = head.linear(first, not self._modern or config.classifier_bias)
         self._labels = head.linear(last)
         self._norm = head.linear("head.norm", config.norm_bias) if self._modern else None
+        name = config.pooler_hidden_act if config.model_type == DEBERTA else "gelu" if self._modern else "tanh"
+        self._activation = ACTIVATIONS[name]
         self.num_labels = len(self._labels.bias)
 
     def logits(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -155,8 +159,9 @@ class PlainCrossEncoder(PlainModel):
         states = self.network(**features).last_hidden_state
         mask = features["attention_mask"].unsqueeze(-1)
         pooled = states[:, 0] if states.shape[1] == 1 else (states * mask).sum(dim=1) / mask.sum(dim=1)
-        inner = linear(pooled, *self._dense)
-        active = normal(gelu(inner), self._norm, self.network.config.norm_eps) if self._norm else inner.tanh()
+        active = self._activation(linear(pooled, *self._dense))
+        if self._norm:
+            active = normal(active, self._norm, self.network.config.norm_eps)
         return linear(active, *self._labels)
 
 
@@ -211,9 +216,9 @@ def plain_cross_encoder(model: Model, device: str) -> PlainCrossEncoder | Padded
     tokenizer = _tokenizer(files, False) if architectures[0].endswith("ForSequenceClassification") else None
     if tokenizer is None or tokenizer.pad_token is None:
         return None
-    network, gelu_head = None, files.config.get("classifier_activation", "gelu") == "gelu"
-    if gelu_head and files.config["model_type"] in (*KINDS, "modernbert"):
-        network = _unpadded(model, files, files.config.get("classifier_pooling", "cls") == "cls")
+    network, modern = None, files.config["model_type"] == "modernbert"
+    if files.config["model_type"] in KINDS or (modern and files.config.get("classifier_activation", "gelu") == "gelu"):
+        network = _unpadded(model, files, not modern or files.config.get("classifier_pooling", "cls") == "cls")
     if network:
         with suppress(KeyError):  # a head of another form
             return PlainCrossEncoder(model, Parts(files, network, tokenizer), Weights(Tensors(files.folder)))
@@ -241,9 +246,9 @@ def _unpadded(model: Model, files: PlainFiles, first: bool) -> Unpadded | None:
         config.is_causal = False
     tensors, rounded = Tensors(files.folder), model.dtype == INT8
     try:
-        if can_read(config):
-            product = Int8Product if rounded else Product
-            return UnpaddedBert(config, inner_weights(kind, tensors), first, product)
+        if can_read(config) and (kind != DEBERTA or deberta.is_known(config)):
+            network = deberta.UnpaddedDeberta if kind == DEBERTA else UnpaddedBert
+            return network(config, inner_weights(kind, tensors), first, Int8Product if rounded else Product)
         shape = None if rounded else shape_of(config)
         return UnpaddedPreNorm(config, shape, tensors, first) if shape else None
     except KeyError:  # names of another time

@@ -20,6 +20,7 @@ ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "gelu_new": partial(gelu, approximate="tanh"),
     "relu": relu,
     "silu": silu,
+    "tanh": torch.tanh,
 }
 
 

@@ -19,16 +19,19 @@ from torch.nn.functional import embedding, layer_norm, scaled_dot_product_attent
 from heed.models.products import Int8Product, Linear, Product, Weights
 from heed.models.yes_no import batches
 
+DEBERTA = "deberta-v2"  # of version 3 too; see heed.models.deberta
 # model_type of the networks of this form, and the prefix of their tensors
 KINDS = {
     "bert": "bert",
     "camembert": "roberta",
+    DEBERTA: "deberta",
     "distilbert": "distilbert",
     "mpnet": "mpnet",
     "roberta": "roberta",
     "xlm-roberta": "roberta",
 }
 NAMES = {  # of tensors, as BERT calls them
+    DEBERTA: {f".self.{name}_proj.": f".self.{name}." for name in ("query", "key", "value")},
     "distilbert": {
         "transformer.layer.": "encoder.layer.",
         ".attention.q_lin.": ".attention.self.query.",
@@ -72,31 +75,30 @@ class Layer:
         self._first, self._second = attention.linear("output.LayerNorm"), weights.linear("output.LayerNorm")
         self._epsilon = getattr(config, "layer_norm_eps", EPSILON)
 
-    def __call__(
-        self, rows: torch.Tensor, lengths: Sequence[int], first: bool, bias: torch.Tensor | None
-    ) -> torch.Tensor:
-        """Return the states after this layer, ``(tokens, width)``; with ``first`` the texts' first alone.
-
-        ``bias``, ``(heads, longest, longest)``, is added to the attention between two places.
-        """
-        inputs = rows[begins(lengths)] if first else rows
+    def __call__(self, rows: torch.Tensor, lengths: Sequence[int], places: "Places") -> torch.Tensor:
+        """Return the states after this layer, ``(tokens, width)``, or of the texts' first alone."""
+        inputs = rows[begins(lengths)] if places.first else rows
         heads = (-1, self._heads, self._width)
         states = self._states(rows).view(-1, 2, *heads[1:])
-        attended = attention(self._query(inputs).view(heads), states[:, 0], states[:, 1], lengths, Places(first, bias))
+        attended = attention(self._query(inputs).view(heads), states[:, 0], states[:, 1], lengths, places)
         between = normal(self._joined(attended).add_(inputs), self._first, self._epsilon)
         return normal(self._down(self._up(between)).add_(between), self._second, self._epsilon)
+
+
+Bias = torch.Tensor | Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class Places(NamedTuple):
     """Which places of a text attend to which.
 
     With ``first`` its first alone does. ``bias``, ``(heads or 1, longest, longest)``, is added between two places, or
-    says whether one attends to the other; else with ``causal`` a place attends to those up to it. Products are
+    says whether one attends to the other, or is computed from queries and keys of texts of one length, ``(texts,
+    heads, queries or keys, width)``; else with ``causal`` a place attends to those up to it. Products are
     multiplied by ``scale``, else divided by the root of their width.
     """
 
     first: bool
-    bias: torch.Tensor | None = None
+    bias: Bias | None = None
     causal: bool = False
     scale: float | None = None
 
@@ -117,7 +119,8 @@ def attention(
             part.view(texts, -1, *part.shape[1:]).transpose(1, 2)
             for part in (queries[targets], keys[sources], values[sources])
         )
-        added = None if places.bias is None else places.bias[:, :wanted, :length]
+        bias = places.bias
+        added = bias(query, key) if callable(bias) else None if bias is None else bias[:, :wanted, :length]
         causal = places.causal and added is None
         heads = scaled_dot_product_attention(query, key, value, added, is_causal=causal, scale=places.scale)
         attended[targets] = heads.transpose(1, 2).reshape(texts * wanted, -1)
@@ -170,9 +173,12 @@ class UnpaddedBert(Unpadded):
         roberta = KINDS[config.model_type] == "roberta"
         self._begin = config.pad_token_id + 1 if roberta else 2 if config.model_type == "mpnet" else 0
         parts = weights.below("embeddings")
-        typed = config.model_type not in NAMES
-        names = ("word_embeddings", *(["token_type_embeddings"] if typed else []), "position_embeddings")
-        self._embeddings = [parts.tensor(f"{name}.weight") for name in names]
+        deberta = config.model_type == DEBERTA
+        typed = config.type_vocab_size > 0 if deberta else config.model_type not in NAMES
+        placed = not deberta or config.position_biased_input
+        tables = {"word_embeddings": True, "token_type_embeddings": typed, "position_embeddings": placed}
+        self._embeddings = {name: parts.tensor(f"{name}.weight") for name, has in tables.items() if has}
+        self._scale = 1 / math.sqrt(config.hidden_size // config.num_attention_heads)
         self._distances: torch.Tensor | None = None
         if config.model_type == "mpnet":
             self._distances = weights.tensor("encoder.relative_attention_bias.weight")
@@ -184,14 +190,18 @@ class UnpaddedBert(Unpadded):
         """Return the states of all tokens, or of the texts' first, ``(tokens, width)``."""
         positions = torch.cat([torch.arange(self._begin, self._begin + length) for length in lengths])
         rows = self._embedded(ids, types, positions)
-        bias = None if self._distances is None else between_places(self._distances, max(lengths))
-        for number, layer in enumerate(self._layers, start=1):
-            rows = layer(rows, lengths, self._first and number == len(self._layers), bias)
+        for layer, bias in zip(self._layers, self._biases(max(lengths)), strict=True):
+            rows = layer(rows, lengths, Places(self._first and layer is self._layers[-1], bias, scale=self._scale))
         return rows
 
+    def _biases(self, longest: int) -> Sequence[Bias | None]:
+        """Return what each layer adds to attention."""
+        bias = None if self._distances is None else between_places(self._distances, longest)
+        return [bias] * len(self._layers)
+
     def _embedded(self, ids: torch.Tensor, types: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        read = (ids, types, positions) if len(self._embeddings) == 3 else (ids, positions)
-        parts = [embedding(at, table) for at, table in zip(read, self._embeddings, strict=True)]
+        read = {"word_embeddings": ids, "token_type_embeddings": types, "position_embeddings": positions}
+        parts = [embedding(read[name], table) for name, table in self._embeddings.items()]
         return normal(sum(parts[1:], start=parts[0]), self._norm, getattr(self.config, "layer_norm_eps", EPSILON))
 
 
