@@ -15,9 +15,7 @@ from typing import Any, Self
 
 from heed.errors import HeedError, WorkerError
 
-SELDOM = (
-    100_000  # objects made between two searches for those that refer to themselves: a twentieth of the time of tables
-)
+SELDOM = 100_000  # objects made between two looks for those that refer to themselves: a twentieth of tables' time
 START = "import sys; sys.path[:] = {path!r}; from heed.child import serve; serve()"
 
 
