@@ -36,6 +36,8 @@ def first_kept(scores: "Doubles", wanted: "Doubles", docids: Sequence[str], coun
     """
     import numpy as np
 
+    if not 0 < count < len(docids):
+        return scores
     first = top(dict(zip(docids, wanted.tolist(), strict=True)), count).keys()
     if top(dict(zip(docids, scores.tolist(), strict=True)), count).keys() == first:
         return scores
