@@ -50,12 +50,12 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "examples 5": {"examples": 5},
     "examples 20": {"examples": 20},
     "excluded 1": {"excluded": 1},
+    "excluded 2": {"excluded": 2},
     "excluded 3": {"excluded": 3},
-    "floor 0.2": {"floor": 0.2},
+    "excluded 4": {"excluded": 4},
+    "floor 0.3": {"floor": 0.3},
     "floor 0.5": {"floor": 0.5},
-    "fall 0.1": {"fall": 0.1},
-    "fall 0.3": {"fall": 0.3},
-    "fall without end": {"fall": 1},
+    "no first hundred": {"first": 0},
 }
 
 
@@ -123,8 +123,10 @@ class Collection:
         return {qid: [documents[docid] for docid in pools[base]] for qid, base in by_base.items()}
 
     def polarity(self, changes: Mapping[str, float]) -> Polarity:
-        """Return ``polarity`` with some numbers changed."""
-        return Polarity(self.bm25, Settings(**{**settings_of(self.bm25)._asdict(), **changes}))
+        """Return ``polarity`` with some numbers changed; of few texts the first 25/36 stand for the first hundred."""
+        settings = settings_of(self.bm25)
+        settings = settings._replace(first=min(settings.first, self.size * 25 // 36))
+        return Polarity(self.bm25, Settings(**{**settings._asdict(), **changes}))
 
     def scored(self, system: Reranker) -> Scored:
         """Return the measures of a system."""

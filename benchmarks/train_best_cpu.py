@@ -89,7 +89,7 @@ class Examples:
                 if len(parts) > 1
                 else parts
             )
-            run[qid] = dict(zip(docids, self._system.combined(weighted).tolist(), strict=True))
+            run[qid] = dict(zip(docids, self._system.combined(weighted, docids).tolist(), strict=True))
         return run
 
 

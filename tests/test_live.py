@@ -154,12 +154,17 @@ def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSy
 
 
 def test_polarity_says_which_words_of_which_clause_count_for_and_against(server: Running, live: LiveSystems) -> None:
+    clause, aeroplanes = "اخبار هواپیما را کنار بگذارید", "هواپیما"  # leave out news of aeroplanes
+    document = next(document for document in live.documents if aeroplanes in document.contents().split())
+    docid, words = document.docid, document.contents().split()[:20]
     question = asked(live, "01", "original")
-    clause = "اخبار هواپیما را کنار بگذارید"  # leave out news of aeroplanes
-    question = question._replace(instruction=f"{question.instruction} {clause}.")
+    question = question._replace(
+        query=" ".join(
+            word for word in words if aeroplanes not in word
+        ),  # it is on the topic, or nothing counts against it
+        instruction=f"{question.instruction} {clause}.",
+    )
     scores = live.scores("polarity", question)
-    holding = [document.docid for document in live.documents if "هواپیما" in document.contents().split()]
-    docid = next(docid for docid in ranked(scores) if docid in holding)
     body = {"folder": ".", "system": "polarity", "topic": "01", "docid": docid} | question._asdict()
     del body["qid"]
     status, told = post(server, "/api/why", body)

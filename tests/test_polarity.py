@@ -13,9 +13,10 @@ from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.languages import LANGUAGES, language, script_language
 from heed.progress import gathering
+from heed.ranking import ranked
 from heed.reranking.clauses import split
 from heed.reranking.cues import cues, cues_digest, warn_without_cues
-from heed.reranking.demotion import caught, demoted
+from heed.reranking.demotion import demoted, first_kept
 from heed.reranking.explain import explain
 from heed.reranking.likeness import centroid, vector
 from heed.reranking.parts import parts_of
@@ -220,17 +221,17 @@ def scores(polarity: Polarity, topic: Topic, condition: str, docids: list[str]) 
 
 
 def test_the_score_is_query_plus_asked_minus_excluded_as_far_as_it_may_fall(polarity: Polarity) -> None:
-    polarity = Polarity(polarity._bm25, Settings(like=0, unlike=0))
+    polarity = Polarity(polarity._bm25, NO_EXAMPLES)
     topic = Topic("1", "eng", "engine", {"original": "Speed; leave out prices and engines."})
     docids = ["both", "engine", "car", "none", "price"]
     searcher = polarity._bm25.searcher
     hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("engine", "price")}
     share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
-    excluded = 2 * share["price"]["both"]  # "engines" is in the query, of which "both" has all
-    assert 1 - excluded < 0.3
-    # from 0.3 less and less is taken
+    excluded = 3 * share["price"]["both"]  # "engines" is in the query, of which "both" has all
+    assert 1 - excluded < 0.2
+    # from 0.2 less and less is taken
     # "price" has nothing of the query and of what is asked for, so that nothing can be taken from it
-    expected = [0.3 * 0.3 / (2 * 0.3 - 1 + excluded), 1 + 1, 0, 0, 0]
+    expected = [0.2 * 0.2 / (2 * 0.2 - 1 + excluded), 1 + 1, 0, 0, 0]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share, in sums of 1 + α + β shares
     assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
     alone = [share["engine"][docid] for docid in docids]
@@ -266,11 +267,14 @@ def test_documents_like_the_best_rise_and_those_like_the_excluded_fall(tmp_path:
 def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
     chooser = random.Random(5)
     words = ["car", "engine", "price", "tree", "road", "wheel", "speed", "paint"]
-    texts = {f"d{number}": " ".join(chooser.choices(words, k=6)) for number in range(60)}
+    texts = {f"d{number}": " ".join(chooser.choices(words, k=6)) for number in range(90)}
+    texts |= {f"same{number}": "car paint tree leaf" for number in range(70)}  # some of them among the first hundred
     found = reranker(tmp_path, texts)
     topic = Topic("1", "eng", "car road", {"original": "Engines and wheels; leave out prices and paint."})
     docids = list(texts)
     first = dict(zip(docids, scores(found, topic, "original", docids), strict=True))
+    unbounded = Polarity(found._bm25, TEXT_SETTINGS._replace(first=0))
+    assert scores(unbounded, topic, "original", docids) != list(first.values())  # some are kept among the first
     for _ in range(3):
         chooser.shuffle(docids)
         assert dict(zip(docids, scores(found, topic, "original", docids), strict=True)) == first
@@ -284,7 +288,7 @@ def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None
         found = explain(polarity, query, documents, document.docid)
         wanted = sum(one.value for one in found.contributions if one.value > 0)
         unwanted = -sum(one.value for one in found.contributions if one.value < 0)
-        expected = demoted(np.array([wanted]), np.array([unwanted]), floor=0.3)
+        expected = demoted(np.array([wanted]), np.array([unwanted]), floor=0.2)
         assert found.score == score == pytest.approx(expected[0])
     both = explain(polarity, query, documents, "both").contributions
     assert [(one.part, one.term, one.words, one.clauses) for one in both if one.part in ("query", "excluded")] == [
@@ -295,17 +299,36 @@ def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None
         explain(polarity, query, documents, "x")
 
 
-def test_a_document_that_the_query_holds_up_is_said_to_be_raised(tmp_path: Path) -> None:
-    texts = {
-        "best": "car car price price price",
-        **{f"d{number:02}": f"car tree{number} engine" for number in range(60)},
-    }
-    found = reranker(tmp_path, texts, Settings(like=0, unlike=0))
-    query = Topic("1", "eng", "car", {"original": "Engines; leave out prices."}).under("original")
-    documents = found._bm25.corpus.documents.get(list(texts))
-    values = found.score(query, documents)
-    raised = [explain(found, query, documents, docid).raised for docid in ("best", "d00")]
-    assert raised == [True, False] and sum(value > values[0] for value in values) < 60
+NO_EXAMPLES = Settings(like=0, unlike=0)
+FULL = {  # 20 documents that have all that is asked for and what is excluded, 80 without it, and 50 with less of all
+    **{f"priced{number:02}": "car car engine engine price price" for number in range(20)},
+    **{f"wanted{number:02}": f"car engine tree{number}" for number in range(80)},
+    **{f"weak{number:02}": f"car tree road wheel leaf paint{number}" for number in range(50)},
+}
+NO_PRICES = Topic("1", "eng", "car", {"original": "Engines; leave out prices."})
+
+
+def ranking(found: Polarity, docids: list[str]) -> list[str]:
+    return ranked(dict(zip(docids, scores(found, NO_PRICES, "original", docids), strict=True)))
+
+
+def test_an_exclusion_takes_no_text_out_of_the_first_hundred_but_puts_it_at_their_end(tmp_path: Path) -> None:
+    found, docids = reranker(tmp_path, FULL, NO_EXAMPLES), list(FULL)
+    order = [docid.rstrip("0123456789") for docid in ranking(found, docids)]
+    assert order == ["wanted"] * 80 + ["priced"] * 20 + ["weak"] * 50
+    without = Polarity(found._bm25, NO_EXAMPLES._replace(first=0))
+    order = [docid.rstrip("0123456789") for docid in ranking(without, docids)]
+    assert order == ["wanted"] * 80 + ["weak"] * 50 + ["priced"] * 20
+    few = [*docids[:40], *docids[-30:]]  # all of fewer than a hundred are the first hundred
+    order = [docid.rstrip("0123456789") for docid in ranking(found, few)]
+    assert order == ["wanted"] * 20 + ["weak"] * 30 + ["priced"] * 20
+
+
+def test_a_document_that_is_kept_among_the_first_hundred_is_said_to_be_raised(tmp_path: Path) -> None:
+    found = reranker(tmp_path, FULL, NO_EXAMPLES)
+    query, documents = NO_PRICES.under("original"), found._bm25.corpus.documents.get(list(FULL))
+    raised = {docid: explain(found, query, documents, docid).raised for docid in ("priced00", "wanted00", "weak00")}
+    assert raised == {"priced00": True, "wanted00": False, "weak00": False}
 
 
 def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity) -> None:
@@ -349,16 +372,27 @@ def test_evidence_against_a_document_counts_in_full_down_to_the_floor() -> None:
     assert (np.diff(falling) < 0).all() and falling[-1] > 0
 
 
-def test_a_document_falls_a_share_of_the_pool_below_its_place_by_the_query_and_no_further() -> None:
-    scores, topical = np.arange(200, 0, -1.0), np.zeros(200)
-    scores[[0, 1, 2]] = [0.3, 0.2, 0.1]  # the last three places: 198, 199, 200
-    topical[[0, 1, 2]] = [0.9, 0.8, 0.05]
-    # best on the topic: 1st of 200, so between the 40th and the 41st, whose scores are 200 − 42 and 200 − 43
-    raised = caught(scores, topical, fall=0.2)
-    assert raised[[0, 1, 2]] == pytest.approx([157.5, 156.5, 155.5])
-    assert (raised[3:] == scores[3:]).all()  # as much on the topic as the last one: no place of their own
-    assert caught(scores, topical, fall=0.01)[0] == pytest.approx(177.5)  # 20 places below the first, not 2
-    assert (caught(scores[:20], topical[:20], fall=0.2) == scores[:20]).all()
+def test_the_documents_with_the_most_wanted_are_raised_above_the_others_in_their_order() -> None:
+    wanted, docids = np.array([9.0, 8.0, 7.0, 6.0, 5.0]), ["a", "b", "c", "d", "e"]
+    # a, b and c are the first; the best of the others, d, has 5: a and b come between it and c, at a third of
+    # the way and as far again as their share of 5
+    kept = first_kept(np.array([0.5, 0.25, 6.0, 5.0, 1.0]), wanted, docids, 3)
+    assert kept == pytest.approx([5 + 1.1 / 3, 5 + 1.05 / 3, 6.0, 5.0, 1.0])
+    kept = first_kept(np.array([0.5, 0.25, 4.0, 5.0, 1.0]), wanted, docids, 3)  # none is above: up to 1 more than d
+    assert kept == pytest.approx([5 + 1.1 / 3, 5 + 1.05 / 3, 5 + 1.8 / 3, 5.0, 1.0])
+    order = np.array([0.5, 0.25, 0.75, 0.1, 0.2])  # the first are above already, whatever their order
+    for same, count in ((order, 3), (order[::-1], 5), (order[::-1], 100), (order[::-1], 0)):
+        assert first_kept(same, wanted, docids, count).tolist() == same.tolist()
+    assert first_kept(order[:0], wanted[:0], [], 100).tolist() == []
+
+
+def test_of_documents_with_as_much_wanted_those_are_first_that_a_run_has_first() -> None:
+    wanted, scores = np.array([1.0, 1.0, 1.0]), np.array([0.5, 0.5, 0.75])
+    # a run has equal scores in the order c, b, a: of a and c the first one is c
+    assert first_kept(scores, wanted, ["c", "a", "b"], 1) == pytest.approx([0.75 + (1 + 2 / 3) / 3, 0.5, 0.75])
+    assert first_kept(scores, wanted, ["a", "c", "b"], 1) == pytest.approx([0.5, 0.75 + (1 + 2 / 3) / 3, 0.75])
+    equal = np.array([0.0, 0.0, 0.0])  # they are first in a run as they are
+    assert first_kept(equal, equal, ["a", "b", "c"], 2).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:

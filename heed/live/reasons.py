@@ -16,7 +16,7 @@ class Contribution(TypedDict):
 
 
 class Reason(TypedDict):
-    """A document's score, and what it is made of, largest first; ``raised`` where the query alone holds it up."""
+    """A document's score, and what it is made of, largest first; ``raised`` where what speaks for it keeps it up."""
 
     score: float
     raised: bool

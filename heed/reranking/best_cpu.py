@@ -21,7 +21,7 @@ from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD
 from heed.types import Document, Query
 
-VERSION = 2  # raise when scores change
+VERSION = 3  # raise when scores change
 NAME = "best-cpu"
 FIELDS = {"query": "header", "asked": "header", "excluded": "caption"}  # of tables: parts that they have once more
 FEWEST, MOST = 30, 60  # documents that are compared
@@ -81,7 +81,7 @@ class BestCpu(Polarity):
         least = SHARE * topical.max(initial=0.0)
         most = top(dict(zip(docids, topical.tolist(), strict=True)), MOST)
         on_topic = [docid for place, (docid, value) in enumerate(most.items()) if place < FEWEST or value >= least]
-        scores = self.combined(parts)
+        scores = self.demoted(parts)
         by_score = ranked({docid: float(scores[place_of[docid]]) for docid in on_topic})
         third = len(by_score) // 3
         ends = [*by_score[:third], *by_score[len(by_score) - third :]]

@@ -1,15 +1,15 @@
 """How far an exclusion may push a document down: below those that fit as well, not below those that do not fit."""
 
-import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from heed.ranking import top
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Doubles = NDArray[np.float64]
-
-PLACES = 20  # that a document may fall at least, however small the pool
 
 
 def demoted(wanted: "Doubles", unwanted: "Doubles", floor: float) -> "Doubles":
@@ -27,19 +27,22 @@ def demoted(wanted: "Doubles", unwanted: "Doubles", floor: float) -> "Doubles":
     return np.where(rest >= limit, rest, limit * limit / np.where(span > 0, span, 1.0))
 
 
-def caught(scores: "Doubles", topical: "Doubles", fall: float) -> "Doubles":
-    """Return the scores of a pool, raised where a document is too far below its place by ``topical`` alone.
+def first_kept(scores: "Doubles", wanted: "Doubles", docids: Sequence[str], count: int) -> "Doubles":
+    """Return the scores of a pool, raised so that the ``count`` documents with the most wanted stay above all others.
 
-    It gets a score between those of the two documents ``fall``, a share of the pool, below that place, but at least
-    :data:`PLACES`; of documents with the same ``topical`` the place is the last one's. So words of an exclusion that
-    are there in passing cost a document on the topic at most about that many places.
+    So what is excluded takes no document out of the first ``count``, but can put it at their end. Among them, and
+    among the others, the order is that of ``scores``; which they are is decided by the one ordering rule. Only those
+    not above the best of the others get another score: between its score and that of the next one of theirs.
     """
     import numpy as np
 
-    count = len(scores)
-    place = count - np.searchsorted(np.sort(topical), topical, side="left")
-    lowest = place + max(PLACES, math.ceil(fall * count))
-    best_first = np.sort(scores)[::-1]
-    at = np.minimum(lowest, count) - 1
-    least = (best_first[at] + best_first[np.maximum(at - 1, 0)]) / 2
-    return np.where(lowest <= count, np.maximum(scores, least), scores)
+    if not 0 < count < len(docids):
+        return scores
+    first = top(dict(zip(docids, wanted.tolist(), strict=True)), count).keys()
+    if top(dict(zip(docids, scores.tolist(), strict=True)), count).keys() == first:
+        return scores
+    kept = np.array([docid in first for docid in docids])
+    limit = float(scores[~kept].max())
+    upper = scores[kept & (scores > limit)].min(initial=limit + 1)
+    raised = limit + (upper - limit) * (1 + scores / (limit or 1.0)) / 3
+    return np.where(kept & (scores <= limit), raised, scores)

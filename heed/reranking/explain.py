@@ -32,7 +32,7 @@ class Explanation(NamedTuple):
     """A document's score, and the contributions to the evidence for and against it, largest first.
 
     The score is :func:`heed.reranking.demotion.demoted` of the sums of those above and below 0, or in texts, where
-    ``raised``, the one that :func:`heed.reranking.demotion.caught` gives by the query alone.
+    ``raised``, the one above it by which :func:`heed.reranking.demotion.first_kept` keeps it among the first documents.
     """
 
     docid: str
@@ -67,7 +67,7 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
         each = float(values["bounds"][place]) / (sum(broken.values()) or 1.0)
         found += [Contribution("bounds", bound.text, (), (), each * far) for bound, far in broken.items() if far]
     found.sort(key=lambda one: (-abs(one.value), one.part, one.term))
-    score, own = (float(scores[place]) for scores in (polarity.combined(parts), polarity.demoted(parts)))
+    score, own = (float(scores[place]) for scores in (polarity.combined(parts, docids), polarity.demoted(parts)))
     return Explanation(docid, score, score > own, tuple(found))
 
 

@@ -19,7 +19,7 @@ from heed.ranking import ranked
 from heed.reranking.bounds import Bound, bounds
 from heed.reranking.bounds_kept import Found, broken
 from heed.reranking.cues import cues_digest, warn_without_cues
-from heed.reranking.demotion import caught, demoted
+from heed.reranking.demotion import demoted, first_kept
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
 from heed.reranking.rescore import Pair
@@ -33,24 +33,25 @@ from heed.types import Config, Document, Query
 if TYPE_CHECKING:
     from heed.reranking.demotion import Doubles
 
-VERSION = 8  # raise when scores change
+VERSION = 9  # raise when scores change
 KNOWN = 200_000  # terms whose idf is kept
 
 
 class Settings(NamedTuple):
     """Weights of the parts beside the query's 1, of how many documents the last two are made, and demotion's numbers.
 
-    The defaults are those of texts, where an excluded word may be there in passing: they may not fall as far as tables.
+    The defaults are those of texts, where an excluded word may be there in passing: what is excluded takes none out of
+    the ``first`` documents by what is wanted.
     """
 
     asked: float = 1.0
-    excluded: float = 2.0
+    excluded: float = 3.0
     bounds: float = 1.0
-    like: float = 1.5
+    like: float = 2.5
     unlike: float = 1.75
     examples: int = 10
-    floor: float = 0.3
-    fall: float = 0.2
+    floor: float = 0.2
+    first: int = 100
 
 
 class Fields(NamedTuple):
@@ -62,7 +63,7 @@ class Fields(NamedTuple):
 
 
 TEXT_SETTINGS = Settings()
-TABLE_SETTINGS = Settings(unlike=1.5, floor=0.2, fall=1.0)
+TABLE_SETTINGS = Settings(excluded=2.0, like=1.5, unlike=1.5, first=0)
 
 
 def settings_of(bm25: Bm25) -> Settings:
@@ -104,6 +105,14 @@ def evidence(parts: Sequence[Part]) -> "dict[str, Doubles]":
     values = {part.name: part.weight * part.shares for part in parts}
     on_topic = np.minimum(1.0, values["query"] + values.get("like", 0.0))
     return values | {name: values[name] * on_topic for name in ("excluded", "bounds") if name in values}
+
+
+def sides(parts: Sequence[Part]) -> "tuple[Doubles, Doubles]":
+    """Return the evidence for each document, and that against it."""
+    import numpy as np
+
+    values = np.stack(list(evidence(parts).values()))
+    return np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
 
 
 class Polarity:
@@ -175,21 +184,16 @@ class Polarity:
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document; under ``query`` its normalised BM25."""
-        scores: list[float] = self.combined(self.parts(query, documents)).tolist()
+        scores: list[float] = self.combined(self.parts(query, documents), docids_of(documents)).tolist()
         return scores
 
-    def combined(self, parts: Sequence[Part]) -> "Doubles":
+    def combined(self, parts: Sequence[Part], docids: Sequence[str]) -> "Doubles":
         """Return the score of each document by the parts of the evidence."""
-        scores = self.demoted(parts)
-        return caught(scores, parts[0].shares, self._settings.fall) if len(parts) > 1 else scores
+        return first_kept(self.demoted(parts), sides(parts)[0], docids, self._settings.first)
 
     def demoted(self, parts: Sequence[Part]) -> "Doubles":
-        """Return the evidence for each document less that against it, wherever the query alone has the document."""
-        import numpy as np
-
-        values = np.stack(list(evidence(parts).values()))
-        wanted, unwanted = np.maximum(values, 0.0).sum(axis=0), np.maximum(-values, 0.0).sum(axis=0)
-        return demoted(wanted, unwanted, self._settings.floor)
+        """Return the evidence for each document less that against it, whether it is among the first or not."""
+        return demoted(*sides(parts), self._settings.floor)
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
         """Return the parts of the evidence for and against documents, those that the topic has."""
@@ -227,7 +231,7 @@ class Polarity:
 
         by_name = {part.name: part for part in parts}
         if len(parts) > 1 and self._settings.like:
-            like = self._centroid(self.combined(parts), documents)
+            like = self._centroid(self.demoted(parts), documents)
             yield self._part("like", self._settings.like, like, WHOLE)
         if "excluded" in by_name and self._settings.unlike:
             scores = sum((-part.weight if part.name == "asked" else abs(part.weight)) * part.shares for part in parts)

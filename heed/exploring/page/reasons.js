@@ -31,7 +31,7 @@ function reasonParts({ score, raised, contributions }) {
     ...Object.keys(LIKE).flatMap((part) => likeItem(part, contributions)),
   ];
   const against = sum(contributions.filter(({ value }) => value < 0));
-  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it${raised ? "; the query alone holds it up" : ""}`;
+  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it${raised ? "; kept among the first hundred by what speaks for it" : ""}`;
   const text = contributions.length ? `score ${score.toFixed(3)}: ${parts}` : `score ${score.toFixed(3)}: it has none of the words`;
   return [make("p", { class: "soft", role: "status" }, text), make("ul", {}, ...items)];
 }
