@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
@@ -339,6 +339,7 @@ TIDY_ROWS = st.lists(st.sampled_from(["| ", " |", " | ", "|", "a", "b c", " "]),
 
 
 @given(st.lists((ROWS | TIDY_ROWS).map(str.strip), max_size=4), st.integers(0, 6))
+@example(["| a     b | c"], 2)
 def test_rows_without_escapes_have_the_cells_that_the_reader_of_escapes_finds(lines: list[str], width: int) -> None:
     assert is_plain("\n".join(lines))
     assert plain_rows(lines) == [marked_cells(line, width) for line in lines]
@@ -407,6 +408,7 @@ PLAIN = st.builds("<table>\n{} {}</table>".format, CAPTION, st.lists(ROWS | GROU
 
 
 @given(PLAIN)
+@example("<table><tr><td>a   b</td></tr></table>")
 def test_a_plain_html_table_is_read_as_the_parser_of_html_reads_it(text: str) -> None:
     page = read_plain(text)
     assert page is not None and page == read_html(text)
@@ -433,6 +435,34 @@ def test_a_plain_html_table_is_read_as_the_parser_of_html_reads_it(text: str) ->
 )
 def test_what_is_no_plain_table_is_left_to_the_parser(text: str) -> None:
     assert read_plain(text) is None
+
+
+CELLS = st.lists(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3)), max_size=4), min_size=1, max_size=5)
+
+
+@given(CELLS)
+def test_spans_are_laid_out_slot_by_slot_as_the_standard_says(rows: list[list[tuple[int, int]]]) -> None:
+    slots: dict[tuple[int, int], str] = {}
+    starts, markup = set[int](), ""
+    for y, row in enumerate(rows):
+        x, markup = 0, f"{markup}<tr>"
+        for number, (columns, lines) in enumerate(row):
+            text = f"{y}.{number}"
+            markup += f'<td colspan="{columns}" rowspan="{lines}">{text}</td>'
+            while (y, x) in slots:
+                x += 1
+            free = [column for column in range(x, x + columns) if (y, column) not in slots]
+            starts.update(column for column in free if column - 1 not in free)
+            slots.update(
+                ((below, column), text)
+                for column in free
+                for below in range(y, min(y + lines, len(rows)) if lines else len(rows))
+            )
+            x += columns
+        markup += "</tr>"
+    covered = sorted({y for y, _ in slots})
+    expected = [[slots.get((y, x), "") for x in sorted(starts)] for y in covered]
+    assert grid(parse_html(f"<table>{markup}</table>")) == expected
 
 
 @given(PLAIN, st.booleans())

@@ -23,7 +23,6 @@ PIPE_OUTSIDE_CODE = re.compile(r"\\.|`[^`]*`|\|")
 ESCAPED = re.compile(r"\\([\\|<-])|<br\s*/?>", re.IGNORECASE)
 RULE = re.compile(r"\s*:?-+:?\s*")
 RULES = re.compile(r"\|?(?:\s*+:?-++:?\s*+(?:\||$))+")  # a delimiter row
-SPACES = re.compile(" {2,}")
 CSV_CAPTION = re.compile(r"# ([^\n]*)\n\n")
 
 
@@ -169,9 +168,12 @@ def plain_rows(lines: list[str]) -> list[list[str]]:
     """Return what :func:`marked_cells` returns of each of some plain lines, of any width, many times sooner."""
     if not "".join(lines).isprintable():
         return [[squeeze(cell) for cell in _split_plain(line)] for line in lines]
-    # the only white space in printable lines is spaces
-    single = [SPACES.sub(" ", line) if "  " in line else line for line in lines]
-    return [_without_ends(line, list(map(str.strip, line.split("|")))) for line in single]
+    rows = []
+    for line in lines:
+        while "  " in line:  # the only white space in a printable line is spaces
+            line = line.replace("  ", " ")
+        rows.append(_without_ends(line, list(map(str.strip, line.split("|")))))
+    return rows
 
 
 def marked_cells(line: str, width: int) -> list[str]:
