@@ -371,7 +371,7 @@ class Experiment:
         if file.reused:
             log.info(f"{file.path}: used again")
         elif self.to_be_evaluated and self._has_charts({*self.conditions}):
-            self._drawer.start()  # not before: the peak of memory is that of building indexes, and reports are reused
+            self._drawer.start()  # not before: with runs that are used again a report may be too
         return file
 
     def _queries(self, condition: str) -> list[Query]:

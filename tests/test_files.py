@@ -1,3 +1,5 @@
+import json
+import math
 import os
 import subprocess
 import sys
@@ -7,7 +9,7 @@ import pytest
 
 from heed.errors import SHOWN, HeedError, fail
 from heed.io.artifacts import ensure_file, ensure_folder
-from heed.io.files import digest, finished, finished_folder, locked, read_bytes, read_lines
+from heed.io.files import digest, finished, finished_folder, locked, read_bytes, read_lines, write_json
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
@@ -52,6 +54,15 @@ def test_two_processes_cannot_write_to_one_folder(tmp_path: Path) -> None:
         second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "another Heed process is writing here" in second.stderr
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, [[], {"a": [1, 1e-07, -0.0, 10**30, None, True]}], 'é\u2028"\\\n\x7f', {"b": {"": []}, "a": 1e22}, math.inf],
+)
+def test_json_is_as_python_indents_it(tmp_path: Path, value: object) -> None:
+    write_json(tmp_path / "a.json", value)
+    assert (tmp_path / "a.json").read_text("utf-8") == json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def test_a_byte_order_mark_and_crlf_are_no_part_of_a_line(tmp_path: Path) -> None:

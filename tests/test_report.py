@@ -509,18 +509,6 @@ def test_the_drawing_process_never_outlives_an_error_or_a_kill() -> None:
     assert not is_running(started[0])
 
 
-def test_charts_come_while_another_process_holds_the_other_end_of_the_request() -> None:
-    """As one does that a model has forked."""
-    with ThreadPoolExecutor(1) as beside, Drawer() as drawer:
-        drawer.start()
-        held = os.dup(drawer._process.stdin.fileno())  # type: ignore[union-attr]
-        try:
-            charts = drawer.svgs([{"data": {"values": []}, "mark": "point"}] * 2)
-            assert len(beside.submit(list, charts).result(60)) == 2
-        finally:
-            os.close(held)
-
-
 def test_a_command_prepares_its_charts_as_soon_as_a_run_is_made(tmp_path: Path) -> None:
     """Not where runs are used again, so that the report may be too, and not in a library's user's hands."""
     options = argparse.Namespace(maxp=None, pool=None)
@@ -546,7 +534,7 @@ def test_a_command_prepares_its_charts_as_soon_as_a_run_is_made(tmp_path: Path) 
 def children(pid: int) -> list[int]:
     """Return the processes that draw charts for the process ``pid``."""
     found = [stat.parent for stat in Path("/proc").glob("[0-9]*/stat") if parent_of(stat) == pid]
-    return [int(path.name) for path in found if b"vega.py" in (path / "cmdline").read_bytes()]
+    return [int(path.name) for path in found if b"heed.child" in (path / "cmdline").read_bytes()]
 
 
 def parent_of(stat: Path) -> int:
@@ -564,7 +552,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_no_drawing_process_starts_where_nothing_is_drawn(sample: Path, heed: Heed, tmp_path: Path) -> None:
-    with mock.patch("heed.reporting.drawer.Drawer._started", side_effect=RuntimeError("started")):
+    with mock.patch("heed.reporting.drawer.Child", side_effect=RuntimeError("started")):
         assert heed(COMMAND, sample).returncode == 0
         rows = [row("bm25", "original", "AP", 0.5)]
         assert page(read_tree(write_results(tmp_path / "alone", rows)), tmp_path)

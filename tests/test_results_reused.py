@@ -118,6 +118,18 @@ def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path, mon
     assert written(tmp_path)["summary.json"][0] == written(tmp_path / "empty")["summary.json"][0]
 
 
+@pytest.mark.parametrize("elsewhere", [{}, {"original": {"1": {"c": 1.0, "b": 2.0, "a": 2.0}}}])
+def test_the_report_of_runs_in_memory_is_that_of_their_files(
+    tmp_path: Path, elsewhere: dict[str, dict[str, dict[str, float]]]
+) -> None:
+    """Those that ran elsewhere may come in another order than their file has."""
+    with experiment(tmp_path) as asked:
+        systems = [asked.retrieve(Words())]
+        asked.evaluate(systems + ([asked.add("added", elsewhere)] if elsewhere else []))
+    report = (tmp_path / DRINKS / "report.html").read_text()
+    assert report == page(read_tree(tmp_path / DRINKS), tmp_path / DRINKS)
+
+
 def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> None:
     """A kill between runs and figures leaves both whole."""
     measured(tmp_path)
