@@ -1,8 +1,8 @@
 """``polarity``: a lexical reranker that reads the instruction, with no model.
 
 The evidence for a document is BM25 of the query's terms, of the terms that the instruction asks for, and of the terms
-of the ten documents that fit best by these. The evidence against it is BM25 of the terms that the instruction
-excludes, and of those of the ten documents that have most of them, and the counts, years and units asked for that it
+of the documents that fit best by these, 15 texts or ten tables. The evidence against it is BM25 of the terms that the instruction
+excludes, and of those of as many documents that have most of them, and the counts, years and units asked for that it
 does not have (:mod:`heed.reranking.bounds`). Each part of BM25 is divided by the topic's best, and
 :mod:`heed.reranking.demotion` says how the second is taken from the first. Statistics are the whole collection's.
 
@@ -45,11 +45,11 @@ class Settings(NamedTuple):
     """
 
     asked: float = 1.0
-    excluded: float = 3.0
+    excluded: float = 3.5
     bounds: float = 1.0
-    like: float = 2.5
+    like: float = 3.0
     unlike: float = 1.75
-    examples: int = 10
+    examples: int = 15
     floor: float = 0.2
     first: int = 100
 
@@ -63,7 +63,7 @@ class Fields(NamedTuple):
 
 
 TEXT_SETTINGS = Settings()
-TABLE_SETTINGS = Settings(excluded=2.0, like=1.5, unlike=1.5, first=0)
+TABLE_SETTINGS = Settings(excluded=2.0, like=1.5, unlike=1.5, examples=10, first=0)
 
 
 def settings_of(bm25: Bm25) -> Settings:
