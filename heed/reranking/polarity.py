@@ -1,9 +1,9 @@
 """``polarity``: a lexical reranker that reads the instruction, with no model.
 
 The evidence for a document is BM25 of the query's terms, of the terms that the instruction asks for, and of the terms
-of the documents that fit best by these, 15 texts or ten tables. The evidence against it is BM25 of the terms that the instruction
-excludes, and of those of as many documents that have most of them, and the counts, years and units asked for that it
-does not have (:mod:`heed.reranking.bounds`). Each part of BM25 is divided by the topic's best, and
+of the documents that fit best by these, 15 texts or ten tables. The evidence against it is BM25 of the terms that the
+instruction excludes, and of those of as many documents that have most of them, and the counts, years and units asked
+for that it does not have (:mod:`heed.reranking.bounds`). Each part of BM25 is divided by the topic's best, and
 :mod:`heed.reranking.demotion` says how the second is taken from the first. Statistics are the whole collection's.
 
 In a table the caption counts once more beside the whole text, for the terms asked for the header too.
