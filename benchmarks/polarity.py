@@ -48,6 +48,7 @@ SYSTEMS: dict[str, dict[str, float]] = {
     "without bounds": {"bounds": 0},
     "bounds 2": {"bounds": 2},
     "examples 5": {"examples": 5},
+    "examples 10": {"examples": 10},
     "examples 20": {"examples": 20},
     "excluded 1": {"excluded": 1},
     "excluded 2": {"excluded": 2},
