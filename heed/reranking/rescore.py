@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from msgspec.json import encode  # an eighth of json's time
+
 from heed.errors import ModelError, fail
 from heed.io.document_store import DocumentStore, StoredDocuments
 from heed.io.files import digest_json
@@ -82,7 +84,7 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
             docids = documents.docids(query)
             scores = checked(reranker.name, query.qid, docids, query_scores)
             run[query.qid] = dict(zip(docids, scores, strict=True))
-            stream.write(json.dumps({"qid": query.qid, "scores": run[query.qid]}) + "\n")
+            stream.write(encode({"qid": query.qid, "scores": run[query.qid]}).decode() + "\n")
             stream.flush()
             if docids and not work.count:
                 at_once = reranker.at_once if isinstance(reranker, BatchReranker) else 1
