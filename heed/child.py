@@ -73,9 +73,9 @@ class Child:
 
     def stop(self) -> None:
         """End the process, whatever it does."""
-        self._pipe.close()
         self._program.kill()
         self._program.wait()
+        self._pipe.close()  # last: another thread that waits for results reads to the end first
 
     def _lost(self) -> WorkerError:
         status = self._program.wait()
