@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from heed.io.document_store import StoredDocuments, open_store
+from heed.io.document_store import StoredDocuments, docids_of, open_store
 from heed.io.documents import Files
 from heed.languages import language
 from heed.reranking import polarity as module
@@ -118,3 +118,22 @@ def test_one_process_scores_where_one_thread_or_little_work_is_given(
     polarity = Polarity(bm25)
     assert len(list(polarity.score_many(pairs(bm25)))) == TOPICS
     assert polarity.__dict__.get("_second") is None
+
+
+def test_texts_that_are_given_are_scored_here_one_topic_after_the_other(bm25: Bm25) -> None:
+    """As passages are: the second process has none but the store's, and all topics' may be more than memory holds."""
+    store, plain = bm25.corpus.documents, Polarity(bm25)
+    taken: list[str] = []
+
+    def given() -> Iterator[Pair]:
+        for query, documents in pairs(bm25):
+            taken.append(query.qid)
+            yield query, [*store.get(docids_of(documents)), Document("elsewhere", "", "engine")]
+
+    expected = [plain.score(*topic) for topic in given()]
+    taken.clear()
+    scores = plain.score_many(given())
+    found = [next(scores)]
+    assert taken == ["0"]
+    assert [*found, *scores] == expected
+    assert "_second" not in plain.__dict__

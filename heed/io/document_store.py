@@ -203,6 +203,11 @@ def chosen(documents: Sequence[Document], places: Sequence[int]) -> list[Documen
     return [documents[place] for place in places]
 
 
+def is_of(store: DocumentStore, documents: Sequence[Document]) -> bool:
+    """Whether ``documents`` are read from a store of the same documents as ``store``."""
+    return isinstance(documents, StoredDocuments) and documents.digest == store.digest
+
+
 def docids_of(documents: Sequence[Document]) -> Sequence[str]:
     """Return the docids of ``documents``, without reading those of a store."""
     return documents.docids if isinstance(documents, StoredDocuments) else [document.docid for document in documents]

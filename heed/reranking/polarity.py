@@ -11,9 +11,10 @@ In a table the caption counts once more beside the whole text, for the terms ask
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.document_store import chosen, docids_of
+from heed.io.document_store import chosen, docids_of, is_of
 from heed.io.files import digest_json
 from heed.ranking import ranked
 from heed.reranking.bounds import Bound, bounds
@@ -23,11 +24,10 @@ from heed.reranking.demotion import demoted, first_kept
 from heed.reranking.likeness import CHARACTERS, TERMS, Vector, centroid, vector
 from heed.reranking.parts import parts_of
 from heed.reranking.rescore import Pair
-from heed.reranking.second_process import MANY, SecondProcess, TopicScorer
+from heed.reranking.second_process import MANY, SecondProcess, TopicScorer, score_by_copy
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import FIELD, Subset, Term
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.index_copies import IndexCopy
 from heed.types import Config, Document, Query
 
 if TYPE_CHECKING:
@@ -156,20 +156,28 @@ class Polarity:
         """
         copies = self._bm25.copies
         if copies is None:
-            listed = list(pairs)
-            many = sum(len(docids_of(documents)) for _, documents in listed) >= MANY
-            if many and self._second:
-                return self._second.scores(self.score, listed)
-            return (self.score(query, documents) for query, documents in listed)
+            return self._score_here(pairs)
         how = self._maker(), digest_json(self.config)
-        return copies.results(_score, ((*how, query, documents) for query, documents in pairs))
+        return copies.results(score_by_copy, ((*how, query, documents) for query, documents in pairs))
+
+    def _score_here(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the same on this machine; texts that are not read from the index's store stay in this process."""
+        rest, read = iter(pairs), list[Pair]()
+        for query, documents in rest:
+            read.append((query, documents))
+            if not is_of(self._bm25.corpus.documents, documents):
+                break  # given as texts, such as passages: those of all topics may not fit into memory
+        else:
+            many = sum(len(docids_of(documents)) for _, documents in read) >= MANY
+            if many and self._second:
+                return self._second.scores(self.score, read)
+        return (self.score(query, documents) for query, documents in chain(read, rest))
 
     @cached_property
     def _second(self) -> SecondProcess | None:
         opening = self._bm25.beside()
-        return (
-            SecondProcess(TopicScorer(opening, self._bm25.corpus.documents.place, self._maker())) if opening else None
-        )
+        place = self._bm25.corpus.documents.place
+        return SecondProcess(TopicScorer(opening, place, self._maker())) if opening else None
 
     def load(self) -> None:
         """Open the index."""
@@ -189,7 +197,9 @@ class Polarity:
 
     def combined(self, parts: Sequence[Part], docids: Sequence[str]) -> "Doubles":
         """Return the score of each document by the parts of the evidence."""
-        return first_kept(self.demoted(parts), sides(parts)[0], docids, self._settings.first)
+        wanted, unwanted = sides(parts)
+        scores = demoted(wanted, unwanted, self._settings.floor)
+        return first_kept(scores, wanted, docids, self._settings.first)
 
     def demoted(self, parts: Sequence[Part]) -> "Doubles":
         """Return the evidence for each document less that against it, whether it is among the first or not."""
@@ -282,13 +292,3 @@ class Polarity:
         values = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
         best = float(values.max(initial=0.0)) or 1.0
         return Part(name, weight, weighted, best, values / best)
-
-
-def _score(
-    copy: IndexCopy, make: Callable[[Bm25], Polarity], key: str, query: Query, documents: Sequence[Document]
-) -> list[float]:
-    """Return the scores by a worker's copy of the index, with the reranker that is kept there as ``key``."""
-    if key not in copy.rerankers:
-        copy.rerankers[key] = make(Bm25.over_copy(copy))
-    scores: list[float] = copy.rerankers[key].score(query, documents)
-    return scores

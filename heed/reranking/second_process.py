@@ -1,4 +1,7 @@
-"""A second process that scores topics beside this one, where many pairs are to be scored by a small index."""
+"""Topics scored by other processes, over copies of BM25's index: by workers, or by a second process beside this one.
+
+The second process is for many pairs over a small index, where nobody asked for workers.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +23,16 @@ TOGETHER = 4  # topics that it is given at once, or all those of one pool
 AHEAD = 16  # topics scored before one that is due, at most
 
 Score = Callable[[Query, Sequence[Document]], Sequence[float]]
+
+
+def score_by_copy(
+    copy: IndexCopy, make: Callable[[Bm25], Reranker], key: str, query: Query, documents: Sequence[Document]
+) -> Sequence[float]:
+    """Return the scores by a worker's copy of the index, with the reranker that is kept there as ``key``."""
+    if key not in copy.rerankers:
+        copy.rerankers[key] = make(Bm25.over_copy(copy))
+    scores: Sequence[float] = copy.rerankers[key].score(query, documents)
+    return scores
 
 
 class TopicScorer:
@@ -57,7 +70,8 @@ class SecondProcess:
     def scores(self, score: Score, pairs: Sequence[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each of ``pairs``, in their order, by this process with ``score`` and by the other.
 
-        Both give a topic the same scores: those that the other is late with, or lost with, are scored here.
+        Both processes give a topic the same scores, so that topics which the other has not returned in time, or is lost
+        with, are scored here. The documents are those of the scorer's store, and of that their docids alone are sent.
         """
         groups, mine, done = deque(_groups(pairs)), deque[int](), dict[int, Sequence[float]]()
         try:
@@ -85,7 +99,7 @@ class SecondProcess:
             return
         try:
             if self._child is None:
-                log.info("a second process shares the topics")
+                log.info("a second process shares the topics; its memory is not in this process's peak")
                 self._child = Child(self._scorer)
                 finalize(self, self._child.stop)
             elif not self._child.ready:

@@ -127,11 +127,12 @@ class Bm25:
         """Return how a second process opens a small index; None where it would take memory or threads not given."""
         if self._lucene.threads == 1 or not self._brief or self._feedback or not self.searcher.has_matrix:
             return None
-        return self._opening()._replace(brief=True)
+        return self._opening()
 
     def _opening(self) -> Opening:
         searcher, (_, store, language) = self.searcher, self.corpus
-        return Opening(searcher.folder, searcher.shards, language, searcher.settings, store.tabular, self._lucene.heap)
+        how = searcher.folder, searcher.shards, language, searcher.settings, store.tabular, self._lucene.heap
+        return Opening(*how, brief=self._brief)
 
     @property
     def _brief(self) -> bool:
