@@ -25,7 +25,7 @@ class Child:
     def __init__(self, function: Callable[..., Any]) -> None:
         """Start it; ``function``, the items and the results can be pickled. Raises :class:`WorkerError` if it is lost.
 
-        What ``function`` needs to hold it keeps: it is unpickled once.
+        ``function`` is unpickled once, so that what it opens stays open from one list to the next.
         """
         command = [sys.executable, "-P", "-c", START.format(path=sys.path)]
         self._pipe, theirs = Pipe()

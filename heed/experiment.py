@@ -361,13 +361,16 @@ class Experiment:
 
     def _retrieved(self, retriever: Retriever, condition: str) -> RunFile:
         path = self._path(retriever.name, condition)
-        return self._told(search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest))
+        return self._note_run(
+            search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest)
+        )
 
     def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> RunFile:
         path = self._path(reranker.name, condition)
-        return self._told(rescore_to_file(path, reranker, self._queries(condition), documents))
+        return self._note_run(rescore_to_file(path, reranker, self._queries(condition), documents))
 
-    def _told(self, file: RunFile) -> RunFile:
+    def _note_run(self, file: RunFile) -> RunFile:
+        """Return ``file``; log that it is used again, else let the process that draws charts start."""
         if file.reused:
             log.info(f"{file.path}: used again")
         elif self.to_be_evaluated and self._has_charts({*self.conditions}):
