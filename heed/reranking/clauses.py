@@ -12,7 +12,7 @@ and concessions ("because", "even if") get no sign.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -40,6 +40,10 @@ class Stretch(NamedTuple):
     start: int
     end: int
     sign: int
+
+
+Reading = tuple[tuple[int, Stretch], ...]  # of a normalised instruction, with the number of each sentence
+_elsewhere: dict[tuple[str, str], Reading] = {}  # by text and language, until they are asked for
 
 
 class Piece(NamedTuple):
@@ -261,9 +265,21 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
             _turn(signs, mark.end, end)
 
 
+def read(instruction: str, lang: str) -> Reading:
+    """Return what this process has to know of an instruction, to be read elsewhere; :func:`remember` takes it."""
+    return _stretches(_normalised(instruction), lang)
+
+
+def remember(readings: Iterable[tuple[tuple[str, str], Reading]]) -> None:
+    """Take what was read elsewhere, by instruction and language."""
+    _elsewhere.update(((_normalised(instruction), lang), reading) for (instruction, lang), reading in readings)
+
+
 @lru_cache(maxsize=1024)  # a reranker, the report and the explorer read the same instructions
-def _stretches(text: str, lang: str) -> tuple[tuple[int, Stretch], ...]:
+def _stretches(text: str, lang: str) -> Reading:
     """Return a normalised instruction's parts with a sign, without spaces around, with the number of the sentence."""
+    if (text, lang) in _elsewhere:
+        return _elsewhere.pop((text, lang))
     found: list[tuple[int, Stretch]] = []
     before = 0
     for number, (first, sentence) in enumerate(sentences(text, lang)):
