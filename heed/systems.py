@@ -8,6 +8,7 @@ registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompo
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ class Systems:
         if system == "lsa":
             return self._dense(None)
         if system in RETRIEVERS:
-            return self._bm25(system, self.index)
+            return self._own_bm25 if system == "bm25" and not self.index else self._bm25(system, self.index)
         if system.startswith(MTEB):
             return self._mteb_retriever(system)
         if OBJECT.fullmatch(system):
@@ -132,7 +133,7 @@ class Systems:
         if system == "polarity":
             return self._polarity()
         if system == "best-cpu":
-            return BestCpu(self._own_bm25())
+            return BestCpu(self._bm25_of_rerankers())
         if system == "rank_bm25":
             self.pool.log_local(system, "it reads a pool's documents together")
             return RankBm25()
@@ -184,11 +185,17 @@ class Systems:
         return with_family(model, otherwise)
 
     def _polarity(self) -> Polarity:
-        return Polarity(self._own_bm25())
+        return Polarity(self._bm25_of_rerankers())
 
+    def _bm25_of_rerankers(self) -> Bm25:
+        # of tables they read fields that only Heed's own index has
+        foreign = None if self.corpus.documents.tabular else self.index
+        return self._bm25("bm25", foreign) if foreign else self._own_bm25
+
+    @cached_property
     def _own_bm25(self) -> Bm25:
-        # of tables rerankers read fields that only Heed's own index has
-        return self._bm25("bm25", None if self.corpus.documents.tabular else self.index)
+        """BM25 over Heed's own index, one for the retriever and rerankers: it knows what they read."""
+        return self._bm25("bm25", None)
 
     def _bm25(self, name: str, index: ForeignIndex | None) -> Bm25:
         return Bm25(name, self.corpus, self.bm25, self.lucene, index)

@@ -97,8 +97,9 @@ def shared() -> Path:
 
 
 def stranger(home: Path) -> dict[str, str]:
-    """Return the variables of a stranger's machine: an empty home, no Java, no key, no hub."""
+    """Return the variables of a stranger's machine: an empty home, no Java, no key, no hub; the same processor."""
     return {
+        **{name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")},  # it rounds otherwise
         "PATH": "/usr/bin:/bin",
         "HOME": str(home),
         "PYTHONPATH": str(ROOT),

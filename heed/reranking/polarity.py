@@ -124,6 +124,7 @@ class Polarity:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         self._bm25, self._chosen, self._tables = bm25, settings, bm25.corpus.documents.tabular
         self._fields = TABLE if self._tables else TEXT
+        bm25.reads_fields = True
         self._settings = settings or settings_of(bm25)
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Vector] = {}  # of documents of that pool

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import UsageError, fail
-from heed.io.artifacts import Recipe, ensure_folder
+from heed.io.artifacts import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
 from heed.io.document_store import DocumentStore
 from heed.languages import Language
 from heed.progress import bar, log, timed
@@ -58,6 +58,13 @@ class Shard(NamedTuple):
     def size(self) -> int:
         """Number of documents."""
         return self.end - self.start
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it is there, of the same documents with the same settings."""
+        return (
+            rebuild_reason(self.folder / NOTE, self.recipe, lambda note: unchanged(self.folder, note["files"])) is None
+        )
 
 
 def shards_of(

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from heed.io.artifacts import NOTE, build_folder, ensure_folder, rebuild_reason, unchanged
+from heed.io.artifacts import NOTE, build_folder, ensure_folder
 from heed.io.document_store import DocumentStore, PackedDocuments
 from heed.languages import Language
 from heed.progress import bar, timed
@@ -71,7 +71,7 @@ def build_shards(shards: Sequence[Shard], store: DocumentStore, building: Buildi
     """
     from heed.retrieval.postings import postings_recipe
 
-    missing = [shard for shard in shards if _is_missing(shard)]
+    missing = [shard for shard in shards if not shard.is_built]
     if not missing:
         return
     documents = indexed = 0
@@ -86,11 +86,6 @@ def build_shards(shards: Sequence[Shard], store: DocumentStore, building: Buildi
             documents, indexed = documents + shard.size, indexed + result.indexed
         work.did(documents, "documents")
     log_without_text(documents, indexed)
-
-
-def _is_missing(shard: Shard) -> bool:
-    note = shard.folder / NOTE
-    return rebuild_reason(note, shard.recipe, lambda noted: unchanged(shard.folder, noted["files"])) is not None
 
 
 def _task(store: DocumentStore, shard: Shard, building: Building, _: Worker) -> BuildShard:
