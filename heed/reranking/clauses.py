@@ -266,12 +266,12 @@ def _except(signs: list[int], start: int, end: int, turning: list[Mark]) -> None
 
 
 def read(instruction: str, lang: str) -> Reading:
-    """Return what this process has to know of an instruction, to be read elsewhere; :func:`remember` takes it."""
+    """Return the parts of an instruction that have a sign, for :func:`remember` in another process."""
     return _stretches(_normalised(instruction), lang)
 
 
 def remember(readings: Iterable[tuple[tuple[str, str], Reading]]) -> None:
-    """Take what was read elsewhere, by instruction and language."""
+    """Keep what :func:`read` returned in another process, by instruction and language."""
     _elsewhere.update(((_normalised(instruction), lang), reading) for (instruction, lang), reading in readings)
 
 

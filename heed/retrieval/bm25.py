@@ -111,12 +111,17 @@ class Bm25:
         return Searcher(index, language, self._settings, shards=shards)
 
     def _fields_in(self, folder: Path, store: DocumentStore) -> Sequence[str]:
-        """Return the fields of its own index; an index that is there is taken with all of them."""
+        """Return the fields that its own index gets; an index of all fields that is there already is kept."""
         fields = FIELDS_IN[self.index_name]
         if not (self._lucene.lean and self._brief and store.tabular) or self.reads_fields or self.index_name != "bm25":
             return fields
         whole = bm25_index.shards_of(
-            folder / "bm25", store, self.corpus.language, vectors=False, shards=self._lucene.shards, fields=fields
+            folder / self.index_name,
+            store,
+            self.corpus.language,
+            vectors=False,
+            shards=self._lucene.shards,
+            fields=fields,
         )
         return fields if all(shard.is_built for shard in whole) else (FIELD,)
 
