@@ -6,7 +6,7 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load docs dist bench clean
+.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load odd-models docs dist bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -66,11 +66,12 @@ sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
 	$(BIN)/python -m hardening.licences
 
-harden: .venv/.tools ## the tests of disturbances; those, the load and the fuzzing below, briefly
+harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m disturbance
 	$(BIN)/python -m hardening.faults --quick
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
 	$(BIN)/python -m hardening.fuzz --seconds 30
+	$(BIN)/python -m hardening.models --seconds 45
 
 faults: .venv/.tools ## kills, full disks, damaged files: each command must end with the same bytes
 	$(BIN)/python -m hardening.faults
@@ -81,6 +82,9 @@ load: .venv/.tools ## fifty assessors, kills, two databases joined: latency, los
 fuzz: .venv/.tools ## ten minutes of random inputs for every reader, then hostile ones
 	$(BIN)/python -m hardening.fuzz
 	$(BIN)/python -m hardening.hostile
+
+odd-models: .venv/.tools ## ten minutes of tiny models with odd settings, scored by Heed and by the libraries directly
+	$(BIN)/python -m hardening.models
 
 docs: .venv/.made ## the documentation as pages, in build/docs
 	$(LOCKED) locks/docs.txt

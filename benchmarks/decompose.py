@@ -19,9 +19,9 @@ from heed.io.document_store import open_store
 from heed.io.pairs import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Registry
-from heed.models.runtime import Runtime
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Registry
 from heed.pooling.fusion import pool
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from heed.models.registry import Model
+from heed.models.registry.entries import Model
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "yes", "no"]
 PROMPT = "Instruction and query: {query}\nDocument: {document}\nAnswer:"

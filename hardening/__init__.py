@@ -1,1 +1,1 @@
-"""What Heed is put through: ``python -m hardening.faults`` and ``python -m hardening.fuzz``."""
+"""What Heed is put through: ``python -m hardening.faults``, ``hardening.fuzz``, ``hardening.models`` and others."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hardening.lock import ROOT
-from heed.models.registry import FAMILIES, Model, Registry
+from heed.models.registry.entries import FAMILIES, Model, Registry
 
 PAGE = ROOT / "docs" / "fidelity.md"
 TESTS = ROOT / "tests"

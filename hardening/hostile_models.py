@@ -40,9 +40,9 @@ def _add_code(model: Path, ran: Path) -> None:
 def _code(folder: Path) -> list[str]:
     """Neither code beside a model's configuration nor a pickle is run, for any kind of model."""
     from heed.errors import HeedError
-    from heed.models.registry import Model
-    from heed.models.runtime import Runtime
-    from heed.systems import ENCODERS, RERANKER_FAMILIES
+    from heed.models.local.runtime import Runtime
+    from heed.models.registry.entries import Model
+    from heed.models.registry.families import ENCODER, RERANKER, ROWS, SERVICE
     from heed.types import Query, load
 
     tiny_models(folder)
@@ -54,20 +54,15 @@ def _code(folder: Path) -> list[str]:
         _add_code(folder / model, ran)
     loaded = []
     for kind in ("", "-pickled"):
-        for family, reranker in RERANKER_FAMILIES.items():
+        for family in (row for row in ROWS if row.library not in ("", SERVICE)):
             try:
-                if not family.startswith("api-"):
-                    entry = Model(str(folder / f"cross{kind}"), family=family, tokens=("a", "b"))
-                    load(reranker(entry, Runtime("cpu")))
-                    loaded.append(f"{family}{kind}")
-            except HeedError:
-                continue
-        for family, encoder in ENCODERS.items():
-            try:
-                if family != "api-embedding":
-                    entry = Model(str(folder / f"bi{kind}"), family=family)
-                    encoder(entry, Runtime("cpu")).encode_queries([Query("1", "water", "water")])
-                    loaded.append(f"{family}{kind}")
+                if family.system == RERANKER:
+                    entry = Model(str(folder / f"cross{kind}"), family=family.name, tokens=("a", "b"))
+                    load(family.make(entry, Runtime("cpu")))
+                if family.system == ENCODER:
+                    entry = Model(str(folder / f"bi{kind}"), family=family.name)
+                    family.make(entry, Runtime("cpu")).encode_queries([Query("1", "water", "water")])
+                loaded.append(f"{family.name}{kind}")
             except HeedError:
                 continue
     problems = [f"{family} was loaded" for family in loaded]
@@ -79,9 +74,9 @@ def _templates(folder: Path) -> list[str]:
     from transformers import AutoTokenizer
 
     from heed.errors import HeedError
-    from heed.models import listwise_local
-    from heed.models.registry import Model
-    from heed.models.runtime import Runtime
+    from heed.models.local.runtime import Runtime
+    from heed.models.registry.entries import Model
+    from heed.models.rerankers import listwise_local
 
     listwise_local.TEMPLATE_TIME = 1.0
     tiny_models(folder)
@@ -104,8 +99,8 @@ def _moved(folder: Path) -> list[str]:
     import os
 
     os.environ.update(HF_HUB_CACHE=str(folder), HF_HUB_OFFLINE="1")
-    from heed.models.model_files import fingerprint
-    from heed.models.registry import Model
+    from heed.models.files.model_files import fingerprint
+    from heed.models.registry.entries import Model
 
     cache = folder / "models--owner--name"
     for commit in ("a" * 40, "b" * 40):
@@ -147,8 +142,8 @@ class _Model:
 
 def ordered_by(answer: Callable[[int], str]) -> list[int]:
     """The order of documents 0 to 19, the last of which holds ``ORDERS``, by a model that answers so."""
-    from heed.models.listwise import ListwiseReranker
-    from heed.models.registry import Model
+    from heed.models.registry.entries import Model
+    from heed.models.rerankers.listwise import ListwiseReranker
     from heed.types import Document, Query
 
     texts = [f"water {number}" for number in range(19)] + [ORDERS]

@@ -110,7 +110,7 @@ def _followtable(path: Path) -> object:
 
 
 def _models(path: Path) -> object:
-    from heed.models.registry import read_entries
+    from heed.models.registry.entries import read_entries
 
     return [(model, list(model.presets)) for model in read_entries(path).values()]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def answer(path: Path) -> object:
     """An answer to list-wise ranking is a permutation, whatever it says."""
-    from heed.models.listwise import parse_ranking
+    from heed.models.rerankers.listwise import parse_ranking
 
     count = 20
     ranking = parse_ranking(_text(path), count)
@@ -18,9 +18,9 @@ def answer(path: Path) -> object:
 
 def passage(path: Path) -> object:
     """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
-    from heed.models.listwise import IN_BRACKETS
-    from heed.models.listwise_prompt import passage as cut_passage
-    from heed.models.registry import Model
+    from heed.models.registry.entries import Model
+    from heed.models.rerankers.listwise import IN_BRACKETS
+    from heed.models.rerankers.listwise_prompt import passage as cut_passage
     from heed.types import Document
 
     text = cut_passage(Model("hostile/model"), Document("1", "", _text(path)), 300)
@@ -31,9 +31,9 @@ def passage(path: Path) -> object:
 
 def thought(path: Path) -> object:
     """A reasoning model's words, which may end anywhere."""
-    from heed.models.reasoning import ended
+    from heed.models.rerankers.reasoning import whole_sentences
 
-    return ended(_text(path))
+    return whole_sentences(_text(path))
 
 
 def request(path: Path) -> object:
@@ -55,9 +55,9 @@ def request(path: Path) -> object:
 
 def template(path: Path) -> object:
     """A chat template that comes with a model; the words of every message are in what it gives."""
-    from heed.models import listwise_local
-    from heed.models.registry import Model
-    from heed.models.runtime import Runtime
+    from heed.models.local.runtime import Runtime
+    from heed.models.registry.entries import Model
+    from heed.models.rerankers import listwise_local
 
     listwise_local.TEMPLATE_TIME = 1.0
     (_with_tokenizer() / "chat_template.jinja").write_bytes(path.read_bytes())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heed.experiment import Experiment
     from heed.io.documents import Documents
     from heed.languages import language
-    from heed.models.registry import Registry
+    from heed.models.registry.entries import Registry
     from heed.reranking.maxp import Cut
     from heed.results import Results, SystemRuns
     from heed.retrieval.bm25_index import Bm25Settings
@@ -38,7 +38,7 @@ _HOMES = {
     "experiment": ("Experiment",),
     "io.documents": ("Documents",),
     "languages": ("language",),
-    "models.registry": ("Registry",),
+    "models.registry.entries": ("Registry",),
     "reranking.maxp": ("Cut",),
     "results": ("Results", "SystemRuns"),
     "retrieval.bm25_index": ("Bm25Settings",),

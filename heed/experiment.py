@@ -20,7 +20,7 @@ from heed.io.origin import noted_documents
 from heed.io.pools import read_pool, write_pool
 from heed.io.trec_files import as_tag, write_run
 from heed.manifest import manifest, write_manifest
-from heed.models.registry import Registry
+from heed.models.registry.entries import Registry
 from heed.own_systems import check_name
 from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn

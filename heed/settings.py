@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import UsageError
-from heed.models.language_models import check_gpu
-from heed.models.registry import Registry
-from heed.models.runtime import Runtime
-from heed.models.vllm import check_inference
+from heed.models.local.language_models import check_device
+from heed.models.local.runtime import Runtime
+from heed.models.local.vllm import check_inference
+from heed.models.registry.entries import Registry
 from heed.retrieval.bm25 import Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
@@ -18,8 +18,6 @@ from heed.retrieval.lucene.jvm import HEAP, check_heap
 from heed.systems import Systems
 from heed.workers import ENGINES, Workers
 from heed.workers.pool import WorkerPool, check_workers
-
-DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 class Search(NamedTuple):
@@ -49,7 +47,9 @@ class Search(NamedTuple):
 class Machine(NamedTuple):
     """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
 
-    ``threads`` None for one a core. The results are the same, but for half precision on a GPU.
+    ``threads`` None for one a core. ``dtype``, ``max_length``, ``backend`` and ``batch_size`` are those of
+    :class:`heed.models.local.runtime.Runtime`. The results are the same on all machines, but for precision, lengths and
+    backend of models.
     """
 
     device: str = "auto"
@@ -57,18 +57,24 @@ class Machine(NamedTuple):
     heap: str = HEAP
     inference: str = "transformers"
     workers: Workers = Workers()
+    dtype: str = "auto"
+    max_length: int | None = None
+    backend: str = "torch"
+    batch_size: int | None = None
+
+    def runtime(self, answers: Path) -> Runtime:
+        """Return how models are run, with the folder for the answers of paid APIs."""
+        return Runtime(self.device, self.inference, answers, self.dtype, self.max_length, self.backend, self.batch_size)
 
     def check(self) -> None:
         """Raise :class:`UsageError` for a heap that Java cannot have, a missing GPU, and vLLM where it is missing."""
-        if self.device not in DEVICES:
-            raise UsageError(f"device: found {self.device!r}, expected one of {', '.join(DEVICES)}")
         if self.threads is not None and self.threads < 1:
             raise UsageError(f"threads: found {self.threads}, expected at least 1")
         check_heap(self.heap)
         check_workers(self.workers)
         check_inference(self.inference)
-        if self.workers.engine == ENGINES[0]:
-            check_gpu(self.device)
+        self.runtime(Path()).check()
+        check_device(self.device, here=self.workers.engine == ENGINES[0])
 
 
 def systems_of(
@@ -78,7 +84,7 @@ def systems_of(
     return Systems(
         corpus=corpus,
         registry=registry,
-        runtime=Runtime(machine.device, machine.inference, answers),
+        runtime=machine.runtime(answers),
         bm25=search.bm25,
         lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap, workers),
         faiss=search.faiss,

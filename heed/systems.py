@@ -6,7 +6,7 @@ registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompo
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,23 +16,14 @@ from heed.errors import UsageError, fail
 from heed.extras import require
 from heed.io.artifacts import Recipe
 from heed.io.document_store import open_store
-from heed.models.api_encoder import ApiEncoder
-from heed.models.block import BlockReranker
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.encoders import PeftEncoder, SentenceEncoder
-from heed.models.families import CROSS_ENCODER, LATE, TABLE, with_family
-from heed.models.late_interaction import LateEncoder, LateReranker
-from heed.models.listwise_api import api_listwise
-from heed.models.listwise_local import local_listwise
+from heed.models.encoders.late_interaction import LateEncoder
+from heed.models.files.guessing import with_family
+from heed.models.local.runtime import Runtime
 from heed.models.mteb_models import PREFIX as MTEB
 from heed.models.mteb_models import MtebEncoder, MtebReranker, MtebRetriever, mteb_model
-from heed.models.reasoning import ReasoningReranker
-from heed.models.registry import BI_ENCODER, Model, Registry
-from heed.models.rendering import warn_unread
-from heed.models.rerank_api import ApiReranker
-from heed.models.runtime import Runtime
-from heed.models.table_encoder import TableEncoder
-from heed.models.yes_no import YesNoReranker
+from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
+from heed.models.text.templates import warn_unread
 from heed.own_systems import OBJECT, OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
 from heed.progress import timed
 from heed.reranking.best_cpu import BestCpu
@@ -49,7 +40,7 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import Dense, DenseSearch
 from heed.retrieval.foreign_index import ForeignIndex
 from heed.retrieval.late_interaction import LateRetriever
-from heed.types import Encoder, Reranker, Retriever
+from heed.types import Document, Encoder, Query, Reranker, Retriever
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import system_of
@@ -57,30 +48,6 @@ from heed.workers.tasks import system_of
 RETRIEVERS = (*BM25_NAMES, "lsa")
 RERANKERS = ("polarity", "best-cpu", "rank_bm25")
 DECOMPOSE, FUSED = "decompose:", "polarity+"
-ENCODERS: Mapping[str, Callable[[Model, Runtime], Encoder]] = {
-    BI_ENCODER: SentenceEncoder,
-    "peft": PeftEncoder,
-    "api-embedding": ApiEncoder,
-    TABLE: TableEncoder,
-}
-RERANKER_FAMILIES: Mapping[str, Callable[[Model, Runtime], Reranker]] = {
-    CROSS_ENCODER: CrossEncoderReranker,
-    "causal": YesNoReranker,
-    "seq2seq": YesNoReranker,
-    "reasoning": ReasoningReranker,
-    "block": BlockReranker,
-    LATE: LateReranker,
-    "listwise": local_listwise,
-    "api-chat": api_listwise,
-    "api-rerank": ApiReranker,
-}
-LOCAL = {  # families that no worker runs, and why
-    "api-chat": "it runs at a service",
-    "api-embedding": "it runs at a service",
-    "api-rerank": "it runs at a server",
-    LATE: "it keeps the vectors of documents from topic to topic",
-}
-NO_WEIGHTS = ("lexical", "api-chat", "api-embedding", "api-rerank")
 
 
 @dataclass(frozen=True)
@@ -148,16 +115,17 @@ class Systems:
         if system in RETRIEVERS:
             raise UsageError(f"{system}: a retriever, no reranker; use it as --retriever")
         model = self._resolve(system, RERANKERS, CROSS_ENCODER)
-        if model.family in ENCODERS:
+        family = FAMILIES[model.family]
+        if family.system == ENCODER:
             return Similarity(self._encoder(system, model), self.corpus)
-        if model.family not in RERANKER_FAMILIES:
+        if family.system != RERANKER:
             raise UsageError(f"{system}: of family {_told(model)}, no reranker; use it as --retriever")
-        make = RERANKER_FAMILIES[model.family]
         if not self._by_workers(system, model):
-            return make(model, self.runtime)
+            alone: Reranker = _made(model, self.runtime)
+            return alone
         runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
-        reranker: Any = make(model, runtime)
-        return ParallelReranker(reranker, system_of(reranker.config, make, _absolute(model), runtime), self.pool)
+        reranker = _made(model, runtime)
+        return ParallelReranker(reranker, system_of(reranker.config, _made, _absolute(model), runtime), self.pool)
 
     def encoder(self, name: str) -> Encoder:
         """Return the bi-encoder of a name; :class:`UsageError` if it is none."""
@@ -179,7 +147,7 @@ class Systems:
 
     def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
         """Return the model of a name; of the family ``otherwise`` where nothing tells it."""
-        model = _installed(name, self.registry, built_in)
+        model = _installed(name, self.registry, built_in).limited(self.runtime.max_length)
         if self.instructed:
             warn_unread(model)
         return with_family(model, otherwise)
@@ -204,10 +172,9 @@ class Systems:
         return Dense(encoder, self.corpus, DenseSearch(self.faiss, self.runtime.device, self.pool, self.vectors))
 
     def _encoder(self, name: str, model: Model) -> Encoder:
-        if model.family not in ENCODERS:
+        if FAMILIES[model.family].system != ENCODER:
             raise UsageError(f"{name}: of family {_told(model)}, no bi-encoder; use it as --reranker")
-        make = ENCODERS[model.family]
-        return self._spread(model, make) if self._by_workers(name, model) else make(model, self.runtime)
+        return self._spread(model, _made) if self._by_workers(name, model) else _made(model, self.runtime)
 
     def _spread(self, model: Model, make: Callable[[Model, Runtime], Encoder]) -> Encoder:
         """Return an encoder whose work is done by the workers, where there are any."""
@@ -218,8 +185,8 @@ class Systems:
         return ParallelEncoder(encoder, system_of(encoder.config, make, _absolute(model), runtime), self.pool)
 
     def _by_workers(self, name: str, model: Model) -> bool:
-        if model.family in LOCAL:
-            self.pool.log_local(name, LOCAL[model.family])
+        if reason := FAMILIES[model.family].local:
+            self.pool.log_local(name, reason)
             return False
         return bool(self.pool.workers)
 
@@ -263,19 +230,35 @@ def standalone(system: "str | Reranker | Encoder", registry: Registry, runtime: 
         return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE, MTEB)):
         raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
-    model = with_family(_installed(system, registry, ()), CROSS_ENCODER)
-    if model.family in ENCODERS:
-        return ENCODERS[model.family](model, runtime)
-    if model.family not in RERANKER_FAMILIES:
-        raise UsageError(f"{system}: of family {_told(model)}, neither a reranker nor a bi-encoder")
-    return RERANKER_FAMILIES[model.family](model, runtime)
+    return _alone(with_family(_installed(system, registry, ()).limited(runtime.max_length), CROSS_ENCODER), runtime)
+
+
+def score_alone(model: Model, query: Query, document: Document, runtime: Runtime) -> float:
+    """Return the score of ``document`` by ``model``: a reranker's, or the inner product of a bi-encoder's vectors."""
+    system: Any = _alone(with_family(model, CROSS_ENCODER), runtime)
+    if not is_encoder(system):
+        return float(system.score(query, [document])[0])
+    [asked], [found] = system.encode_queries([query]), system.encode_documents([document])
+    return float(asked.astype(float) @ found.astype(float))
+
+
+def _alone(model: Model, runtime: Runtime) -> Reranker | Encoder:
+    if not FAMILIES[model.family].system:
+        raise UsageError(f"{model.source}: of family {_told(model)}, neither a reranker nor a bi-encoder")
+    alone: Reranker | Encoder = _made(model, runtime)
+    return alone
+
+
+def _made(model: Model, runtime: Runtime) -> Any:
+    """Return the system of a model of any family, not loaded yet; a worker calls it too."""
+    return FAMILIES[model.family].make(model, runtime)
 
 
 def _installed(name: str, registry: Registry, built_in: tuple[str, ...]) -> Model:
     """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
     require("huggingface_hub", name)
     model = registry.resolve(name, built_in)
-    if model.status != "api" and model.family not in NO_WEIGHTS:
+    if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
         require("torch", name)
     return model
 

@@ -191,7 +191,7 @@ class Reranker(Protocol):
 class Encoder(Protocol):
     """Turns texts into vectors of float32, one row each, compared by inner product.
 
-    Optional: ``config`` and ``close()`` as of a :class:`Retriever`.
+    Optional: ``config`` and ``close()`` as of a :class:`Retriever`; ``cosine``, whether vectors are of length 1.
     """
 
     @property

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.command import run_command
-from pipelines.options import entry_options, inference_options, log_options, machine_options, positive
+from pipelines.options import (
+    entry_options,
+    inference_options,
+    log_options,
+    machine_options,
+    positive,
+    runtime_settings,
+)
 from pipelines.serving import check_server_options, serve_page, server_options
 
 if TYPE_CHECKING:
@@ -91,13 +98,13 @@ def _run(options: argparse.Namespace) -> None:
 
 def _choice(options: argparse.Namespace) -> "Choice":
     from heed.live.systems import Choice
-    from heed.models.registry import Registry
+    from heed.models.registry.entries import Registry
     from heed.settings import Machine
 
     registry = Registry(
         [options.models] if options.models else [], {"family": options.family}, options.trust_remote_code
     )
-    machine = Machine(options.device, options.threads, options.heap, options.inference)
+    machine = Machine(threads=options.threads, heap=options.heap, **runtime_settings(options))
     machine.check()
     return Choice(options.retriever, options.reranker, options.rerank_depth, machine, registry)
 

@@ -11,13 +11,13 @@ from heed.io.topics import FIELDS
 from heed.judging.prompts import PROMPTS
 from heed.types import CONDITIONS
 from pipelines.command import run_command
-from pipelines.options import device_option, entry_options, inference_options, log_options
+from pipelines.options import device_option, entry_options, inference_options, log_options, runtime_settings
 
 if TYPE_CHECKING:
     from heed.exchange.exports import ExportedPool
     from heed.judging.comparison import Comparison
     from heed.judging.judge import Judge, Judged
-    from heed.models.registry import Model
+    from heed.models.registry.entries import Model
 
 RULES = """\
 Every document of the pool is one request: the query and, under a condition that has one, its instruction as one text,
@@ -98,25 +98,27 @@ def _run(options: argparse.Namespace) -> None:
     from heed.judging.chats import judge_chat
     from heed.judging.judge import Judge
     from heed.judging.report import check_replaceable, judgements_path
-    from heed.models.language_models import check_gpu
-    from heed.models.registry import Registry
-    from heed.models.runtime import Runtime
-    from heed.models.vllm import check_inference
+    from heed.models.local.language_models import check_device
+    from heed.models.local.runtime import Runtime
+    from heed.models.local.vllm import check_inference
+    from heed.models.registry.entries import Registry
     from heed.progress import gathering, log
 
     check_inference(options.inference)
-    check_gpu(options.device)
+    check_device(options.device)
+    runtime = Runtime(answers=options.indexes / "api", **runtime_settings(options))
+    runtime.check()
     registry = Registry(
         [options.models] if options.models else [], {"family": options.family}, options.trust_remote_code
     )
-    model = registry.resolve(options.model, ())
+    model = registry.resolve(options.model, ()).limited(runtime.max_length)
     with gathering([]) as warnings:
         pool = _pool(options)
         out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
         check_exported(pool, shows_text=True)
-        chat = judge_chat(model, Runtime(options.device, options.inference, options.indexes / "api"))
+        chat = judge_chat(model, runtime)
         try:
             judge = Judge(model.name, chat, options.prompt)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")

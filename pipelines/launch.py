@@ -11,7 +11,7 @@ from heed.evaluation.summary import average, table
 from heed.experiment import Experiment
 from heed.io.files import write_json
 from heed.io.run_formats import read_external_runs
-from heed.models.registry import Registry
+from heed.models.registry.entries import Registry
 from heed.own_systems import check_name
 from heed.progress import Timing, log
 from heed.reranking.maxp import Cut, parse_cut
@@ -24,6 +24,7 @@ from heed.systems import refuse_twins
 from heed.types import Run
 from heed.workers import Workers
 from pipelines.command import log_resources, refuse
+from pipelines.options import runtime_settings
 
 Systems = Callable[[argparse.Namespace, Experiment, bool, Cut | None], list[SystemRuns]]
 OWN_FILES = ("docs", "name", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
@@ -39,7 +40,7 @@ def registry_of(options: argparse.Namespace) -> Registry:
 def machine_of(options: argparse.Namespace) -> Machine:
     """Return what runs the experiment."""
     workers = Workers(options.engine, options.workers, options.ray_address)
-    return Machine(options.device, options.threads, options.heap, options.inference, workers)
+    return Machine(threads=options.threads, heap=options.heap, workers=workers, **runtime_settings(options))
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> Results:

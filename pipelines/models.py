@@ -2,19 +2,36 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError
-from heed.models.catalogue import as_data, family_of, find_entry, list_models, narrow, reads_chat, visible
-from heed.models.families import CROSS_ENCODER, TABLE
-from heed.models.model_files import FACTS
-from heed.models.registry import AUTHOR, BI_ENCODER, STATUSES, Model, Registry
-from heed.models.rendering import DOCUMENT
-from heed.types import PAPERS
+from heed.models.facts import FIELDS
+from heed.models.files.model_files import FACTS
+from heed.models.listing import (
+    EXAMPLE,
+    EXAMPLE_DOCUMENT,
+    EXAMPLE_QUERY,
+    UNKNOWN,
+    as_data,
+    family_of,
+    find_entry,
+    list_models,
+    missing,
+    narrow,
+    reads_chat,
+    visible,
+)
+from heed.models.registry.entries import AUTHOR, STATUSES, Model, Registry
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, TABLE
+from heed.models.text.templates import DOCUMENT
+from heed.types import PAPERS, Query
 from pipelines.command import run_command
-from pipelines.options import log_options
+from pipelines.options import device_option, inference_options, log_options, runtime_settings
+
+if TYPE_CHECKING:
+    from heed.models.local.runtime import Runtime
 
 SHOWN_APART = ("source", "family", "guessed_from", "revision", "base", "base_revision", "remote_code", "variant")
 MARKS = {"gated": "gated", "remote_code": "runs its own code", "pickled": "pickled"}
@@ -34,8 +51,15 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--status", choices=STATUSES, help="list these only; named: no usable weights are public")
     parser.add_argument("--paper", choices=PAPERS, help="list what this paper ran, under its names")
     parser.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write it all to this file too")
-    log_options(parser)
+    parser.add_argument(
+        "--example", action="store_true", help="run the model: the score of the example's pair, to compare with yours"
+    )
+    running = parser.add_argument_group("how NAME is run")
+    inference_options(running)
+    device_option(running)
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", type=Path, metavar="FILE", help="write it all to this file too")
+    log_options(output)
     return parser
 
 
@@ -48,15 +72,19 @@ def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_json
     from heed.progress import log
 
-    registry = Registry([options.models] if options.models else [])
+    registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
     if options.name and (options.family or options.status or options.paper):
         raise UsageError("--family, --status and --paper narrow the list; leave them out to see one model")
     chosen = _named(registry, options.name) if options.name else _narrowed(registry, options)
-    facts: Any = [_facts_of(name, model) for name, model in chosen.items()]
+    facts: Any
     if options.name and len(chosen) == 1:
-        [facts] = facts
-        print("\n".join(_view(facts, chosen[facts["name"]])))
+        [(name, model)] = chosen.items()
+        facts = _facts_of_one(name, model.limited(options.max_length), options)
+        print("\n".join(_view(facts, model)))
     else:
+        if options.example:
+            raise UsageError("--example: runs one model; name it, with its preset")
+        facts = [_facts_of(name, model) for name, model in chosen.items()]
         print(_listing(facts, options.paper))
         log.info(f"{len(chosen)} models; python -m pipelines.models NAME shows one in full")
     if options.json:
@@ -83,10 +111,30 @@ def _narrowed(registry: Registry, options: argparse.Namespace) -> dict[str, Mode
     return {name: models[name] for name in in_tables(options.paper) if name in models}
 
 
-def _facts_of(name: str, model: Model) -> dict[str, Any]:
+def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
     from heed.published.systems import names_of
 
-    return {**as_data(name, model), "names": names_of(name, model)}
+    return {**as_data(name, model, prompts), "names": names_of(name, model)}
+
+
+def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what is listed of a model, what decides its scores, and with --example the score of its example."""
+    from heed.models.facts import scoring_facts
+    from heed.models.local.runtime import Runtime
+
+    runtime = Runtime(**runtime_settings(options))
+    runtime.check()
+    scoring = scoring_facts(model, runtime, here=not missing(model))
+    facts = {**_facts_of(name, model, scoring["prompts"] or {}), **scoring}
+    return {**facts, "example": _example_score(model, runtime)} if options.example else facts
+
+
+def _example_score(model: Model, runtime: "Runtime") -> float:
+    """Return the score of the example's document for its query with the original instruction."""
+    from heed.systems import score_alone
+
+    query = Query("1", f"{EXAMPLE_QUERY} {EXAMPLE['original']}", EXAMPLE_QUERY, EXAMPLE["original"])
+    return score_alone(model, query, EXAMPLE_DOCUMENT, runtime)
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
@@ -118,6 +166,9 @@ def _view(facts: dict[str, Any], model: Model) -> Iterator[str]:
     texts = facts["sees"]
     yield facts["name"]
     yield from _columns(_facts(model, facts["missing"], facts["names"]))
+    yield ""
+    yield "what decides its scores:"
+    yield from _columns(_scoring(facts))
     yield ""
     if not texts:
         yield "what it sees of a topic and a document is not known"
@@ -169,7 +220,7 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
         yield "missing here", "; ".join(lacking) or "nothing"
     yield "papers", "; ".join(f"{PAPERS[paper]}: {', '.join(printed)}" for paper, printed in names.items()) or "none"
     yield "presets", ", ".join((AUTHOR, *model.presets))
-    for field in (field for field in model._fields if field not in (*FACTS, *SHOWN_APART)):
+    for field in (field for field in model._fields if field not in (*FACTS, *SHOWN_APART, *FIELDS)):
         value = getattr(model, field)
         if value != Model._field_defaults.get(field):
             yield field, visible(value) if field in TEMPLATES else str(value)
@@ -177,6 +228,25 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
         yield "document", DOCUMENT
     if model.note:
         yield "note", model.note
+
+
+def _scoring(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what decides a model's scores; a dash for what only its files say, which are not here."""
+    yield "computed by", facts["class"] or UNKNOWN
+    for name, prompt in (facts["prompts"] or {}).items():
+        yield f"prompt, {name}", visible(prompt)
+    if facts["prompts"] == {}:
+        yield "prompts", "none in its files"
+    if facts["pair"]:
+        yield "pair", facts["pair"]
+    labels = {"max_length": "longest input", "truncation_side": "cut at the", "dtype": "precision"}
+    for field in ("pooling", "similarity", "max_length", "truncation_side", "dtype", "backend"):
+        if facts[field] is not None:
+            yield labels.get(field, field), f"{facts[field]}{' tokens' if field == 'max_length' else ''}"
+    if facts["problem"]:
+        yield "problem", facts["problem"]
+    if "example" in facts:
+        yield "score of the example", f"{facts['example']!r}, under original"
 
 
 def _columns(pairs: Iterable[tuple[str, str]]) -> list[str]:

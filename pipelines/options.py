@@ -3,9 +3,10 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heed import __version__
+from heed.errors import UsageError
 from heed.io.topic_files import OwnFiles
 from heed.retrieval.bm25_index import K1, B
 from heed.retrieval.dense import KINDS
@@ -139,12 +140,44 @@ def inference_options(systems: argparse._ActionsContainer) -> None:
         "--trust-remote-code", action="store_true", help="run code that comes with a model, at its pinned revision"
     )
     systems.add_argument(
+        "--dtype",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        default="auto",
+        help="precision of models' weights (default auto: float32 on a CPU, the model's own on a GPU)",
+    )
+    systems.add_argument(
+        "--batch-size", type=positive, metavar="N", help="at most N texts in a batch (default: as many as fit)"
+    )
+    systems.add_argument(
+        "--max-length",
+        type=positive,
+        metavar="N",
+        help="at most N tokens in a model's input, query, instruction and template included (default: the model's own)",
+    )
+    systems.add_argument(
         "--inference",
         choices=("transformers", "vllm"),
         default="transformers",
         help="what runs causal, reasoning and local list-wise rerankers; other models are not affected "
         "(default transformers; vllm needs pip install vllm==0.32.0)",
     )
+    systems.add_argument(
+        "--backend",
+        choices=("torch", "openvino"),
+        help="what computes bi-encoders and cross-encoders of sentence-transformers; other models are not affected "
+        "(default torch; openvino needs an environment of its own, docs/installation.md)",
+    )
+
+
+def runtime_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how models are run, by the names of :class:`heed.models.local.runtime.Runtime`.
+
+    Raises :class:`UsageError` for --backend with --inference vllm.
+    """
+    if options.backend and options.inference != "transformers":
+        raise UsageError(f"--backend with --inference {options.inference}: leave one of them out")
+    names = ("device", "inference", "dtype", "max_length", "batch_size")
+    return {**{name: getattr(options, name) for name in names}, "backend": options.backend or "torch"}
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
@@ -165,9 +198,9 @@ def device_option(machine: argparse._ActionsContainer) -> None:
     """Add where models run."""
     machine.add_argument(
         "--device",
-        choices=("auto", "cpu", "cuda", "mps"),
         default="auto",
-        help="where models run; mps is a Mac's GPU (default auto)",
+        metavar="NAME",
+        help="where models run: auto, cpu, cuda, cuda:1 for the second GPU, or mps for a Mac's (default auto)",
     )
 
 

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.io.files import write_bytes, write_json
-    from heed.models.registry import Registry
+    from heed.models.registry.entries import Registry
     from heed.progress import log
     from heed.published.matrix import page
     from heed.published.reproduction import Machine, cells, tasks

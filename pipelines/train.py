@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from heed.errors import UsageError
 from heed.training.trainer import TrainingSettings
 from pipelines.command import run_command
-from pipelines.options import log_options, positive
+from pipelines.options import device_option, log_options, positive
 
 if TYPE_CHECKING:
-    from heed.models.registry import Model, Registry
+    from heed.models.registry.entries import Model, Registry
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     recipe.add_argument("--steps", type=positive, metavar="N", help="stop after so many steps, for a trial")
     machine = command.add_argument_group("machine")
-    machine.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto", help="default auto")
+    device_option(machine)
     machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
     machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's repository")
     log_options(machine)
@@ -85,11 +85,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.models.language_models import check_gpu
-    from heed.models.registry import Registry
+    from heed.models.local.language_models import check_device
+    from heed.models.registry.entries import Registry
     from heed.training.recipe import train
 
-    check_gpu(options.device)
+    check_device(options.device)
     registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
     settings = TrainingSettings(**{name: getattr(options, name) for name in TrainingSettings._fields})
     base, template = registry.resolve(options.base, [BASE]), _template(options, registry)
@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _template(options: argparse.Namespace, registry: "Registry") -> "Model":
     """Return the model whose templates, prompt and tokens are used, with the given ones in place of its own."""
-    from heed.models.catalogue import find_entry
+    from heed.models.listing import find_entry
 
     like = find_entry(registry, options.like)
     if like.family != "causal":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heed.models.runtime import Runtime
+from heed.models.local.runtime import Runtime
 from heed.types import Query
 
 CPU = Runtime("cpu")

@@ -15,11 +15,11 @@ from openai_server import DIMENSION, Reply, Server, vector
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import api_client as api
-from heed.models.api_client import ATTEMPTS, Client, RefusedError, endpoint
-from heed.models.api_cost import Answers, Bill, about, counter
-from heed.models.api_encoder import TEXTS, ApiEncoder
-from heed.models.registry import Model
+from heed.models.registry.entries import Model
+from heed.models.remote import client as api
+from heed.models.remote.client import ATTEMPTS, Client, RefusedError, endpoint
+from heed.models.remote.cost import Answers, Bill, about, counter
+from heed.models.remote.encoder import TEXTS, ApiEncoder
 from heed.retrieval.vectors import embed
 from heed.types import Document
 
@@ -69,25 +69,29 @@ def test_a_server_without_a_key_gets_none(server: Server, monkeypatch: pytest.Mo
 
 def test_a_429_is_asked_again_after_the_pause_that_it_asks_for(server: Server) -> None:
     date = formatdate(time.time() + 60, usegmt=True)
-    server.script = [Reply(429, headers=(("Retry-After", after),)) for after in ("7", "0", date, "soon")]
+    ages = "Fri, 31 Dec 99999 23:59:59 GMT"
+    server.script = [Reply(429, headers=(("Retry-After", after),)) for after in ("7", "0", date, "soon", ages)]
     pauses: list[float] = []
     ask(pauses)
     assert pauses[:2] == [7.0, 0.0]
     assert 50 < pauses[2] <= 60
-    assert 4 <= pauses[3] <= 8  # the fourth pause of its own: half of eight seconds to all
-    assert server.calls == 5
+    # what is no time is no demand: the pauses after a fourth and a fifth failure, 1 s * 2 ** n and up to 1 s more
+    assert 8 <= pauses[3] <= 9 and 16 <= pauses[4] <= 17
+    assert server.calls == 6
 
 
-def test_errors_of_the_server_are_asked_again_with_growing_pauses(server: Server) -> None:
-    told = []
-    for _ in range(2):
-        server.script = [Reply(500), Reply(502, b"<html>bad gateway"), Reply(200, b"{not json"), Reply(200, b"{}")]
-        pauses: list[float] = []
+def test_errors_of_the_server_are_asked_again_with_growing_pauses(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.script = [Reply(500), Reply(502, b"<html>bad gateway"), Reply(200, b"{not json"), Reply(200, b"{}")]
+    pauses: list[float] = []
+    with caplog.at_level("INFO", "heed"):
         ask(pauses)
-        told.append(pauses)
-    assert [low <= pause <= 2 * low for pause, low in zip(told[0], (0.5, 1, 2, 4), strict=True)] == [True] * 4
-    assert told[0] == told[1]  # spread, but the same in every run
-    assert server.calls == 10
+    assert [low <= pause <= low + 1 for pause, low in zip(pauses, (1, 2, 4, 8), strict=True)] == [True] * 4
+    assert server.calls == 5
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[1] == f"{server.url}: status 502 (<html>bad gateway); retry in {pauses[1]:.1f} s"
+    assert len(lines) == 4 and "another form than OpenAI's (KeyError); retry in" in lines[3]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,9 @@ def test_attempts_are_bounded(server: Server, reply: Reply, problem: str) -> Non
 
 def test_a_very_long_pause_is_left_to_the_user(server: Server) -> None:
     server.script = [Reply(429, headers=(("Retry-After", "86400"),))]
-    with pytest.raises(HeedError, match=r"demands a pause of 86,400 s; what was answered is kept"):
+    with pytest.raises(
+        HeedError, match=r"attempt 1 of 6, which demands a pause of more than 300 s; what was answered is kept"
+    ):
         ask()
     assert server.calls == 1
 

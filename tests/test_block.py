@@ -10,10 +10,9 @@ from model_inputs import CPU
 from tiny_language_models import block_model, causal
 
 from heed.errors import HeedError
-from heed.models import block
-from heed.models.block import BlockReranker, block_text
-from heed.models.families import guess
-from heed.models.registry import Model, Registry
+from heed.models.files.guessing import guess
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.block import BlockReranker, block_text
 from heed.types import Document, Query
 
 RECORDED = json.loads((ROOT / "tests" / "data" / "golden" / "jina.json").read_text(encoding="utf-8"))
@@ -51,9 +50,8 @@ def test_scores_are_those_of_the_authors_code(folders: dict[str, Path], name: st
 @pytest.mark.golden(
     program="jina-reranker-v3 modeling.py", compared="scores of three blocks", systems=("jinaai/jina-reranker-v3",)
 )
-def test_blocks_are_joined_as_the_authors_code_does(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block, "BLOCK", 2)
-    scores = reranker(folders).score(asked(), DOCUMENTS)
+def test_blocks_are_joined_as_the_authors_code_does(folders: dict[str, Path]) -> None:
+    scores = reranker(folders, block=2).score(asked(), DOCUMENTS)
     assert scores == pytest.approx(RECORDED["blocks"], abs=1e-5)
     assert scores != pytest.approx(RECORDED["scores"][0], abs=1e-3)  # which documents share a prompt decides
 
@@ -87,16 +85,22 @@ def blocks(model: BlockReranker, query: Query, documents: list[Document]) -> lis
 
 
 def test_a_block_ends_where_the_room_does_and_keeps_the_order(folders: dict[str, Path]) -> None:
-    many = [Document(f"d{number}", "", f"text {number:02}") for number in range(70)]
-    whole = reranker(folders)
-    whole._reader._limit = 9000  # the tiny model's tokenizer says 2,000
-    texts = blocks(whole, asked(), many)
-    assert texts == [prompt("", [one.text for one in part]) for part in (many[:64], many[64:])]
+    many = [Document(f"d{number}", "", f"text {number:02}") for number in range(126)]
+    for name, most in ((JINA[0], 64), (f"{JINA[0]}@code", 125)):  # as the card has it, and rerank()
+        whole = BlockReranker(Registry().find(name)._replace(source=str(folders[JINA[0]])), CPU)
+        whole._reader._limit = 12000  # the tiny model's tokenizer says 2,000
+        texts = blocks(whole, asked(), many)
+        assert texts == [prompt("", [one.text for one in part]) for part in (many[:most], many[most:])]
     alone = len(reranker(folders)._reader._ids([prompt("", ["text 00", "text 01"])]))
     for limit, sizes in ((alone + 3, [2, 2]), (alone - 1, [1, 1, 1, 1])):  # its count may have two digits more
         tight = reranker(folders)
         tight._reader._limit = limit
         assert [text.count("<passage id=") for text in blocks(tight, asked(), many[:4])] == sizes
+
+
+def test_the_most_documents_of_a_prompt_are_a_part_of_the_recipe(folders: dict[str, Path]) -> None:
+    plain, code = (reranker(folders, block=most).config for most in (None, 125))
+    assert (plain["block"], code["block"]) == ([1, 64], [1, 125]) and plain != code
 
 
 def test_a_document_is_cut_and_the_query_never(folders: dict[str, Path]) -> None:
@@ -109,7 +113,7 @@ def test_a_document_is_cut_and_the_query_never(folders: dict[str, Path]) -> None
     table = Document("d2", "", rows, cells="a")
     [text] = blocks(reranker(folders, document_length=25), asked(), [table])
     assert "| a | 0 |\n| a | 1 |<|embed_token|>" in text
-    with pytest.raises(HeedError, match=r"topic 1: query, instruction and prompt take \d+ of the model's 2000 tokens"):
+    with pytest.raises(HeedError, match=r"topic 1: prompt, query and instruction take \d+ of the model's 2000 tokens"):
         reranker(folders).score(asked("only documents " * 300), DOCUMENTS)
 
 

@@ -8,8 +8,8 @@ from model_inputs import CPU
 from tiny_language_models import chat_cross_encoder
 
 from heed.errors import HeedError
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.registry import Model
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.types import Document, Query
 
 ROLE = "{{%- for one in messages if one.role == '{0}' %}}{{{{ one.content }}}}{{%- endfor %}}"
@@ -58,7 +58,7 @@ def read(folder: Path, query: Query, document: Document) -> tuple[str, int]:
     model = reranker(folder)
     chat = model._chat
     assert chat is not None
-    ids, _ = chat.inputs("m", query, [document])
+    ids = chat.inputs("m", query, [document])
     return model._encoder.tokenizer.decode(ids["input_ids"][0]), len(ids["input_ids"][0])
 
 

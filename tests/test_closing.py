@@ -8,13 +8,13 @@ import pytest
 from model_inputs import CPU
 from tiny_language_models import LLAMA, QWEN, causal
 
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.encoders import SentenceEncoder
-from heed.models.listwise_local import LocalChat, local_listwise
-from heed.models.reasoning import ReasoningReranker
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
-from heed.models.yes_no import YesNoReranker
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.models.rerankers.listwise_local import LocalChat, local_listwise
+from heed.models.rerankers.reasoning import ReasoningReranker
+from heed.models.rerankers.yes_no import YesNoReranker
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.types import Document, Query
@@ -41,7 +41,7 @@ def test_models_are_freed_also_inside_of_other_systems(tiny_encoder: Path, tiny_
 def test_language_models_are_freed(
     make: Callable[[Model, Runtime], Any], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heed.models.reasoning.THOUGHT", 5)
+    monkeypatch.setattr("heed.models.rerankers.reasoning.THOUGHT", 5)
     prompt = None if make is local_listwise else QWEN
     folder = str(causal("Qwen2", tmp_path / "m", max_position_embeddings=2048))
     reranker = make(Model(folder, "causal", prompt=prompt, tokens=("no", "yes"), max_length=2000), CPU)

@@ -17,16 +17,9 @@ COMMAND = "pipelines.neuclir"
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
 # made of torch or numpy alone; themselves imported only where they are used
 ALONE = {
-    "heed.models.deberta",
-    "heed.models.logits",
-    "heed.models.nv_embed",
-    "heed.models.padded",
-    "heed.models.plain_models",
-    "heed.models.prenorm",
-    "heed.models.products",
-    "heed.models.tapas",
-    "heed.models.unpadded",
-    "heed.models.vector_pickles",
+    "heed.models.local.logits",
+    "heed.models.local.nv_embed",
+    "heed.models.encoders.tapas",
     "heed.retrieval.field_scores",
     "heed.retrieval.foreign_vectors",
     "heed.retrieval.ngrams",

@@ -8,8 +8,8 @@ from model_inputs import CPU
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.registry import Model
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.types import Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers and 大 中 国 in it", "x", "z" * 500]

@@ -9,10 +9,10 @@ from conftest import write_jsonl
 from heed.io.document_store import DocumentStore, StoredDocuments, open_store
 from heed.io.documents import Files
 from heed.languages import language
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity import Polarity

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
+from heed.io.artifacts import NOTE
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
+from heed.io.files import digest, write_json
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
 from heed.retrieval import vectors as vectors_module
 from heed.retrieval.dense import KINDS, DenseIndex, open_index
 from heed.retrieval.lsa import build_lsa
@@ -282,3 +285,27 @@ def test_the_instruction_reaches_lsa(tmp_path: Path) -> None:
     queries = [asked("аэропорт"), asked("аэропорт", "только пилоты")]
     plain, instructed = build_lsa(tmp_path / "model", store).encode_queries(queries)
     assert not np.allclose(plain, instructed)
+
+
+@pytest.mark.parametrize("kind", ["exact", "hnsw"])
+def test_vectors_that_an_earlier_version_did_not_divide_by_their_length_are_used_again(
+    tmp_path: Path, kind: str, tiny_encoder: Path
+) -> None:
+    """Version 0.2.0 compared a model whose files name no similarity by inner product; the library does by cosine."""
+    letters = ["a b", "b c d", "c", "d d d d d d", "a c b d"]
+    records = [{"id": f"d{at}", "text": text} for at, text in enumerate(letters)]
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    encoder = SentenceEncoder(Model(str(tiny_encoder)), CPU)
+    vectors = embed(tmp_path / "vectors", store, encoder)
+    queries = encoder.encode_queries([Query("1", "a b c", "a b c")])
+    fresh = open_index(tmp_path / "fresh", vectors, {}, kind, "cpu").search(["1"], queries, 5)
+    [shard] = vectors.shards
+    np.save(shard, np.load(shard) * np.arange(2, 7, dtype=np.float32)[:, None])
+    note = json.loads((tmp_path / "vectors" / NOTE).read_text())
+    note["files"][shard.name] = digest(shard)
+    write_json(tmp_path / "vectors" / NOTE, note)
+    again = embed(tmp_path / "vectors", store, encoder)
+    assert again.scaled and not vectors.scaled
+    found = open_index(tmp_path / "again", again, {}, kind, "cpu").search(["1"], queries, 5)
+    assert list(found["1"]) == list(fresh["1"]) and found["1"] == pytest.approx(fresh["1"], abs=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(again.of(again.docids), axis=1), 1, atol=1e-6)

@@ -10,10 +10,10 @@ from safetensors.numpy import load_file, save_file
 from tiny_published_models import enc_t5, enc_t5_weights
 
 from heed.errors import HeedError
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.families import with_family
-from heed.models.registry import DATA as REGISTRY
-from heed.models.registry import Model, Registry
+from heed.models.files.guessing import with_family
+from heed.models.registry.entries import DATA as REGISTRY
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.types import Document, Query
 
 GOLDEN = json.loads((Path(__file__).parent / "data" / "golden" / "tart_full.json").read_text(encoding="utf-8"))
@@ -45,10 +45,8 @@ def test_scores_are_those_of_its_own_program(reranker: CrossEncoderReranker, num
     scores = reranker.score(asked(GOLDEN["instructions"][number]), DOCUMENTS)
     assert 1 / (1 + np.exp(-np.array(scores))) == pytest.approx(GOLDEN["chances"][number], abs=2e-5)
     query = f"{GOLDEN['instructions'][number]} [SEP] {GOLDEN['query']}"
-    tokens = reranker._tokens
-    assert tokens is not None
-    pairs = tokens.pairs(query, [document.docid for document in DOCUMENTS], GOLDEN["documents"])
-    assert pairs is not None and pairs["input_ids"] == GOLDEN["ids"][number]
+    pairs = reranker._tokens([(query, document) for document in GOLDEN["documents"]], "only_second")
+    assert pairs["input_ids"] == GOLDEN["ids"][number]
 
 
 def test_two_instructions_give_two_scores_whatever_the_batch(reranker: CrossEncoderReranker) -> None:

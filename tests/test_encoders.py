@@ -13,9 +13,9 @@ from safetensors.torch import save_file
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
 from heed.errors import HeedError
-from heed.models import model_files
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.files import model_files
+from heed.models.registry.entries import Model
 from heed.types import Document
 
 LIMIT = 40
@@ -107,7 +107,9 @@ def test_the_appended_end_is_what_is_pooled_also_where_a_text_is_cut(decoder: Pa
 
 
 def test_an_end_that_the_tokenizer_appends_itself_is_not_doubled(t5: Path) -> None:
-    encoder = SentenceEncoder(Model(str(t5), pooling="lasttoken", append_eos=True, max_length=LIMIT), CPU)
+    encoder = SentenceEncoder(
+        Model(str(t5), similarity="dot", pooling="lasttoken", append_eos=True, max_length=LIMIT), CPU
+    )
     cut = [ids_of(t5, text, truncation=True, max_length=LIMIT) for text in TEXTS]
     assert [ids.count(1) for ids in cut] == [1, 1, 1, 1]
     expected = torch.stack([hidden(t5, ids)[-1] for ids in cut]).numpy()
@@ -136,7 +138,9 @@ def test_pooling_sees_no_padding_on_either_side(tmp_path: Path, pooling: str, si
     tokenizer = qwen_tokenizer()
     torch.manual_seed(0)
     folder = save(tmp_path / "tiny-qwen", Qwen3Model(Qwen3Config(vocab_size=len(tokenizer), **SIZES)), tokenizer)
-    encoder = SentenceEncoder(Model(str(folder), pooling=pooling, padding=side, max_length=LIMIT), CPU)
+    encoder = SentenceEncoder(
+        Model(str(folder), similarity="dot", pooling=pooling, padding=side, max_length=LIMIT), CPU
+    )
     states = [hidden(folder, ids_of(folder, text)[:LIMIT]) for text in TEXTS]
     pooled = {
         "mean": [one.mean(dim=0) for one in states],
@@ -150,9 +154,9 @@ def test_pooling_sees_no_padding_on_either_side(tmp_path: Path, pooling: str, si
 @pytest.mark.parametrize(
     ("similarity", "normalize", "unit_length"),
     [("cos", None, True), ("cos", False, True), ("dot", None, False), ("dot", True, True), (None, True, True),
-     (None, None, False), (None, False, False)],
+     (None, None, True), (None, False, False)],
 )  # fmt: skip
-def test_vectors_are_of_length_1_only_where_the_entry_says_so(
+def test_vectors_are_of_length_1_unless_the_entry_says_otherwise(
     tiny_encoder: Path, similarity: str | None, normalize: bool | None, unit_length: bool
 ) -> None:
     entry = Model(str(tiny_encoder), pooling="mean", similarity=similarity, normalize=normalize)
@@ -203,7 +207,9 @@ def test_the_entry_goes_before_the_models_own_files(
     systems=("bi-encoder",),
 )
 def test_a_prefix_that_is_not_pooled_is_read_all_the_same(decoder: Path) -> None:
-    entry = Model(str(decoder), **GRIT, pooling="mean", pool_prefix=False, bidirectional=True, max_length=80)
+    entry = Model(
+        str(decoder), **GRIT, similarity="dot", pooling="mean", pool_prefix=False, bidirectional=True, max_length=80
+    )
     encoder = SentenceEncoder(entry, CPU)
     asked = [("true", "name a river"), ("a much longer text", "only no"), ("true", "with numbers 12")]
     expected = []
@@ -223,14 +229,16 @@ def test_a_prefix_that_is_not_pooled_is_read_all_the_same(decoder: Path) -> None
 
 def test_a_bidirectional_decoders_first_token_sees_the_last(decoder: Path) -> None:
     for bidirectional in (True, False):
-        entry = Model(str(decoder), query="{query}", pooling="cls", bidirectional=bidirectional)
+        entry = Model(str(decoder), query="{query}", similarity="dot", pooling="cls", bidirectional=bidirectional)
         first, second = SentenceEncoder(entry, CPU).encode_queries(queries([("a b", ""), ("a c", "")]))
         assert np.allclose(first, second, atol=1e-6) is not bidirectional
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_the_end_after_the_text_is_pooled_with_it(t5: Path, side: str) -> None:
-    entry = Model(str(t5), query="{instruction} {query}", pooling="mean", pool_prefix=False, padding=side)
+    entry = Model(
+        str(t5), query="{instruction} {query}", similarity="dot", pooling="mean", pool_prefix=False, padding=side
+    )
     expected = []
     for query, instruction in QUERIES:
         states = hidden(t5, ids_of(t5, f"{instruction} {query}".strip()))
@@ -251,7 +259,15 @@ def test_an_instruction_that_leaves_no_room_for_the_query_is_refused(decoder: Pa
 
 
 def test_queries_and_documents_have_lengths_of_their_own(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    entry = Model(str(decoder), document="{text}", pooling="mean", query_length=6, document_length=30, max_length=50)
+    entry = Model(
+        str(decoder),
+        document="{text}",
+        similarity="dot",
+        pooling="mean",
+        query_length=6,
+        document_length=30,
+        max_length=50,
+    )
     encoder = SentenceEncoder(entry, CPU)
     asked = [("an instruction", "only documents that name a river"), ("a", "")]
     texts = [" ".join(one).strip() for one in asked]
@@ -265,7 +281,14 @@ def test_queries_and_documents_have_lengths_of_their_own(decoder: Path, capsys: 
 
 def test_a_table_is_cut_between_rows_and_keeps_the_end(decoder: Path) -> None:
     rows = ["cap", "| a | b |", *["| river | yes |"] * 20]
-    entry = Model(str(decoder), document="passage: {text}", pooling="lasttoken", append_eos=True, max_length=LIMIT)
+    entry = Model(
+        str(decoder),
+        document="passage: {text}",
+        similarity="dot",
+        pooling="lasttoken",
+        append_eos=True,
+        max_length=LIMIT,
+    )
     table = Document("t", "", "\n".join(rows), caption="cap")
     fitting = [
         ids
@@ -282,7 +305,7 @@ def test_half_precision_weights_are_widened_on_a_cpu(tiny_encoder: Path, tmp_pat
 
     half = AutoModel.from_pretrained(tiny_encoder).to(torch.bfloat16)
     folder = save(tmp_path / "half", half, AutoTokenizer.from_pretrained(tiny_encoder))
-    entry = Model(str(folder), pooling="mean", dtype="bfloat16")
+    entry = Model(str(folder), similarity="dot", pooling="mean", dtype="bfloat16")
     expected = hidden(folder, ids_of(folder, "a b")).mean(dim=0)[None].numpy()
     encoder = SentenceEncoder(entry, CPU)
     same(encoder.encode_queries(queries([("a", "b")])), expected)
@@ -306,7 +329,7 @@ def test_code_of_the_repository_runs_only_where_it_is_allowed(
     (folder / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "modeling_own.OwnModel"}}))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     plain = hidden(tiny_encoder, ids_of(tiny_encoder, "a")).mean(dim=0)[None].numpy()
-    own = Model(str(folder), pooling="mean")
+    own = Model(str(folder), similarity="dot", pooling="mean")
     same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), plain)  # not run
     own = own._replace(remote_code=True)
     with pytest.raises(HeedError, match="runs code of its own repository; .* --trust-remote-code"):

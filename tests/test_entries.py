@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from conftest import ROOT
 from model_inputs import CPU
 from tiny_language_models import with_tokens
 
-from heed.models.registry import Model, Registry
-from heed.models.rendering import document_text, prompt_text, query_text
-from heed.models.yes_no import YesNoReranker
+from heed.errors import HeedError
+from heed.models.local.language_models import load_tokenizer
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.yes_no import YesNoReranker
+from heed.models.text.prompts import Prompts
+from heed.models.text.templates import document_text, prompt_text, query_text
 from heed.types import Document, Query
 
 SHIPPED = Registry()
@@ -49,8 +53,16 @@ PROMPTS = {
     CTXL[0]: (
         "Check whether a given document contains information helpful to answer the query.\n<Document> D\n<Query> Q I ??"
     ),
-    # the model's chat template: query as the system's message, document as the user's; the instruction has no place
-    ZERANK: "<|im_start|>system\nQ I<|im_end|>\n<|im_start|>user\nD<|im_end|>\n<|im_start|>assistant\n",
+    # the model's chat template: query as the system's message, document as the user's; the query's marks are those of
+    # zeroentropy.dev/articles/prompting-best-practices-for-instruction-following-rerankers
+    ZERANK: (
+        '<|im_start|>system\n<query> "Q" </query>\n<instruction> I </instruction><|im_end|>\n'
+        "<|im_start|>user\nD<|im_end|>\n<|im_start|>assistant\n"
+    ),
+}
+BARE = {  # the same without an instruction
+    CTXL[0]: PROMPTS[CTXL[0]].replace(" I", ""),
+    ZERANK: "<|im_start|>system\nQ<|im_end|>\n<|im_start|>user\nD<|im_end|>\n<|im_start|>assistant\n",
 }
 
 
@@ -61,6 +73,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         name: with_tokens(kind, root / str(number), SHIPPED.find(name).tokens or ())
         for number, (name, kind) in enumerate(KINDS.items())
     }
+
+
+@pytest.fixture(scope="module")
+def merging(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose tokenizer merges as Qwen's does."""
+    return with_tokens("Qwen2", tmp_path_factory.mktemp("merging") / "tiny", ("0", "1", "no", "yes"), merges=True)
 
 
 def tiny(folders: dict[str, Path], name: str, **settings: Any) -> Model:
@@ -81,6 +99,12 @@ def prompt(model: Model, query: str, instruction: str, document: str) -> str:
     return prompt_text(model.prompt or "", query_text(model, query, instruction), document_text(model, "", document))
 
 
+def filled(form: str, query: str, instruction: str, document: str) -> str:
+    """``form``, one of PROMPTS, with these for Q, I and D."""
+    parts = {"Q": query, "I": instruction, "D": document}
+    return re.sub(r"\b[QID]\b", lambda place: parts[place[0]], form)
+
+
 @pytest.mark.parametrize("models", ALIKE)
 def test_models_of_one_form_differ_in_size_alone(models: tuple[str, ...]) -> None:
     entries = [SHIPPED.find(name) for name in models]
@@ -99,9 +123,9 @@ def test_a_prompt_is_that_of_the_authors_code(name: str) -> None:
     assert prompt(SHIPPED.find(name), "Q", "I", "D") == PROMPTS[name]
 
 
-@pytest.mark.parametrize("name", [CTXL[0], ZERANK])
+@pytest.mark.parametrize("name", BARE)
 def test_without_an_instruction_nothing_takes_its_place(name: str) -> None:
-    assert prompt(SHIPPED.find(name), "Q", "", "D") == PROMPTS[name].replace(" I", "")
+    assert prompt(SHIPPED.find(name), "Q", "", "D") == BARE[name]
 
 
 @pytest.mark.golden(program="mteb 2.26.24", compared="probabilities of yes", systems=QWEN)
@@ -120,6 +144,28 @@ def test_qwen3_rerankers_score_as_mteb_does(folders: dict[str, Path], name: str)
         assert [1 / (1 + math.exp(-score)) for score in scores] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("limit", [8192, 150])
+@pytest.mark.parametrize("name", QWEN)
+def test_the_evaluation_of_qwen3_rerankers_reads_as_its_authors_code(merging: Path, name: str, limit: int) -> None:
+    """QwenLM/Qwen3-Embedding, evaluation/qwen3_reranker_model.py: the chat template's ids[:8192] and a suffix's."""
+    preset = SHIPPED.find(f"{name}@evaluation")
+    assert (preset.pair_length, preset.tokens) == (8192, ("no", "yes"))
+    model = preset._replace(source=str(merging), pair_length=limit)
+    prompts = Prompts(model, load_tokenizer(model), 10000)
+    for instruction in INSTRUCTIONS:
+        text = (
+            "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
+            'provided. Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n<Instruct>: '
+            f"{instruction or 'Given the user query, retrieval the relevant passages'}\n\n<Query>: {QUERY}?\n\n"
+            "<Document>: {}<|im_end|>\n"
+        )
+        suffix = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+        read = [prompts._tokenizer(text.format(text_of(one)))["input_ids"] for one in (*DOCUMENTS, LONG)]
+        expected = [ids[:limit] + prompts._tokenizer(suffix)["input_ids"] for ids in read]
+        assert prompts.ids("", query_text(model, f"{QUERY}?", instruction), [*DOCUMENTS, LONG]) == expected
+        assert max(map(len, read)) > 150
+
+
 @pytest.mark.golden(program="mxbai-rerank 0.1.6", compared="scores", systems=MXBAI)
 @pytest.mark.parametrize("name", MXBAI)
 def test_mxbai_rerankers_score_as_their_authors_package_does(folders: dict[str, Path], name: str) -> None:
@@ -133,6 +179,28 @@ def test_mxbai_rerankers_score_as_their_authors_package_does(folders: dict[str, 
         assert scores == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.golden(program="mxbai-rerank 0.1.6", compared="tokens, where marks and line breaks merge", systems=MXBAI)
+@pytest.mark.parametrize("pair", range(4))
+@pytest.mark.parametrize("name", MXBAI)
+def test_mxbai_rerankers_read_parts_apart_as_their_authors_package_does(merging: Path, name: str, pair: int) -> None:
+    """Query and document have 60 tokens there, without the rest of the prompt."""
+    recorded = json.loads((GOLDEN / "mxbai.json").read_text(encoding="utf-8"))
+    assert SHIPPED.find(name).pair_length == 8192  # the package's max_length
+    model, one = SHIPPED.find(name)._replace(source=str(merging), pair_length=60), recorded["tokens"][pair]
+    prompts = Prompts(model, load_tokenizer(model), 32768)
+    query = query_text(model, recorded["query"], one["instruction"])
+    [ids] = prompts.ids("", query, [Document("1", "", one["document"])])
+    assert " ".join(prompts._tokenizer.convert_ids_to_tokens(ids)) == one["tokens"]
+    joined = prompts._tokenizer(prompt_text(model.prompt or "", query, one["document"]))["input_ids"]
+    assert ("Ġit .Ċ" in one["tokens"]) == bool(one["instruction"]) and joined != ids  # in a part they merge
+
+
+def test_a_query_that_fills_a_pair_leaves_no_room(merging: Path) -> None:
+    model = SHIPPED.find(MXBAI[0])._replace(source=str(merging), pair_length=60)
+    with pytest.raises(HeedError, match=r"m: prompt, query and instruction take \d+ of the model's \d+ tokens"):
+        Prompts(model, load_tokenizer(model), 32768).ids("m", "query: " + "true " * 60, DOCUMENTS)
+
+
 @pytest.mark.golden(program="the cards' code, transformers 5.23.0", compared="logits of the one row", systems=ONE_ROW)
 @pytest.mark.parametrize("name", ONE_ROW)
 def test_models_of_one_row_score_by_its_logit(folders: dict[str, Path], name: str) -> None:
@@ -143,11 +211,10 @@ def test_models_of_one_row_score_by_its_logit(folders: dict[str, Path], name: st
     tokenizer, network = AutoTokenizer.from_pretrained(model.source), AutoModelForCausalLM.from_pretrained(model.source)
     [row] = tokenizer.convert_tokens_to_ids(list(model.tokens or ()))
     assert (row == 0) == (name in CTXL)
-    [form] = [PROMPTS[models[0]] for models in (CTXL, (ZERANK,)) if name in models]
+    first = ZERANK if name == ZERANK else CTXL[0]
     for instruction in INSTRUCTIONS:
-        end = f" {instruction}" if instruction else ""
-        before, after = form.replace("Q I", QUERY + end).replace("\nD<", "\n…<").replace("> D\n", "> …\n").split("…")
-        texts = [before + text_of(one) + after for one in DOCUMENTS]
+        form = PROMPTS[first] if instruction else BARE[first]
+        texts = [filled(form, QUERY, instruction, text_of(document)) for document in DOCUMENTS]
         with torch.no_grad():
             expected = [float(network(**tokenizer(text, return_tensors="pt")).logits[0, -1, row]) for text in texts]
         scores = YesNoReranker(model, CPU).score(asked(instruction), DOCUMENTS)

@@ -33,7 +33,7 @@ from heed import (
     UsageError,
     load,
 )
-from heed.models.model_files import runs_remote_code
+from heed.models.files.model_files import runs_remote_code
 from heed.settings import Machine
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,14 @@ from heed.errors import HeedError
 from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.languages import language
-from heed.models.families import with_family
-from heed.models.registry import Model, Registry
+from heed.models.files.guessing import with_family
+from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import FAMILIES, ROWS
 from heed.progress import gathering
 from heed.retrieval.bm25 import Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
-from heed.systems import ENCODERS, RERANKER_FAMILIES, Systems
+from heed.systems import Systems
 from heed.workers import Workers
 from heed.workers.pool import open_pool
 
@@ -119,12 +121,14 @@ def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, sma
     result = heed(COMMAND, *small, "--reranker", "./lm", "--condition", "query", "--device", "cpu")
     assert result.returncode == 1
     assert "./lm: family causal, guessed from config.json (Qwen3ForCausalLM)" in result.stderr
-    assert "error: ./lm: no tokens for no and yes; give them in its entry" in result.stderr
+    needed = "prompt and tokens missing, which a causal reranker needs; say them in a file for --models"
+    assert f"error: ./lm: {needed}" in result.stderr
 
 
 def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
-    known = RERANKER_FAMILIES.keys() | ENCODERS.keys() | {"lexical"}  # bm25 itself
-    assert {one.family for one in Registry().entries.values() if one.status != "named"} <= known
+    made = [row.made_by.partition(":") for row in ROWS if row.system]
+    assert all(callable(getattr(import_module(f"heed.models.{module}"), name)) for module, _, name in made)
+    assert {model.family for model in Registry().entries.values() if model.status != "named"} <= FAMILIES.keys()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from conftest import ROOT
 
 from hardening import fidelity
 from hardening.fidelity import Comparison, comparisons, page, problems, read_markers
-from heed.models.registry import Model, Registry
+from heed.models.registry.entries import Model, Registry
 
 VERSION = re.compile(r"([A-Za-z][\w-]*) (\d[\w.]*)")
 

@@ -34,13 +34,13 @@ from heed.io.run_formats import read_any_run
 from heed.io.topic_files import read_listed, recognised
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
-from heed.models import api_client as api
-from heed.models import listwise_local
-from heed.models.api_client import Client, endpoint
-from heed.models.encoders import SentenceEncoder
-from heed.models.listwise_local import LocalChat
-from heed.models.model_files import local_copy
-from heed.models.registry import Model, Registry
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.files.model_files import local_copy
+from heed.models.registry.entries import Model, Registry
+from heed.models.remote import client as api
+from heed.models.remote.client import Client, endpoint
+from heed.models.rerankers import listwise_local
+from heed.models.rerankers.listwise_local import LocalChat
 from heed.process import within
 from heed.progress import log
 from heed.tables.markup import parse_table

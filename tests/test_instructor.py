@@ -10,8 +10,8 @@ from conftest import ROOT
 from golden_texts import ASKED, DOCUMENTS
 from model_inputs import CPU, queries
 
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Registry
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.registry.entries import Registry
 from heed.types import Document
 
 SYSTEMS = ("hkunlp/instructor-base", "hkunlp/instructor-xl")

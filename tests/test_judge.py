@@ -274,6 +274,13 @@ def test_prompts_and_grades_are_umbrelas() -> None:
         assert parse_grade(answer) == (grade if valid else None), answer
 
 
+@pytest.mark.golden(program="umbrela 16cba3e", compared="the grade of answers with several", systems=())
+@pytest.mark.parametrize(("answer", "grade"), GOLDEN["several"])
+def test_of_several_grades_the_last_one_counts_as_in_umbrela(answer: str, grade: int) -> None:
+    """The last by the first of its patterns that is there, not the last in the answer."""
+    assert parse_grade(answer) == grade
+
+
 @pytest.mark.parametrize(
     ("answer", "grade"),
     [
@@ -287,7 +294,7 @@ def test_prompts_and_grades_are_umbrelas() -> None:
         ("3", 3),
         ("<think>final score: 0?</think>##final score: 2", 2),
         ("##final score: 2\n\n##final score: 2", 2),
-        ("##final score: 2 or ##final score: 1", None),
+        ("##final score: 2 or ##final score: 1", 1),
         ("##final score: 10", None),
         ("##final score: 2.5", None),
         ("##final score: 1-2", None),

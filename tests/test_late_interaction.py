@@ -10,8 +10,8 @@ import torch
 from model_inputs import CPU
 from tiny_late_models import CONDITIONS, DOCIDS, DOCUMENT, LEAST, MOST, TOPIC, asked, entry, plain, reranker_of
 
-from heed.models import late_interaction
-from heed.models.late_interaction import LateEncoder, maxsim, packed
+from heed.models.encoders import late_interaction
+from heed.models.encoders.late_interaction import LateEncoder, maxsim, packed
 from heed.types import Document
 
 DOCUMENTS = tiny.documents(DOCIDS)

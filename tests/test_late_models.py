@@ -30,9 +30,9 @@ from tiny_late_models import (
 )
 
 from heed.errors import HeedError
-from heed.models import model_files
-from heed.models.late_interaction import LateEncoder, LateReranker, split
-from heed.models.registry import Model, Registry
+from heed.models.encoders.late_interaction import LateEncoder, LateReranker, split
+from heed.models.files import model_files
+from heed.models.registry.entries import Model, Registry
 from heed.types import Document
 
 DOCUMENTS = tiny.documents(DOCIDS)

@@ -13,8 +13,8 @@ from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.languages import language
-from heed.models.late_interaction import LateEncoder, LateReranker
-from heed.models.registry import Model, Registry
+from heed.models.encoders.late_interaction import LateEncoder, LateReranker
+from heed.models.registry.entries import Model, Registry
 from heed.ranking import ranked
 from heed.retrieval import vectors
 from heed.retrieval.bm25 import Lucene

@@ -19,12 +19,12 @@ from openai_server import Reply, Server, by_weight, passages
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import api_client as api
-from heed.models.listwise import ListwiseReranker, Ranking, parse_ranking, whole_ranking, windows
-from heed.models.listwise_api import api_listwise
-from heed.models.listwise_local import LocalChat, local_listwise
-from heed.models.listwise_prompt import PROMPTS, WORDS, Message, messages, passage, pieces
-from heed.models.registry import Model, Registry
+from heed.models.registry.entries import Model, Registry
+from heed.models.remote import client as api
+from heed.models.remote.listwise import api_listwise
+from heed.models.rerankers.listwise import ListwiseReranker, Ranking, parse_ranking, whole_ranking, windows
+from heed.models.rerankers.listwise_local import LocalChat, local_listwise
+from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Message, messages, passage, pieces
 from heed.types import Document, Topic
 
 KEY = "sk-very-secret-0123456789"
@@ -411,13 +411,13 @@ def test_the_cost_is_told_before_the_first_call(
 SCRIPT = """
 import sys
 from pathlib import Path
-from heed.models import api_client as api
+from heed.models.remote import client as api
 from heed.io.document_store import open_store
 from heed.io.documents import Files
 from heed.io.trec_files import write_run
-from heed.models.listwise_api import api_listwise
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
+from heed.models.remote.listwise import api_listwise
+from heed.models.registry.entries import Model
+from heed.models.local.runtime import Runtime
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.types import Query
 from pipelines.command import logging_to_stderr

@@ -1,7 +1,7 @@
 """The registry and the command that shows it.
 
 ``tests/data/registry_texts.txt`` pins what every entry and preset makes of an example. After a change of
-``heed/models/registry.json`` write it anew with ``python tests/test_models.py``, and read the difference
+``heed/models/registry/registry.json`` write it anew with ``python tests/test_models.py``, and read the difference
 against the sources of the facts before it is committed.
 """
 
@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from heed.errors import DataError, HeedError
-from heed.models import catalogue
-from heed.models.block import block_text
-from heed.models.catalogue import (
+from heed.errors import DataError, HeedError, UsageError
+from heed.models import listing as catalogue
+from heed.models.files.guessing import guess
+from heed.models.files.model_files import fingerprint, runs_remote_code
+from heed.models.listing import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
@@ -29,11 +30,10 @@ from heed.models.catalogue import (
     missing,
     visible,
 )
-from heed.models.families import guess
-from heed.models.listwise_prompt import PROMPTS
-from heed.models.model_files import fingerprint, runs_remote_code
-from heed.models.registry import Model, Registry
-from heed.models.rendering import document_text, prompt_text, query_text
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.block import block_text
+from heed.models.rerankers.listwise_prompt import PROMPTS
+from heed.models.text.templates import document_text, prompt_text, query_text
 from heed.published.systems import called, in_tables
 from heed.types import PAPERS
 
@@ -101,6 +101,7 @@ AUTHORS = [  # entry, document, query with instruction, query alone; where it is
         for name in ("castorini/rank_zephyr_7b_v1_full", "castorini/rank_vicuna_7b_v1", f"{MISTRAL}@listwise")
     ),
 ]
+PROMPTRIEVERS = [name for name in SHIPPED.entries if "/promptriever-" in name]
 SETTINGS = {  # entry: what else its runs were made with
     # mFollowIR, section 4.3: default max length, FlagEmbedding's 512
     "BAAI/bge-reranker-v2-m3@mfollowir": {"max_length": 512},
@@ -180,6 +181,15 @@ def test_a_text_is_that_of_the_authors_code(name: str, document: str, asked: str
     one = SHIPPED.find(name)
     assert document_text(one, T, D) == document
     assert (query_text(one, Q, N), query_text(one, Q, "")) == (asked, alone)
+
+
+@pytest.mark.parametrize("name", PROMPTRIEVERS)
+def test_promptriever_reads_passages_as_its_training_did(name: str) -> None:
+    """orionw/tevatron, dataset.py, format_passage: f"{prefix} {title.strip()} {text.strip()}", prefix "passage: "."""
+    one = SHIPPED.find(name)
+    assert [document_text(one, title, D) for title in (T, "")] == [f"passage:  {T} {D}", f"passage:   {D}"]
+    assert document_text(one.preset("mteb"), "", D) == f"passage:  {D}"  # mteb's own prefix and the text
+    assert document_text(one.preset("followtable"), "", D).endswith(f"passage: {D}")
 
 
 @pytest.mark.parametrize(("name", "settings"), SETTINGS.items())
@@ -276,23 +286,27 @@ def test_systems_without_weights_refuse_with_their_reason(name: str) -> None:
 
 
 def test_an_unknown_preset_names_those_that_there_are() -> None:
-    known = "author, mfollowir, followir, infosearch, followtable, mteb, int8"
+    known = "author, mfollowir, followir, infosearch, followtable, mteb"
     with pytest.raises(HeedError, match=f"no preset 'trec'; expected one of {known}"):
         SHIPPED.find("intfloat/e5-mistral-7b-instruct@trec")
+    with pytest.raises(UsageError, match="no preset 'int8'; eight-bit integers are gone: use --dtype bfloat16, or --"):
+        SHIPPED.find("intfloat/e5-mistral-7b-instruct@int8")
     with pytest.raises(HeedError, match="no preset 'mteb'"):
         find_entry(SHIPPED, "Birdie@mteb")
     assert SHIPPED.find("GritLM/GritLM-7B@reranker").name == "GritLM-7B@reranker"
 
 
 def test_code_that_one_registry_allows_is_not_allowed_with_another(tmp_path: Path) -> None:
-    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"source": str(tmp_path), "remote_code": True}}))
+    (tmp_path / "mine.json").write_text(
+        json.dumps({"mine": {"source": str(tmp_path), "remote_code": True, "presets": {"dot": {"similarity": "dot"}}}})
+    )
     allowing, other = Registry([tmp_path / "mine.json"], trust_remote_code=True), Registry([tmp_path / "mine.json"])
     for _ in "ab":
         assert runs_remote_code(allowing.find("mine")) and runs_remote_code(allowing.entries["mine"])
-        for refused in (other.find("mine"), other.resolve("mine@int8", []), other.entries["mine"], Model("m")):
+        for refused in (other.find("mine"), other.resolve("mine@dot", []), other.entries["mine"], Model("m")):
             with pytest.raises(HeedError, match="--trust-remote-code"):
                 runs_remote_code(refused._replace(remote_code=True))
-    assert allowing.find("mine@int8").trusted and allowing.find("mine") != other.find("mine")
+    assert allowing.find("mine@dot").trusted and allowing.find("mine") != other.find("mine")
     assert fingerprint(allowing.find("mine")) == fingerprint(other.find("mine")._replace(trusted=True))
     (tmp_path / "mine.json").write_text(json.dumps({"mine": {"trusted": True}}))
     with pytest.raises(DataError, match=r"mine: unknown fields \['trusted'\]"):
@@ -313,7 +327,7 @@ def test_a_local_models_fingerprint_is_that_of_its_files_wherever_they_are(tmp_p
         (tmp_path / folder / "base").mkdir()
     here, there = (Model(str(tmp_path / one), base=str(tmp_path / one / "base")) for one in ("here/m", "there/other"))
     assert fingerprint(here) == fingerprint(there) and str(tmp_path) not in json.dumps(fingerprint(here))
-    assert fingerprint(here.preset("int8")) != fingerprint(here) != fingerprint(here._replace(query="{query}"))
+    assert fingerprint(here.limited(9)) != fingerprint(here) != fingerprint(here._replace(query="{query}"))
 
 
 def test_an_entry_can_be_sent_to_another_process() -> None:
@@ -363,7 +377,7 @@ def test_what_is_missing_here_is_found(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_list_on_a_strangers_machine(heed_process: Heed, tmp_path: Path) -> None:
     result = heed_process(COMMAND, "--json", tmp_path / "all.json")
-    assert (result.returncode, result.stderr) == (0, "114 models; python -m pipelines.models NAME shows one in full\n")
+    assert (result.returncode, result.stderr) == (0, "116 models; python -m pipelines.models NAME shows one in full\n")
     lines = {line.split()[0]: line for line in result.stdout.splitlines()}
     assert list(lines) == ["name", *list_models(SHIPPED)]
     assert lines["samaya-ai/promptriever-llama2-7b-v1"].split()[1:3] == ["peft", "runs"]
@@ -490,7 +504,7 @@ def test_a_local_folder_is_shown_as_what_its_files_are(heed: Heed, tmp_path: Pat
     (tmp_path / "lm" / "config.json").write_text(json.dumps({"architectures": ["Qwen3ForCausalLM"]}))
     shown = heed(COMMAND, "lm").stdout
     assert "family        causal, guessed from config.json (Qwen3ForCausalLM)" in shown
-    assert "missing here  tokens in its entry; prompt in its entry; weights" in shown
+    assert "missing here  prompt in its entry; tokens in its entry; weights" in shown
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny_language_models as tiny
 from conftest import tiny_config, tiny_tokenizer
@@ -19,6 +20,7 @@ from heed.progress import gathering
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of mteb's own modules
 
 CONDITIONS = ("original", "changed")
+SHAPES = [((3,), (3,)), ((3,), (2, 3)), ((2, 3), (3,)), ((2, 3), (4, 3))]
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +119,7 @@ def test_mtebs_monot5_gets_no_instruction_from_mteb_and_heeds_does(
     runs = experiment.rerank(str(monot5), POOL)
     direct = experiment.evaluate(runs).value(runs.name, "original>changed", "p-MRR")
     assert ours == pytest.approx(direct, abs=1e-6)
-    assert abs(ours) > 0.01
+    assert ours != 0  # of any size: the tokenizer is trained anew, and differs from process to process
     for condition, ending in (("original", "og"), ("changed", "changed")):
         for qid, found in runs[condition].items():
             assert scores[f"{qid}-{ending}"] == pytest.approx(found, abs=1e-6)
@@ -203,6 +205,41 @@ def test_an_object_in_mteb_gets_query_instruction_and_the_documents_of_a_topic_t
     evaluated(model, tmp_path)
     assert [query for query, _ in asked] == [topic.under(condition) for topic in TOPICS for condition in CONDITIONS]
     assert all(documents == DOCUMENTS for _, documents in asked)
+
+
+@pytest.mark.parametrize("ending", ["-og", "-changed"])
+def test_queries_whose_ids_differ_by_an_ending_alone_are_scored_apart(ending: str) -> None:
+    """Of one text and without an instruction they are one query in Heed, and two in MTEB, each with its documents."""
+    import mteb
+
+    pools: list[list[str]] = []
+
+    class Listwise:
+        name = "listwise"
+
+        def score(self, query: heed.Query, documents: Any) -> list[float]:
+            pools.append([document.docid for document in documents])
+            return [1 / rank for rank in range(1, len(documents) + 1)]
+
+    qids = ["7", f"7{ending}"] * 3
+    queries = [{"id": qids[:4], "text": ["a river"] * 4}, {"id": qids[4:], "text": ["a river"] * 2}]  # two batches
+    documents = [{"id": list("aAbBcC"), "text": ["a text"] * 6}]
+    where = {"task_metadata": mteb.get_task("NFCorpus").metadata, "hf_split": "test", "hf_subset": "default"}
+    scores = as_mteb(Listwise()).predict(queries, documents, **where)
+    assert pools == [["a", "b", "c"], ["A", "B", "C"]]
+    assert scores.tolist() == [1, 1, 1 / 2, 1 / 2, 1 / 3, 1 / 3]
+
+
+def test_an_encoder_runs_a_summarization_task_of_mteb(tiny_encoder: Path, registry: heed.Registry) -> None:
+    import mteb
+    from mteb.mocks.mock_tasks.summarization import MockSummarizationTask
+
+    model: Any = as_mteb(str(tiny_encoder), registry=registry, device="cpu")
+    result = mteb.evaluate(model, MockSummarizationTask(), cache=None, show_progress_bar=False)
+    assert "cosine_spearman" in result.task_results[0].scores["test"][0]
+    products = {shapes: model.similarity(np.ones(shapes[0]), np.ones(shapes[1])).shape for shapes in SHAPES}
+    assert products == {((3,), (3,)): (), ((3,), (2, 3)): (1, 2), ((2, 3), (3,)): (2, 1), ((2, 3), (4, 3)): (2, 4)}
+    assert float(model.similarity([1.0, 2.0], [3.0, 4.0])) == 11.0
 
 
 def test_what_mteb_cannot_give_is_an_error_that_says_what_to_do(experiment: heed.Experiment) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from heed.models.registry import Registry
-from heed.models.rendering import document_text, query_text
+from heed.models.registry.entries import Registry
+from heed.models.text.templates import document_text, query_text
 
 PREFIXED = (
     "intfloat/e5-base-v2",

@@ -12,11 +12,12 @@ from model_inputs import CPU, queries
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import model_files
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model, Registry
-from heed.models.rendering import query_text, warn_unread
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.files import model_files
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.models.text.templates import query_text, warn_unread
 from heed.progress import gathering
 from heed.tables.documents import Tables
 from heed.templates import fill
@@ -58,10 +59,10 @@ def test_vectors_equal_plain_transformers(tiny_encoder: Path, pooling: str, norm
 def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    from heed.models.sentence_models import modules
+    from heed.models.local.sentence_models import modules
 
     own = SentenceTransformer(
-        modules=modules(Model(str(tiny_encoder), pooling="mean"), str(tiny_encoder)), device="cpu"
+        modules=modules(Model(str(tiny_encoder), pooling="mean"), tiny_encoder, Runtime("cpu")), device="cpu"
     )
     own.prompts = {"query": "ask: ", "document": "told: "}
     own.save(str(tmp_path / "own"))

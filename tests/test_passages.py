@@ -17,9 +17,9 @@ from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.io.trec_files import read_run
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.reranking.maxp import Cut, MaxP, Passages, cut_documents, parse_cut, passages
 from heed.types import Query, Topic
 from pipelines import trec

@@ -10,9 +10,9 @@ from model_inputs import CPU, queries
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 from heed.errors import HeedError
-from heed.models.encoders import PeftEncoder
-from heed.models.model_files import local_copy
-from heed.models.registry import Model
+from heed.models.encoders.bi_encoder import PeftEncoder
+from heed.models.files.model_files import local_copy
+from heed.models.registry.entries import Model
 from heed.types import Document
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
@@ -151,3 +151,8 @@ def test_a_gated_base_says_that_access_must_be_granted_and_how(adapter: Path) ->
     with pytest.raises(HeedError) as refused:  # the gate is the base's, not the adapter's
         local_copy(Model("some/adapter", base="some/llama", gated=True))
     assert "granted" not in str(refused.value)
+
+
+def test_an_adapter_is_refused_where_another_backend_computes(adapter: Path) -> None:
+    with pytest.raises(HeedError, match="is an adapter, which runs by torch alone; merge it, or leave --backend out"):
+        PeftEncoder(entry(adapter), CPU._replace(backend="openvino"))

@@ -8,13 +8,15 @@ import pytest
 import torch
 from conftest import ROOT, Heed
 from model_inputs import CPU
+from test_rank_llm import Turned
 from tiny_language_models import with_tokens
 
-from heed.models import listwise_prompt
-from heed.models.listwise import MAX_POOL, STRIDE, WINDOW, parse_last_line
-from heed.models.listwise_local import local_listwise
-from heed.models.listwise_prompt import PROMPTS, RANK_K, messages, passage
-from heed.models.registry import Model, Registry
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers import listwise_prompt
+from heed.models.rerankers.listwise import MAX_POOL, STRIDE, WINDOW, ListwiseReranker, parse_last_line, windows
+from heed.models.rerankers.listwise_local import local_listwise
+from heed.models.rerankers.listwise_prompt import PROMPTS, messages, passage
+from heed.models.text.templates import query_text
 from heed.types import Document, Query
 
 NAME = "hltcoe/Rank-K-32B"
@@ -48,8 +50,30 @@ def asked(instruction: str) -> Query:
 
 @pytest.mark.golden(program="rank-k rerank.py", compared="the question, character for character", systems=(NAME,))
 def test_the_question_is_that_of_the_authors_code() -> None:
-    assert messages(PROMPTS["rank_k"], RECORDED["query"], RECORDED["passages"]) == RECORDED["messages"]
+    """Brackets and line breaks of query and passages included."""
+    model = Registry().find(NAME)
+    query = query_text(model, "a river?", "only documents\nthat name it [2]")
+    shown = [passage(model, document, 450) for document in DOCUMENTS]
+    assert messages(PROMPTS["rank_k"], query, shown) == RECORDED["messages"]
     assert (WINDOW, STRIDE, MAX_POOL) == (20, 10, 100)  # its --rerank_window, --rerank_stride and --rerank_depth
+
+
+@pytest.mark.golden(program="rank-k rerank.py", compared="windows and orders of pools", systems=(NAME,))
+@pytest.mark.parametrize("count", [*RECORDED["slid"]])
+def test_windows_lie_as_the_authors_code_has_them(count: str) -> None:
+    """Those of none and of one document are left out: there is nothing to order."""
+    slid = RECORDED["slid"][count]
+    sizes = [window.stop - window.start for window in windows(int(count), fixed=True)]
+    assert sizes == [size for size in map(int, slid["windows"].split()) if size > 1]
+    pool = [Document(str(number), "", "a") for number in range(int(count))]
+    scores = ListwiseReranker(Registry().find(NAME), Turned(), "rank_k").score(asked(""), pool)
+    order = sorted(range(len(pool)), key=lambda number: -scores[number])
+    assert order == list(map(int, slid["order"].split()))
+
+
+def test_25_documents_have_three_windows() -> None:
+    assert windows(25, fixed=True) == [slice(20, 25), slice(10, 25), slice(0, 20)]
+    assert parse_last_line("[0] > [2]", 2).order == [1, 0]  # the authors' code takes 0 for the last passage
 
 
 @pytest.mark.golden(program="rank-k rerank.py", compared="orders", systems=(NAME,))
@@ -72,11 +96,11 @@ def written(folder: Path, question: str) -> str:
 
 
 def test_it_thinks_greedily_and_its_last_line_is_the_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(listwise_prompt.PROMPTS, "rank_k", RANK_K._replace(thought=THOUGHT))
+    monkeypatch.setitem(listwise_prompt.PROMPTS, "rank_k", PROMPTS["rank_k"]._replace(thought=THOUGHT))
     reranker = local_listwise(entry(folder), CPU)
     for instruction in ("", "only documents that name it"):
         text = f"a river? {instruction}".strip()
-        question = messages(RANK_K, text, RECORDED["passages"])[0]["content"]
+        question = messages(PROMPTS["rank_k"], text, RECORDED["passages"])[0]["content"]
         answer = written(folder, f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n<think>\n")
         assert len(answer) > 10
         order = parse_last_line(answer, len(DOCUMENTS)).order
@@ -87,7 +111,7 @@ def test_it_thinks_greedily_and_its_last_line_is_the_order(folder: Path, monkeyp
 
 def test_two_instructions_are_two_questions(folder: Path) -> None:
     chat: Any = local_listwise(entry(folder), CPU)._chat
-    asks = [messages(RANK_K, f"a river? {one}", RECORDED["passages"]) for one in ("only a", "only b")]
+    asks = [messages(PROMPTS["rank_k"], f"a river? {one}", RECORDED["passages"]) for one in ("only a", "only b")]
     assert chat.question(asks[0]) != chat.question(asks[1])
 
 
@@ -96,10 +120,10 @@ def test_a_document_is_cut_to_tokens_and_the_thought_has_room(folder: Path) -> N
     chat: Any = local_listwise(model, CPU)._chat
     short = chat.shortened(LONG)
     assert passage(model, short, 450) == f"T {LONG.text}"[:450].strip()  # a byte is a token here
-    conversation = messages(RANK_K, "q", ["x"])
-    room = 24576 - len(chat.question(conversation)) - RANK_K.thought
-    assert room > 15000 and chat.fits(messages(RANK_K, "q", ["x" * (room + 1)]), "")
-    assert not chat.fits(messages(RANK_K, "q", ["x" * (room + 2)]), "")
+    conversation = messages(PROMPTS["rank_k"], "q", ["x"])
+    room = 24576 - len(chat.question(conversation)) - PROMPTS["rank_k"].thought
+    assert room > 15000 and chat.fits(messages(PROMPTS["rank_k"], "q", ["x" * (room + 1)]), "")
+    assert not chat.fits(messages(PROMPTS["rank_k"], "q", ["x" * (room + 2)]), "")
 
 
 def test_the_command_shows_its_question(heed: Heed) -> None:

@@ -9,10 +9,10 @@ from conftest import ROOT
 from model_inputs import CPU
 from test_listwise import ZEPHYR, tiny_llama
 
-from heed.models.listwise import ListwiseReranker, parse_ranking, whole_ranking
-from heed.models.listwise_local import LocalChat
-from heed.models.listwise_prompt import Message, messages, most_words, passage, pieces
-from heed.models.registry import Model, Registry
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.listwise import ListwiseReranker, parse_numbers, parse_ranking, whole_ranking
+from heed.models.rerankers.listwise_local import LocalChat
+from heed.models.rerankers.listwise_prompt import Message, messages, most_words, passage, pieces
 from heed.types import Document, Query
 
 GOLDEN = {
@@ -111,6 +111,17 @@ class Turned:
         return " > ".join(reversed(ranking.split(" > ")))
 
 
+class Saying(Turned):
+    """A chat that gives one answer."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self._said = said
+
+    def answer(self, conversation: list[Message], ranking: str) -> str:
+        return self._said
+
+
 @pytest.mark.golden(
     program="rank_llm 0.25.7", compared="orders of sliding windows, and of answers", systems=("listwise", "api-chat")
 )
@@ -122,3 +133,29 @@ def test_windows_slide_and_answers_are_read_as_rank_llm_does() -> None:
     for answer, order in GOLDEN[2025]["answers"].items():
         assert parse_ranking(answer, 3).order == order
     assert whole_ranking(2) == "[1] > [2]"
+
+
+@pytest.mark.golden(
+    program="rank_llm 0.25.7",
+    compared="orders of answers with numbers in brackets and without",
+    systems=(
+        "castorini/rank_zephyr_7b_v1_full@rank_llm",
+        "castorini/rank_vicuna_7b_v1@rank_llm",
+        "HuggingFaceH4/zephyr-7b-beta@rank_llm",
+    ),
+)
+@pytest.mark.parametrize("name", SYSTEMS["rank_llm"])
+def test_a_preset_reads_mixed_answers_as_rank_llm_does(name: str) -> None:
+    model, documents = Registry().find(name), [Document(str(at), "", "a") for at in range(3)]
+    for answer, order in (GOLDEN[2025]["mixed"] | GOLDEN[2025]["answers"]).items():
+        scores = ListwiseReranker(model, Saying(answer), "rank_zephyr").score(Query("1", "q", "q", ""), documents)
+        assert sorted(range(3), key=lambda at: -scores[at]) == order, answer
+    assert parse_numbers("8=[5]", 9).order[:2] == [7, 4] and parse_ranking("8=[5]", 9).order[:2] == [4, 0]
+
+
+def test_only_the_preset_that_reads_otherwise_has_another_recipe() -> None:
+    plain, preset = (
+        ListwiseReranker(Registry().find(name), Turned(), "rank_zephyr").config
+        for name in (SYSTEMS["rank_zephyr"][0], SYSTEMS["rank_llm"][0])
+    )
+    assert "form" not in plain and preset["form"]["answer"] == "numbers" and set(plain["texts"]) == set(preset["texts"])

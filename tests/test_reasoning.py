@@ -13,10 +13,10 @@ from model_inputs import CPU
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import reasoning
-from heed.models.logits import padded
-from heed.models.reasoning import ReasoningReranker, ended
-from heed.models.registry import Model, Registry
+from heed.models.local.logits import padded
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers import reasoning
+from heed.models.rerankers.reasoning import ReasoningReranker
 from heed.types import Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
@@ -58,6 +58,7 @@ def store(tmp_path: Path) -> DocumentStore:
 @pytest.fixture(autouse=True)
 def short_thoughts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", 30)
+    monkeypatch.setattr(reasoning, "LEAST", 10)
 
 
 def model(folder: Path, **settings: Any) -> Model:
@@ -81,8 +82,8 @@ def plain(folder: Path, text: str, tokens: int) -> tuple[str, float]:
         while len(ids) < start + tokens and "</think>" not in tokenizer.decode(ids[start:]):
             ids.append(int(network(torch.tensor([ids])).logits[0, -1].argmax()))
         written = thought = tokenizer.decode(ids[start:])
-        if "</think>" not in thought:
-            thought = thought[: max(map(thought.rfind, ".!?")) + 1 or None] + "\n</think>"
+        if "</think>" not in thought:  # as rank1.py, _fix_incomplete_responses
+            thought = "\n" + thought[: max(map(thought.rfind, ".!?")) + 1 or None].strip() + "\n</think>"
         logits = network(**tokenizer(text + thought, return_tensors="pt")).logits[0, -1]
     no, yes = logits[tokenizer.convert_tokens_to_ids(["Ġfalse", "Ġtrue"])].log_softmax(dim=0)
     return written, float(yes - no)
@@ -139,7 +140,7 @@ def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: Docume
     reranker = ReasoningReranker(model(folder, max_length=120), CPU)
     read = reranker._reasoner.prompts.ids("", "a query only a", store.get(["d3"]))[0]
     text = reranker._reasoner._tokenizer.decode(read)
-    assert 85 <= len(read) <= 90 and text.endswith("\n<think>") and text.startswith("Is it relevant?\nQuery: a query")
+    assert 105 <= len(read) <= 110 and text.endswith("\n<think>") and text.startswith("Is it relevant?\nQuery: a query")
     scores = [
         reranker.score(TOPIC.under(condition), store.get(["d3"]))[0] for condition in ("query", "original", "changed")
     ]
@@ -148,11 +149,37 @@ def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: Docume
 
 
 def test_a_limit_below_a_thought_is_an_error(folder: Path, store: DocumentStore) -> None:
-    with pytest.raises(HeedError, match="max_length 30, expected more than the 30 tokens that a thought may take"):
-        ReasoningReranker(model(folder, max_length=30), CPU).load()
+    with pytest.raises(HeedError, match="max_length 10, expected more than the 10 tokens that are left for a thought"):
+        ReasoningReranker(model(folder, max_length=10), CPU).load()
+
+
+def test_a_thought_is_as_long_as_its_prompt_leaves_room(folder: Path) -> None:
+    """As vLLM has it: 16,000 tokens of prompt and thought, whatever else is read at the same time."""
+    reasoner = ReasoningReranker(model(folder, max_length=60), CPU)._reasoner
+    tokenizer = reasoner._tokenizer
+    prompts = [tokenizer("true false yes no " * count)["input_ids"] for count in (3, 12)]
+    long, short = (min(30, 60 - len(prompt)) for prompt in prompts)
+    assert (long, short) == (30, 60 - len(prompts[1])) and 10 <= short < 30
+    alone = [
+        plain(folder, tokenizer.decode(prompt), most)[0] for prompt, most in zip(prompts, (long, short), strict=True)
+    ]
+    assert reasoner.generator.thoughts(prompts) == alone
 
 
 def test_a_thought_without_an_end_is_cut_after_its_last_sentence() -> None:
-    assert ended("a. b </think> true and more") == "a. b </think>"
-    assert ended("One. Two!\nthree") == "One. Two!\n</think>"
-    assert ended("no sentence") == "no sentence\n</think>"
+    assert reasoning.whole_sentences(" One. Two!\nthree") == "One. Two!"
+    assert reasoning.whole_sentences(" no sentence\n") == "no sentence"
+
+
+def test_an_unfinished_thought_follows_its_prompt_as_in_the_authors_code(tmp_path: Path) -> None:
+    """rank1.py: f"{prompt}\\n{thought}\\n</think>", one text, whose tokens merge where <think> ends."""
+    tokens = ("Ġfalse", "Ġtrue")
+    folder = tiny.with_tokens("Qwen2", tmp_path / "merging", tokens, merges=True)
+    reasoner = ReasoningReranker(model(folder), CPU)._reasoner
+    tokenizer = reasoner._tokenizer
+    prompt = PROMPT.format(query="a river?", document="names it.")
+    ids = tokenizer(prompt)["input_ids"]
+    unfinished = reasoner.with_thought(ids, " it names it. but then")
+    assert unfinished == tokenizer(f"{prompt}\nit names it.\n</think>")["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(unfinished)[len(ids) - 1].endswith("Ċ")
+    assert reasoner.with_thought(ids, " so.</think> true and") == [*ids, *tokenizer(" so.</think>")["input_ids"]]

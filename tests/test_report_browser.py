@@ -166,7 +166,8 @@ def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_differe
     opened.select_option("#measure", label="nDCG@20, original")
     assert cells(opened, "Topics") != listed
     opened.keyboard.press("Escape")
-    assert opened.url.endswith("#/fas") and opened.is_visible("#overview")
+    opened.wait_for_selector("#overview", state="visible")
+    assert opened.url.endswith("#/fas")
 
 
 def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") -> None:

@@ -6,7 +6,7 @@ from conftest import Heed
 from test_followtable import beir
 
 from heed.evaluation.summary import Detail
-from heed.models.registry import Registry
+from heed.models.registry.entries import Registry
 from heed.published.figures import Figure, read_paper, select
 from heed.published.reproduction import Machine, Task, cells, tasks
 from heed.types import PAPERS
@@ -91,6 +91,12 @@ def test_commands_are_those_of_the_papers_settings() -> None:
     )
     stage = planned("infosearch", "Table 15", "GPT-4o", "audience").commands["audience"]
     assert stage[3:5] == ["--retriever", "intfloat/e5-mistral-7b-instruct"] and stage[-2:] == ["--rerank-depth", "100"]
+
+
+def test_a_reranker_is_asked_as_by_the_code_beside_its_figures() -> None:
+    for size in ("0.6B", "4B", "8B"):
+        model = planned("modern", "Evaluation", f"Qwen3-Reranker-{size}", "average").model
+        assert model == f"Qwen/Qwen3-Reranker-{size}@evaluation"
 
 
 def test_systems_of_one_name_are_told_apart() -> None:

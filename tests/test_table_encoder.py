@@ -11,9 +11,9 @@ from safetensors.numpy import load_file, save_file
 from tiny_published_models import PIECES, TAPAS, tapas, tapas_weights
 
 from heed.errors import HeedError
-from heed.models.families import with_family
-from heed.models.registry import Model, Registry
-from heed.models.table_encoder import TableEncoder
+from heed.models.encoders.table_encoder import TableEncoder
+from heed.models.files.guessing import with_family
+from heed.models.registry.entries import Model, Registry
 from heed.tables.markup import Table
 from heed.tables.text import as_fields, serialise
 from heed.types import Document

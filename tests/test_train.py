@@ -19,9 +19,9 @@ from heed.io.documents import Files
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels
 from heed.measures.standard import standard
-from heed.models.registry import Model, Registry
-from heed.models.runtime import Runtime
-from heed.models.yes_no import YesNoReranker
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.yes_no import YesNoReranker
 from heed.training import trainer
 from heed.training.recipe import Example, encode, read_examples
 from heed.types import Qrels, Topic
@@ -260,7 +260,7 @@ def test_training_equals_a_loop_of_plain_peft(
             optimiser.param_groups[0]["lr"] = 1e-3 * (1 + math.cos(math.pi * done)) / 2
             optimiser.step()
         losses.append(lost / 32)
-    monkeypatch.setattr(trainer, "batches", lambda lengths, kept=trainer.batches: kept(lengths, budget))
+    monkeypatch.setattr(trainer, "BATCH_TOKENS", budget)
     options = ("--lr", "1e-3", "--rank", "4", "--alpha", "6", "--seed", "3", "--epochs", "2", "--batch", str(batch))
     out = train(data, base, tmp_path / "out", *SHORT, "--max-length", "120", *options)
     assert note(out)["loss"] == pytest.approx(losses, abs=1e-4)

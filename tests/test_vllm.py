@@ -15,15 +15,15 @@ from test_yes_no import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import reasoning
-from heed.models import vllm as vllm_models
-from heed.models.listwise_local import LocalChat
-from heed.models.logits import score_of
-from heed.models.reasoning import ReasoningReranker
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
-from heed.models.vllm import VllmModel, check_inference
-from heed.models.yes_no import YesNoReranker
+from heed.models.local import vllm as vllm_models
+from heed.models.local.logits import score_of
+from heed.models.local.runtime import Runtime
+from heed.models.local.vllm import VllmModel, check_inference
+from heed.models.registry.entries import Model
+from heed.models.rerankers import reasoning
+from heed.models.rerankers.listwise_local import LocalChat
+from heed.models.rerankers.reasoning import ReasoningReranker
+from heed.models.rerankers.yes_no import YesNoReranker
 
 HERE = find_spec("vllm") is not None
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -211,6 +211,7 @@ def test_thoughts_equal_transformers(
     store: DocumentStore, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
+    monkeypatch.setattr(reasoning, "LEAST", tokens)
     longer = tiny.causal("Qwen2", tmp_path / "thinker", max_position_embeddings=512, **WIDE)
     model = entry({"Qwen2": longer}, "Qwen2", family="reasoning", prompt=THINK, max_length=240)
     ours = ReasoningReranker(model, CPU)
@@ -223,6 +224,7 @@ def test_thoughts_equal_transformers(
     assert theirs._reasoner.generator.thoughts(sent) == ended != thoughts
     monkeypatch.undo()
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
+    monkeypatch.setattr(reasoning, "LEAST", tokens)
     assert theirs._reasoner.generator.thoughts(sent) == thoughts
     assert theirs.score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
 

@@ -36,10 +36,10 @@ from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
 from heed.io.trec_files import as_tag, write_run
 from heed.languages import language
-from heed.models.cross_encoder import CrossEncoderReranker
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model, Registry
-from heed.models.yes_no import YesNoReranker
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.models.rerankers.yes_no import YesNoReranker
 from heed.process import faults_left_to_java
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore

@@ -13,12 +13,14 @@ from model_inputs import CPU
 from heed.errors import HeedError
 from heed.io.document_store import DocumentStore, open_store
 from heed.io.documents import Files
-from heed.models import yes_no
-from heed.models.language_models import precision
-from heed.models.logits import Rows, shares_prefixes
-from heed.models.registry import Model
-from heed.models.rendering import Prompts
-from heed.models.yes_no import YesNoReranker, batches
+from heed.models.local.language_models import precision
+from heed.models.local.logits import Rows, shares_prefixes
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.rerankers import yes_no
+from heed.models.rerankers.yes_no import YesNoReranker
+from heed.models.text.batches import batches
+from heed.models.text.prompts import Prompts
 from heed.tables.documents import Tables
 from heed.types import Topic
 
@@ -94,9 +96,9 @@ def test_scores_equal_plain_transformers(
         reranker = YesNoReranker(model._replace(padding=padding), CPU, share)
         scores = reranker.score(TOPIC.under("original"), store.get(DOCIDS))
         assert all(type(score) is float for score in scores)
-        assert scores == pytest.approx(expected, abs=1e-5)
-    monkeypatch.setattr(yes_no, "batches", lambda lengths: ([at] for at in range(len(lengths))))  # so no padding
-    assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=1e-5)
+        assert scores == pytest.approx(expected, abs=2e-5)
+    reranker = YesNoReranker(model, CPU._replace(batch_size=1))  # so no padding
+    assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=2e-5)
 
 
 @pytest.mark.golden(
@@ -189,13 +191,20 @@ def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Pa
         ("Ġfalse", "true"): r"token 'Ġfalse' is not one entry of its vocabulary; it has \['false', '▁false'\]",
         ("false", "nothing"): "token 'nothing' is not one entry of its vocabulary; it has none like it",
         ("true", "true"): "are the same token",
-        None: "no tokens for no and yes",
     }.items():
         with pytest.raises(HeedError, match=message):
             YesNoReranker(entry(folders, "Llama", tokens=tokens), CPU).load()
 
 
-@pytest.mark.parametrize("prompt", [None, "{query}", "{document}", "{query} {document} {document}", "{query} {text}"])
+def test_a_model_without_prompt_and_tokens_gets_an_entry_to_begin_with(folders: dict[str, Path]) -> None:
+    with pytest.raises(HeedError, match="prompt and tokens missing, which a causal reranker needs") as caught:
+        YesNoReranker(entry(folders, "Llama", prompt=None, tokens=None), CPU)
+    skeleton = json.loads(str(caught.value).partition("such as ")[2])
+    [(_, fields)] = skeleton.items()
+    assert YesNoReranker(entry(folders, "Llama", prompt=fields["prompt"], tokens=tuple(fields["tokens"])), CPU)
+
+
+@pytest.mark.parametrize("prompt", ["{query}", "{document}", "{query} {document} {document}", "{query} {text}"])
 def test_a_prompt_without_query_and_document_is_an_error(
     folders: dict[str, Path], store: DocumentStore, prompt: str | None
 ) -> None:
@@ -258,14 +267,13 @@ def test_models_that_keep_other_states_share_no_prefix() -> None:
 def test_the_prefix_is_read_once(
     folders: dict[str, Path], store: DocumentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heed.models import logits
+    from heed.models.local import logits
 
     read, widths = [], []
     kept, made = logits.read_prefix, logits.padded
     monkeypatch.setattr(logits, "read_prefix", lambda network, ids: read.append(len(ids)) or kept(network, ids))
     monkeypatch.setattr(logits, "padded", lambda *all: widths.append(max(map(len, all[0]))) or made(*all))
-    monkeypatch.setattr(yes_no, "batches", lambda lengths: batches(lengths, 256))
-    reranker = YesNoReranker(entry(folders, "Llama"), CPU)
+    reranker = YesNoReranker(entry(folders, "Llama"), CPU._replace(batch_size=2))
     reranker.score(TOPIC.under("original"), store.get(DOCIDS))
     assert len(read) == 1 and read[0] > 30 and len(widths) > 1 and max(widths) < 80
 
@@ -282,9 +290,11 @@ def test_half_precision_makes_no_ties() -> None:
 
 
 def test_precision_follows_the_device() -> None:
-    assert precision(Model("m", dtype="bfloat16"), "cpu") == "float32"
-    assert precision(Model("m", dtype="bfloat16"), "cuda") == "bfloat16"
-    assert precision(Model("m"), "cuda") == "auto"
+    assert precision(Model("m", dtype="bfloat16"), CPU) == "float32"
+    assert precision(Model("m", dtype="bfloat16"), Runtime("cuda")) == "bfloat16"
+    assert precision(Model("m"), Runtime("cuda")) == "auto"
+    assert precision(Model("m", dtype="bfloat16"), Runtime("cuda", dtype="float16")) == "float16"
+    assert precision(Model("m"), Runtime("cpu", dtype="bfloat16")) == "bfloat16"
 
 
 def adapter_of(base: Path, folder: Path) -> Any:
@@ -335,7 +345,7 @@ def test_missing_weights_are_an_error(folders: dict[str, Path], store: DocumentS
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")
     AutoModel.from_pretrained(folder).save_pretrained(folder)
     with pytest.raises(
-        HeedError, match="1 weights are missing, such as lm_head.weight; expected all that AutoModelFor"
+        HeedError, match="missing weights: 1, such as lm_head.weight; expected all that LlamaForCausalLM has"
     ):
         YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
 
@@ -347,4 +357,5 @@ def test_code_of_a_repository_is_asked_for_first(folders: dict[str, Path], store
 
 def test_batches_are_longest_first_and_within_the_budget() -> None:
     assert list(batches([3, 9, 4, 4, 30], 12)) == [[4], [1], [2, 3, 0]]
-    assert list(batches([])) == []
+    assert list(batches([3, 9, 4, 4, 30], 12, 1)) == [[4], [1], [2], [3], [0]]
+    assert list(batches([], 12)) == []

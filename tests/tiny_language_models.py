@@ -1,10 +1,11 @@
 """Tiny language models of the real architectures, random weights, with real tokenizers trained on a few lines."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 LINES = [
     "Determine if the following document is relevant to the query (true/false). Answer true or false, yes or no.",
@@ -15,6 +16,9 @@ LINES = [
 LLAMA = "<s>[INST] Is it relevant (true/false)?\nQuery: {query}\nDocument: {document}\nRelevant: [/INST] "
 QWEN = (
     "<|im_start|>yes or no\n{query}\n<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+)
+QWEN_SPLIT = (  # of Qwen 2's tokenizer.json
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 T5 = "Query: {query} Document: {document} Relevant:"
 SIZES = {
@@ -73,10 +77,17 @@ def t5_tokenizer() -> Any:
     special = ["<pad>", "</s>", "<unk>"]
     trainer = trainers.UnigramTrainer(vocab_size=150, special_tokens=special, unk_token="<unk>", show_progress=False)
     tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.model = models.Unigram(ordered(json.loads(tokenizer.to_str())["model"]["vocab"], len(special)), unk_id=2)
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=128
     )
+
+
+def ordered(vocab: list[list[Any]], special: int) -> list[tuple[str, float]]:
+    """Return the trained pieces in one order: the trainer leaves ties as they come, and with them every token's number."""
+    pieces = [(piece, round(score, 9)) for piece, score in vocab]
+    return pieces[:special] + sorted(pieces[special:], key=lambda piece: (-piece[1], piece[0]))
 
 
 def save(folder: Path, network: Any, tokenizer: Any) -> Path:
@@ -95,14 +106,16 @@ def causal(kind: str, folder: Path, **settings: Any) -> Path:
     return save(folder, transformers.AutoModelForCausalLM.from_config(config), tokenizer)
 
 
-def with_tokens(kind: str, folder: Path, tokens: tuple[str, ...]) -> Path:
+def with_tokens(kind: str, folder: Path, tokens: tuple[str, ...], merges: bool = False) -> Path:
     """A causal model whose vocabulary has ``tokens``; nothing of it is trained or random, but for Mistral's tokenizer.
 
-    So another version of the libraries, or a program beside ours, makes the same model.
+    So another version of the libraries, or a program beside ours, makes the same model. With ``merges`` Qwen's
+    tokenizer is a trained one too.
     """
     import transformers
 
-    tokenizer = byte_tokenizer(tokens) if kind.startswith("Qwen") else llama_tokenizer()
+    qwen = merging_tokenizer if merges else byte_tokenizer
+    tokenizer = qwen(tokens) if kind.startswith("Qwen") else llama_tokenizer()
     tokenizer.pad_token = tokenizer.eos_token
     sizes = SIZES | {"max_position_embeddings": 4096, "tie_word_embeddings": False}
     config = getattr(transformers, f"{kind}Config")(vocab_size=len(tokenizer), **sizes)
@@ -124,6 +137,28 @@ def byte_tokenizer(tokens: tuple[str, ...]) -> Any:
     tokenizer.add_tokens([token for token in tokens if token not in letters])
     tokenizer.add_special_tokens([AddedToken(one, special=True) for one in ("<|im_start|>", "<|im_end|>")])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", model_max_length=2000)
+
+
+def merging_tokenizer(tokens: tuple[str, ...]) -> Any:
+    """Byte-level BPE with Qwen 2's own rule of what may become one token: a mark and the line breaks after it do."""
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(QWEN_SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=600, initial_alphabet=letters, show_progress=False)
+    marks = ["a river?\n", "names it.\n", "names it.\n\n", "<think>\n", "</think>\n\n", "Relevance:\n", "of:"] * 50
+    tokenizer.train_from_iterator([*LINES, *marks], trainer)
+    tokenizer.add_tokens([token for token in tokens if token not in tokenizer.get_vocab()])
+    tokenizer.add_special_tokens([AddedToken(one, special=True) for one in ("<|im_start|>", "<|im_end|>")])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", model_max_length=32768)
 
 
 def scattered(rows: int, columns: int, seed: int) -> torch.Tensor:

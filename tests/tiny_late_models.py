@@ -10,8 +10,8 @@ import torch
 from model_inputs import CPU
 from safetensors.torch import save_file
 
-from heed.models.late_interaction import LateReranker
-from heed.models.registry import Model
+from heed.models.encoders.late_interaction import LateReranker
+from heed.models.registry.entries import Model
 from heed.types import Document, Topic
 
 MARKERS = ("[unused0]", "[unused1]")

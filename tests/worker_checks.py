@@ -12,9 +12,9 @@ import numpy as np
 
 from heed.io.document_store import DocumentStore
 from heed.languages import language
-from heed.models.encoders import SentenceEncoder
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
 from heed.reranking.best_cpu import BestCpu
 from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import PoolDocuments, rescore

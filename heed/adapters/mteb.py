@@ -13,9 +13,9 @@ from uuid import uuid4
 from heed.io.files import digest_json
 from heed.io.pairs import ENDINGS
 from heed.io.run_formats import ROLES
+from heed.models.local.runtime import Runtime
 from heed.models.mteb_models import require_mteb
-from heed.models.registry import Registry
-from heed.models.runtime import Runtime
+from heed.models.registry.entries import Registry
 from heed.own_systems import is_encoder
 from heed.systems import standalone
 from heed.types import Document, Encoder, Query, Reranker, config_of, load
@@ -77,18 +77,19 @@ class MtebCrossEncoder(_Loaded):
     ) -> "Numbers":
         """Return a score for each pair of a row of ``inputs1``, the queries, and the same one of ``inputs2``.
 
-        The documents of a query are scored together, as list-wise rerankers need it.
+        The documents of a query are scored together, as list-wise rerankers need it; another id is another query,
+        even of the same text.
         """
         import numpy as np
 
         self._load()
         lang = _language(task_metadata, hf_subset)
-        places: dict[Query, list[int]] = {}
+        places: dict[tuple[str, Query], list[int]] = {}  # by MTEB's id, whose ending a query loses
         for place, row in enumerate(_rows(inputs1)):
-            places.setdefault(_query(row, place, lang), []).append(place)
+            places.setdefault((_id(row, place), _query(row, place, lang)), []).append(place)
         documents = [_document(row, place) for place, row in enumerate(_rows(inputs2))]
         scores = np.empty(len(documents))
-        for query, own in places.items():
+        for (_qid, query), own in places.items():
             scores[own] = self._system.score(query, [documents[place] for place in own])
         return scores
 
@@ -118,12 +119,15 @@ class MtebBiEncoder(_Loaded):
         return self._system.encode_documents([_document(row, place) for place, row in enumerate(rows)])
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> "Numbers":
-        """Return the inner products in double precision, shape ``(len(embeddings1), len(embeddings2))``."""
+        """Return the inner products in double precision, shape ``(len(embeddings1), len(embeddings2))``.
+
+        That of two single vectors has no dimension: MTEB's summarization tasks make a number of it.
+        """
         import numpy as np
 
-        first, second = (np.atleast_2d(np.asarray(given, np.float64)) for given in (embeddings1, embeddings2))
-        products: Numbers = first @ second.T
-        return products
+        first, second = (np.asarray(given, np.float64) for given in (embeddings1, embeddings2))
+        products: Numbers = np.atleast_2d(first) @ np.atleast_2d(second).T
+        return products.reshape(()) if first.ndim == second.ndim == 1 else products
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> "Numbers":
         """Return the inner product of each row of one with the same row of the other."""
@@ -140,16 +144,20 @@ def _rows(loader: Any) -> Iterator[Mapping[str, Any]]:
             yield dict(zip(batch, values, strict=True))
 
 
+def _id(row: Mapping[str, Any], place: int) -> str:
+    return str(row.get("id", place))
+
+
 def _query(row: Mapping[str, Any], place: int, lang: str) -> Query:
-    given = str(row.get("id", place))
-    ending = next((one for one in CONDITIONS if given.endswith(one)), "")
+    qid = _id(row, place)
+    ending = next((one for one in CONDITIONS if qid.endswith(one)), "")
     query, instruction = row.get("query", row["text"]), row.get("instruction") or ""
     condition = CONDITIONS.get(ending, "original") if instruction else "query"
-    return Query(given.removesuffix(ending), row["text"] if instruction else query, query, instruction, lang, condition)
+    return Query(qid.removesuffix(ending), row["text"] if instruction else query, query, instruction, lang, condition)
 
 
 def _document(row: Mapping[str, Any], place: int) -> Document:
-    return Document(str(row.get("id", place)), row.get("title") or "", row.get("body", row["text"]))
+    return Document(_id(row, place), row.get("title") or "", row.get("body", row["text"]))
 
 
 def _language(task: Any, subset: str) -> str:

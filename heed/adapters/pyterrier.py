@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from heed.errors import DataError, JavaError, ModelError, UsageError, fail
 from heed.languages import language
-from heed.models.registry import Registry
-from heed.models.runtime import Runtime
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Registry
 from heed.own_systems import check_name, is_encoder
 from heed.progress import brief
 from heed.ranking import ranked

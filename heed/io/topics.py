@@ -18,8 +18,8 @@ FIELDS = ("title", "description", "both")
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "type")
 BEIR_KEYS: tuple[str, ...] = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
 
-# Possessive (+): a "<" that opens no tag must not be tried in more than one way.
-TAG = re.compile(r"<(/?+)([a-z][\w-]*+)[^<>]*+>", re.IGNORECASE)
+# (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
+TAG = re.compile(r"<(/?)([a-z][\w-]*)(?![\w-])[^<>]*>", re.IGNORECASE)
 LABELS = {  # what the files repeat after the tag
     "num": re.compile(r"number\s*:", re.IGNORECASE),
     "title": re.compile(r"topic\s*:", re.IGNORECASE),

@@ -5,13 +5,13 @@ from typing import Protocol
 from heed.errors import UsageError
 from heed.io.files import digest_json
 from heed.judging.prompts import EXPECTED
-from heed.models.api_cost import Answers
-from heed.models.families import with_family
-from heed.models.listwise_api import ApiChat
-from heed.models.listwise_local import LocalChat
-from heed.models.listwise_prompt import Message
-from heed.models.registry import Model
-from heed.models.runtime import Runtime
+from heed.models.files.guessing import with_family
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.remote.cost import Answers
+from heed.models.remote.listwise import ApiChat
+from heed.models.rerankers.listwise_local import LocalChat
+from heed.models.rerankers.listwise_prompt import Message
 from heed.types import Config
 
 VERSION = 1  # raise when the same question gives another answer

@@ -9,8 +9,8 @@ from heed.errors import ModelError
 from heed.exchange.exported_pool import AT_ONCE, ExportedPool
 from heed.judging.chats import JudgeChat
 from heed.judging.prompts import EXPECTED, GRADES, conversation, parse_grade, prompt_text
-from heed.models.api_cost import Bill, about, beginning
-from heed.models.listwise_prompt import Message
+from heed.models.remote.cost import Bill, about, beginning
+from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import bar
 from heed.types import Document, Qrels, Query
 

@@ -7,8 +7,8 @@ Assessor, arXiv 2406.06519, 2024. The texts are castorini/umbrela's (Apache-2.0)
 import re
 
 from heed.errors import UsageError
-from heed.models.listwise import THOUGHT
-from heed.models.listwise_prompt import Message
+from heed.models.rerankers.listwise import THOUGHT
+from heed.models.rerankers.listwise_prompt import Message
 from heed.templates import placed
 
 GRADES = (0, 1, 2, 3)
@@ -88,14 +88,15 @@ def conversation(prompt: str, query: str, passage: str) -> list[Message]:
 
 
 def parse_grade(answer: str) -> int | None:
-    """Return the grade in an answer; None where it holds none, or several different ones.
+    """Return the grade in an answer, None where it holds none; of several the last by the first name that is there.
 
-    umbrela takes the first of several, and 0 where there is none: no grade is not a judgement here.
+    So does umbrela's common_utils.py at 16cba3e and later, where 0.0.7 takes the first; where there is none both
+    take 0: no grade is not a judgement here.
     """
     text = answer.rpartition(THOUGHT)[2].strip().lower()
     if re.fullmatch("[0-3]", text):
         return int(text)
     for score in SCORES:
-        if found := set(score.findall(text)):
-            return int(found.pop()) if len(found) == 1 else None
+        if found := score.findall(text):
+            return int(found[-1])
     return None

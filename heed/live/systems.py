@@ -14,7 +14,7 @@ from heed.io.document_store import StoredDocuments
 from heed.io.files import locked
 from heed.languages import language
 from heed.live.settings import read_made
-from heed.models.registry import Registry
+from heed.models.registry.entries import Registry
 from heed.pooling.fusion import pool as fused_pool
 from heed.ranking import ranked
 from heed.reranking.explain import Explanation, explain

@@ -12,8 +12,8 @@ from heed.datasets.infosearch import DIMENSIONS
 from heed.datasets.tables import local_subset
 from heed.evaluation.significance import interval
 from heed.evaluation.summary import GOLD_RANK, Detail
-from heed.models.catalogue import missing as missing_parts
-from heed.models.registry import Model, Registry
+from heed.models.listing import missing as missing_parts
+from heed.models.registry.entries import Model, Registry
 from heed.published.beside import heed_condition, system_labels
 from heed.published.figures import Figure, Paper, Table
 
@@ -26,6 +26,7 @@ SUBSETS: Mapping[str, tuple[str, ...]] = {
     "modern": ("robust04", "news21", "core17"),
 }
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
+PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another name than the paper
 FIRST_STAGES = {"followtable": "Qwen/Qwen3-Embedding-0.6B", "infosearch": "intfloat/e5-mistral-7b-instruct"}
 FIRST_STAGE_DEPTH = "100"
 BY_TABLE = {  # tables whose figures no command gives, and why
@@ -141,7 +142,8 @@ def _with_preset(model: str | None, paper: str, registry: Registry) -> str | Non
     entry = registry.entries.get(name)
     if entry is None:
         return None
-    return model if at or paper not in entry.presets else f"{model}@{paper}"
+    preset = PRESETS.get(paper, paper)
+    return model if at or preset not in entry.presets else f"{model}@{preset}"
 
 
 def _model_lacks(model: Model, gpu_gib: float) -> list[str]:

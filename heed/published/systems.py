@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from heed.models.registry import Model
+from heed.models.registry.entries import Model
 from heed.published.figures import read_paper
 from heed.types import PAPERS
 

@@ -11,7 +11,15 @@ from heed.io.files import digest_json
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.kept_vectors import PREFIX, KeptVectors
-from heed.retrieval.vectors import Vectors, embedded, encoded, recipe_of
+from heed.retrieval.vectors import (
+    Vectors,
+    embedded,
+    encoded,
+    has_unit_length,
+    is_cosine,
+    recipe_of,
+    with_unit_length,
+)
 from heed.types import Document, Encoder, close, config_of
 
 if TYPE_CHECKING:
@@ -67,7 +75,10 @@ class DocumentVectors:
         if self._index and self._are_stored(documents):
             return self._index.of(docids_of(documents)).astype(np.float64)
         self._embed([documents])
-        return self._kept.of(self._keys(documents)).astype(np.float64)
+        rows = self._kept.of(self._keys(documents))
+        if is_cosine(self._encoder) and not has_unit_length(rows):  # of version 0.2.0
+            rows = with_unit_length(rows)
+        return rows.astype(np.float64)
 
     def log(self) -> None:
         """Log how many documents were embedded since the last time."""

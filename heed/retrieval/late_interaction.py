@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
 
-from heed.models.late_interaction import VERSION, maxsim
+from heed.models.encoders.late_interaction import VERSION, maxsim
 from heed.progress import bar
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus

@@ -20,19 +20,13 @@ from numpy.typing import NDArray
 
 from heed.errors import DataError
 from heed.io.files import parse_json, read_lines
-from heed.models.confined import SPARE, NoAnswerError, run_confined
-from heed.models.vector_pickles import CONTENT, REFUSED, UNREADABLE
+from heed.models.files.unpickling import unpickle
 
 SHARED = ("docids.txt", "ids.txt", "docid")  # names of a file with the docids of all .npy files
 IDS, VECTORS = ("id", "_id", "docid"), ("vector", "embedding")
 FLAT_KINDS = (b"IxFI", b"IxF2", b"IxFl")  # of FAISS: flat by inner product, by L2, by another metric
 # faiss/impl/index_write.cpp: kind, dimensions, vectors, two unused numbers, is_trained, metric, count of numbers
 FLAT = struct.Struct("<4siqqq?iQ")
-WHY = {
-    REFUSED: "the pickle holds more than arrays and plain values, which could run code, so it stays refused",
-    CONTENT: "the pickle holds no vectors with docids",
-    UNREADABLE: "the pickle cannot be read",
-}
 
 Rows = NDArray[np.floating[Any]]
 
@@ -220,14 +214,7 @@ def _read_faiss(files: list[Path], scratch: Path) -> Iterator[Part]:
 def _read_pickled(files: list[Path], scratch: Path) -> Iterator[Part]:
     """Let a process of its own read the pickles, which can run code, with a reader that makes arrays only."""
     outs = [(path, scratch / f"{path.name}.npy", scratch / f"{path.name}.json") for path in files]
-    sizes = [path.stat().st_size for path in files]
-    task = {"files": [list(map(str, out)) for out in outs], "memory": 4 * max(sizes) + SPARE}
-    try:
-        answer = run_confined("heed.models.vector_pickles", task | {"file_size": 2 * max(sizes) + SPARE}, sum(sizes))
-    except NoAnswerError as error:
-        raise DataError(f"{files[0].parent}: the process that reads its pickles {error}") from error
-    if "holds" not in answer:
-        raise DataError(f"{answer['file']}: {WHY[answer['kind']]} ({answer['reason']}); expected what Tevatron encodes")
+    unpickle("vectors", outs, DataError)
     for path, rows, docids in outs:
         yield Part(
             path,

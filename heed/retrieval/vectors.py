@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 VERSION = 1  # raise when the shards change
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
-QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # of models' entries
+# of models' entries, and how vectors are compared: what version 0.2.0 computed is used again
+QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label", "compared")
 PLAN, JOURNAL = "plan.json", "shards.txt"
 
 
@@ -45,12 +46,22 @@ class BatchEncoder(Protocol):
 
 
 class Vectors:
-    """The vectors of a collection; row ``i`` is the ``i``-th docid's."""
+    """The vectors of a collection; row ``i`` is the ``i``-th docid's.
 
-    def __init__(self, folder: Path) -> None:
+    They are compared by inner product: where ``cosine`` is set, vectors that are not of length 1, which version 0.2.0
+    left of models whose files name no similarity, are divided by their length when they are read.
+    """
+
+    def __init__(self, folder: Path, cosine: bool = False) -> None:
         """Open what :func:`embed` left in ``folder``."""
         self.docids = (folder / "docids.txt").read_text(encoding="utf-8").splitlines()
         self.shards = sorted(folder.glob("shard-*.npy"))
+        self._cosine = cosine
+
+    @cached_property
+    def scaled(self) -> bool:
+        """Whether the vectors are divided by their lengths."""
+        return self._cosine and bool(self._parts) and not has_unit_length(self._parts[0][:1])
 
     @cached_property
     def _parts(self) -> "list[Matrix]":
@@ -60,7 +71,7 @@ class Vectors:
 
     def parts(self) -> Iterator["Matrix"]:
         """Yield the shards in order, memory-mapped."""
-        return iter(self._parts)
+        return map(with_unit_length, self._parts) if self.scaled else iter(self._parts)
 
     def rows(self, numbers: "NDArray[np.int64]") -> "Matrix":
         """Return the vectors of some rows, in that order."""
@@ -71,7 +82,7 @@ class Vectors:
         for index in np.unique(shards).tolist():
             here = shards == index
             picked[here] = self._parts[index][numbers[here] % SHARD]
-        return picked
+        return with_unit_length(picked) if self.scaled else picked
 
     def of(self, docids: Sequence[str]) -> "Matrix":
         """Return the vectors of some documents, in that order; all must be there."""
@@ -80,8 +91,29 @@ class Vectors:
         return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
 
 
+def with_unit_length(rows: "Matrix") -> "Matrix":
+    """Return ``rows`` divided by their lengths, in float32; a row of zeros stays as it is."""
+    import numpy as np
+
+    lengths = np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
+    scaled: Matrix = np.divide(rows, lengths, dtype=np.float32)
+    return scaled
+
+
+def has_unit_length(rows: "Matrix") -> bool:
+    """Whether all ``rows`` are of length 1, but for rounding in half precision."""
+    import numpy as np
+
+    return bool((np.abs(np.linalg.norm(rows, axis=-1) - 1) < 0.01).all())
+
+
+def is_cosine(encoder: Encoder) -> bool:
+    """Whether the vectors of ``encoder`` are compared by cosine."""
+    return bool(getattr(encoder, "cosine", False))
+
+
 def document_config(config: Config) -> Config:
-    """Return an encoder's config without the fields of queries alone, which change no document's vector."""
+    """Return an encoder's config without what changes no document's vector: its queries' fields, and the search."""
     return {key: value for key, value in config.items() if key not in QUERY_FIELDS}
 
 
@@ -95,7 +127,7 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
     if reason is None:
         log.info(f"{folder}: used again, inputs and settings are the same")
-        return Vectors(folder)
+        return Vectors(folder, is_cosine(encoder))
     log.info(f"{folder}: {reason}")
     if rebuild_reason(folder / PLAN, recipe, lambda _: True) is not None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -104,14 +136,14 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
         encoder.begin(store)
     _write_shards(folder, store, encoder)
     write_json(folder / NOTE, {"recipe": recipe, "files": digests(folder)})
-    return Vectors(folder)
+    return Vectors(folder, is_cosine(encoder))
 
 
 def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:
     """Return what :func:`embed` left in ``folder``, where it is complete and it would use it again; else None."""
     recipe = recipe_of(store, encoder)
     reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
-    return Vectors(folder) if reason is None else None
+    return Vectors(folder, is_cosine(encoder)) if reason is None else None
 
 
 def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:

@@ -21,7 +21,7 @@ from heed.types import Document
 
 ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
-VERSION = 1  # raise when tables are parsed or written in another way
+VERSION = 2  # raise when tables are parsed or written in another way
 ALONE = 1.0  # seconds of reading; to start processes of their own, and to send to and fro, takes half of that
 PROCESSES = 4  # at most: this one takes in what they read, and keeps up with no more
 

@@ -95,7 +95,7 @@ def read_html(text: str) -> Page:
     ``<`` is text where no element of a table or of running text begins. Nothing outside of ``text`` is read.
     Raises :class:`DataError` for a grid too large.
     """
-    from lxml import etree  # not for tables of another form, nor for plain ones
+    from lxml import etree  # not for tables of another form
 
     target = _Events()
     # bytes, since a declaration of another encoding in a string would be refused or believed

@@ -12,7 +12,6 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from heed.tables.html import check_size, read_html, squeeze
-from heed.tables.plain_html import read_plain
 
 SAMPLE = 50  # rows from which the separator of a CSV text is guessed
 
@@ -22,7 +21,7 @@ PIPE = re.compile(r"\\.|\|")
 PIPE_OUTSIDE_CODE = re.compile(r"\\.|`[^`]*`|\|")
 ESCAPED = re.compile(r"\\([\\|<-])|<br\s*/?>", re.IGNORECASE)
 RULE = re.compile(r"\s*:?-+:?\s*")
-RULES = re.compile(r"\|?(?:\s*+:?-++:?\s*+(?:\||$))+")  # a delimiter row
+RULES = re.compile(r"\|?(?:\s*:?-+:?\s*(?:\||$))+")  # a delimiter row
 CSV_CAPTION = re.compile(r"# ([^\n]*)\n\n")
 
 
@@ -56,7 +55,7 @@ def parse_html(text: str) -> Table:
     The caption is that of <caption>, without one the text outside of tables. :mod:`heed.tables.html` has the
     rules for spans and headers. Raises :class:`DataError` for a grid too large.
     """
-    page = read_plain(text) or read_html(text)
+    page = read_html(text)
     rows = [row for grid in page.grids for row in grid.rows]
     header = page.grids[0].header if page.grids else 0
     return _table(page.caption or page.outside, rows[:header], rows[header:])

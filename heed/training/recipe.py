@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 from heed.errors import DataError, ModelError, fail
 from heed.io.artifacts import Recipe, rebuild_reason
 from heed.io.files import digest, digest_json, finished_folder, locked, read_lines, write_json
-from heed.models.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, place, precision
-from heed.models.model_files import fingerprint, local_copy
-from heed.models.registry import Model
-from heed.models.rendering import Prompts, query_text
+from heed.models.files.model_files import fingerprint, local_copy
+from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, place, precision
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.text.prompts import Prompts
+from heed.models.text.templates import query_text
 from heed.progress import log
 from heed.training.trainer import WEIGHTS, EncodedExample, Trainer, TrainingSettings
 from heed.types import Document
@@ -88,7 +90,7 @@ def _problem(record: Any) -> str:
 def encode(examples: Sequence[Example], template: Model, tokenizer: Any, limit: int) -> list[EncodedExample]:
     """Return the examples in ``template``'s prompt, at most ``limit`` tokens each, with its token for yes or no.
 
-    The ids are those that :class:`heed.models.yes_no.YesNoReranker` reads: of a prompt that is too long the
+    The ids are those that :class:`heed.models.rerankers.yes_no.YesNoReranker` reads: of a prompt that is too long the
     document is cut. Raises :class:`heed.errors.ModelError` with the line where the rest leaves no room for one, and
     for a ``template`` of one token.
     """
@@ -177,7 +179,7 @@ def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings
         "data": digest(data),
         "settings": {**settings._asdict(), "device": place(settings.device)},
         "frame": {field: getattr(template, field) for field in TEMPLATE},
-        "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, settings.device)},
+        "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, Runtime(settings.device))},
         "versions": {name: version(name) for name in ("torch", "transformers", "peft")},
     }
 

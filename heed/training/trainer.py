@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 from heed.errors import ModelError
 from heed.io.files import write_bytes, write_json
-from heed.models.language_models import ADAPTER, load_network
-from heed.models.registry import Model
-from heed.models.yes_no import batches
+from heed.models.local.language_models import ADAPTER, load_network
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.rerankers.yes_no import BATCH_TOKENS
+from heed.models.text.batches import batches
 from heed.progress import bar, log, timed
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
@@ -99,7 +101,7 @@ class Trainer:
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         total = 0.0
-        for batch in batches([len(example.ids) for example in examples]):
+        for batch in batches([len(example.ids) for example in examples], BATCH_TOKENS):
             loss = self._loss([examples[i] for i in batch])
             (loss / len(examples)).backward()
             total += loss.item()
@@ -114,7 +116,7 @@ class Trainer:
         """Return the summed cross-entropy of the answers, over the whole vocabulary and in float32."""
         import torch
 
-        from heed.models.logits import padded
+        from heed.models.local.logits import padded
 
         ids, mask = padded([example.ids for example in examples], "left", self._network.device)
         logits = self._network(
@@ -175,7 +177,7 @@ def _adapted(base: Model, settings: TrainingSettings) -> Any:
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
-    network = load_network(base, settings.device, AutoModelForCausalLM)
+    network = load_network(base, Runtime(settings.device), AutoModelForCausalLM)
     missing = set(PROJECTIONS) - {name.rpartition(".")[2] for name, _ in network.named_modules()}
     if missing:
         raise ModelError(

@@ -56,6 +56,7 @@ class ParallelEncoder:
         """Let the workers of ``pool`` build ``system``, which is ``encoder`` here."""
         self.name: str = encoder.name
         self.config: Config = encoder.config
+        self.cosine: bool = getattr(encoder, "cosine", False)
         self._system, self._pool = system, pool
         self._tells_size = isinstance(encoder, Sized)
 

@@ -26,12 +26,14 @@ class Processes:
         self._count, self._device = count, device
 
     def device(self, wanted: str) -> str:
-        """Return ``wanted``: ``auto`` finds the same device in all processes of a machine."""
-        return wanted
+        """Return the device in a worker, which sees one GPU; ``auto`` finds the same one in all processes."""
+        return wanted.partition(":")[0]
 
     def workers(self) -> list[Worker]:
         """Return the workers; several share a GPU where there are fewer GPUs."""
         gpus = visible_gpus() if self._device != "cpu" else []
+        number = self._device.partition(":")[2]
+        gpus = [gpus[int(number)]] if number else gpus
         count = self._count or (len(gpus) if len(gpus) > 1 else 0)
         if count:
             log.info(f"work is shared by {count} processes" + (f" on {min(count, len(gpus))} GPUs" if gpus else ""))

@@ -38,6 +38,14 @@ ANSWERS = [
     "[1] > [2] > [3] > [9]",
     "<think>[1]</think> [2] > [3] > [1]",
 ]
+MIXED = [
+    "3=[2]",
+    "2 > [1] > [3]",
+    "Of the 3 passages: [2] > [1]",
+    "[2] > 1, [3]",
+    "<think>1</think>3 and [1]",
+    "[4] > 2",
+]
 COUNTS = [2, 5, 15, 20, 21, 25, 30, 35, 44, 100]
 
 
@@ -139,6 +147,7 @@ recorded = {
     },
     "slid": {str(count): slid(zephyr, count) for count in COUNTS},
     "answers": {answer: read(zephyr, answer) for answer in ANSWERS},
+    "mixed": {answer: read(zephyr, answer) for answer in MIXED},
 }
 path = Path(__file__).with_suffix(".json")
 path.write_text(json.dumps(recorded, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -3,12 +3,14 @@
     python -m venv v && v/bin/pip install --no-deps umbrela==0.0.7 && v/bin/python umbrela_judge.py ZEROSHOT
 
 where ZEROSHOT is src/umbrela/prompts/qrel_zeroshot_bing.txt of castorini/umbrela at 16cba3e: the package has the
-few-shot prompt alone, and takes others as prompt_file.
+few-shot prompt alone, and takes others as prompt_file. Answers with several grades are read by that commit's
+utils/common_utils.py, in the folder beside.
 """
 
 import contextlib
 import io
 import json
+import runpy
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -38,6 +40,14 @@ ANSWERS = [
     '{"O": -1}',
     '{"M": 2, "T": 3}',
 ]
+SEVERAL = [
+    "##final score: 2 or ##final score: 1",
+    "##final score: 3\n\n##final score: 0",
+    '{"O": 1}\n{"O": 3}',
+    '{"O": 1, "final score": 3}',
+    '{"score": 1, "O": 2}',
+    '{"overall": 2, "score": 0, "overall": 3}',
+]
 
 
 def main() -> None:
@@ -49,6 +59,7 @@ def main() -> None:
     prompts = {name: generate_prompts([(QUERY, PASSAGE)], "", template)[0] for name, template in templates.items()}
     with contextlib.redirect_stdout(io.StringIO()):  # it prints what it cannot read
         read = [[answer, *parse_fewshot_response(answer, "", "")] for answer in ANSWERS]
+    later = runpy.run_path(str(Path(sys.argv[1]).parents[1] / "utils" / "common_utils.py"))["parse_fewshot_response"]
     recorded = {
         "program": f"umbrela {version('umbrela')}",
         "command": "python umbrela_judge.py qrel_zeroshot_bing.txt",
@@ -56,6 +67,8 @@ def main() -> None:
         "passage": PASSAGE,
         "prompts": prompts,
         "answers": read,
+        "several_by": "umbrela 16cba3e",
+        "several": [[answer, later(answer, "", "")[0]] for answer in SEVERAL],
     }
     path = Path(__file__).with_suffix(".json")
     path.write_text(json.dumps(recorded, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,93 @@
+"""Which family a model is of where neither its entry nor the user says so: read from the files of its folder."""
+
+import json
+from pathlib import Path
+
+from heed.io.files import read_bytes
+from heed.models.files.model_files import read_object, source_folder
+from heed.models.registry.entries import Model
+from heed.models.registry.families import BI_ENCODER, BLOCK, CROSS_ENCODER, LATE, TABLE
+from heed.progress import log, warn
+
+SAVED_AS = {  # model_type in the file of sentence-transformers, or of pylate
+    "CrossEncoder": CROSS_ENCODER,
+    "SentenceTransformer": BI_ENCODER,
+    "MultiVectorEncoder": LATE,
+    "ColBERT": LATE,
+}
+OF_ADAPTERS = {"CAUSAL_LM": "causal", "SEQ_CLS": CROSS_ENCODER}  # task_type of an adapter of PEFT
+ARCHITECTURES = {  # endings of the class in config.json, the first that fits
+    "ColBERT": LATE,
+    "ForSequenceClassification": CROSS_ENCODER,
+    "ForRanking": BLOCK,
+    "ForCausalLM": "causal",
+    "LMHeadModel": "causal",
+    "ForConditionalGeneration": "seq2seq",
+    "ForMaskedLM": BI_ENCODER,
+    "ForPreTraining": BI_ENCODER,
+    "EncoderModel": BI_ENCODER,
+    "Model": BI_ENCODER,
+}
+
+
+def with_family(model: Model, otherwise: str) -> Model:
+    """Return ``model`` with a family: its own, else that of its files, else ``otherwise``.
+
+    A guess is logged, what it was made from stands in ``guessed_from``; ``otherwise`` is a warning. The files
+    are found, or fetched; raises as :func:`heed.models.files.model_files.source_folder` does.
+    """
+    if model.family:
+        return model
+    family, source = guess(model)
+    if family:
+        log.info(f"{model.source}: family {family}, guessed from {source}")
+    else:
+        family, source = otherwise, "its use"
+        warn(f"{model.source}: its files do not tell its family; taken as {family} because it is used so")
+    return model._replace(family=family, guessed_from=source)
+
+
+def guess(model: Model) -> tuple[str, str]:
+    """Return the family of a model without one, and what it is read from; two empty texts where nothing tells."""
+    if model.pooling is not None or model.similarity is not None:
+        field = "pooling" if model.pooling is not None else "similarity"
+        return BI_ENCODER, f"its entry, which has {field}"
+    folder = source_folder(model)
+    return _adapter(folder) or _modules(folder) or _architecture(folder) or _tapas(folder) or ("", "")
+
+
+def _adapter(folder: Path) -> tuple[str, str] | None:
+    path = folder / "adapter_config.json"
+    if not path.is_file():
+        return None
+    task = read_object(path).get("task_type")
+    return OF_ADAPTERS.get(str(task), "peft"), f"adapter_config.json (task_type {task})"
+
+
+def _modules(folder: Path) -> tuple[str, str] | None:
+    """Read what sentence-transformers saved: the kind of model, else the modules after the transformer."""
+    name = "config_sentence_transformers.json"
+    kind = read_object(folder / name).get("model_type")
+    if kind in SAVED_AS:
+        return SAVED_AS[kind], f"{name} (model_type {kind})"
+    path = folder / "modules.json"
+    if not path.is_file():
+        return None
+    types = [str(module["type"]) for module in json.loads(read_bytes(path))]
+    if any(".cross_encoder." in one for one in types):
+        return CROSS_ENCODER, f"modules.json ({types[-1].rpartition('.')[2]})"
+    return BI_ENCODER, "modules.json"
+
+
+def _architecture(folder: Path) -> tuple[str, str] | None:
+    names = read_object(folder / "config.json").get("architectures")
+    name = str(names[0]) if isinstance(names, list) and names else ""
+    family = next((family for ending, family in ARCHITECTURES.items() if name.endswith(ending)), None)
+    return (family, f"config.json ({name})") if family else None
+
+
+def _tapas(folder: Path) -> tuple[str, str] | None:
+    """Read the configuration of Google's own programs: with a type for columns and rows it is of a model of tables."""
+    name = "bert_config.json"
+    several = isinstance(read_object(folder / name).get("type_vocab_size"), list)
+    return (TABLE, f"{name} (several type_vocab_size)") if several else None

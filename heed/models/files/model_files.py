@@ -1,0 +1,279 @@
+"""The files of a model: here, in the hub's cache, or fetched; whether its code may run; what identifies them."""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from heed.errors import ModelError, fail
+from heed.io.files import digest, read_bytes
+from heed.models.files.conversion import converted, has_weights, lacks_safetensors
+from heed.models.registry.entries import Model
+from heed.progress import log, logging_only, quiet
+from heed.types import Config
+
+FETCHED = [
+    "*.json",
+    "*.safetensors",
+    "*.txt",
+    "*.model",
+    "*.jinja",
+    "*.metadata",
+]  # pickled weights only where these have none
+CODE = "*.py"  # fetched only where the user lets it run
+# what transformers, tokenizers, sentence-transformers and PEFT read without checking; each is an object
+OBJECTS = {
+    *("config.json", "generation_config.json", "adapter_config.json", "model.safetensors.index.json"),
+    "bert_config.json",
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("config_sentence_transformers.json", "sentence_bert_config.json"),
+}
+MODULES = "modules.json"  # of sentence-transformers: a list of objects
+# fields that decide no score: facts for people, and the user's permission
+FACTS = (
+    "status",
+    "pickled",
+    "licence",
+    "gated",
+    "price",
+    "search_price",
+    "api",
+    "needs",
+    "note",
+    "names",
+    "presets",
+    "trusted",
+)
+LATER = ("pair_length", "block")  # fields that 0.2.0 had not: where an entry leaves them out, its runs are used again
+NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
+ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
+
+
+def runs_remote_code(model: Model) -> bool:
+    """Whether to run code of the model's repository; :class:`ModelError` where that is not allowed or not pinned."""
+    if not model.remote_code:
+        return False
+    if not model.trusted:
+        raise ModelError(
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
+            "with --trust-remote-code"
+        )
+    if not model.revision and not Path(model.source).is_dir():
+        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
+    return True
+
+
+def local_copy(model: Model) -> Path:
+    """Return the folder of the model's files as they are loaded: :func:`source_folder`, pickled weights converted.
+
+    Raises :class:`ModelError` as it and :func:`heed.models.files.conversion.converted` do.
+    """
+    return converted(source_folder(model))
+
+
+def source_folder(model: Model) -> Path:
+    """Return the folder of the model's files as they came: the local path, or the hub's files fetched at most once.
+
+    Only configuration, tokenizer and safetensors files are fetched, code where it may run, and pickled weights where
+    there are no others. Raises :class:`ModelError` that says what to do when there is no such folder, the hub is out
+    of reach or access must be granted first, and that names all files with unexpected content.
+    """
+    code = runs_remote_code(model)
+    folder = (
+        Path(model.source) if Path(model.source).is_dir() else _from_hub(model, [*FETCHED, CODE] if code else FETCHED)
+    )
+    if code:
+        _refuse_code_elsewhere(folder)
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    problems = (_problem(path, path.stat().st_mtime_ns) for path in paths)
+    fail(filter(None, problems), ModelError)
+    return folder
+
+
+def _refuse_code_elsewhere(folder: Path) -> None:
+    """Raise :class:`ModelError` where a model's files name code of a hub repository: it would be fetched unpinned."""
+    for path in (folder / name for name in NAMING):
+        match = ELSEWHERE.search(path.read_text(encoding="utf-8")) if path.is_file() else None
+        if match:
+            raise ModelError(
+                f"{path}: names code in the repository {match[1]}, which the model's revision does not pin; read it, "
+                f"put its files beside a copy of the model, and take {match[1]}-- out of the copy's {path.name}"
+            )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object of a JSON file, empty without the file; :func:`source_folder` has checked that it is one."""
+    content: dict[str, Any] = json.loads(read_bytes(path)) if path.is_file() else {}
+    return content
+
+
+@cache
+def _problem(path: Path, changed: int) -> str:
+    """Return what is wrong with a file of a model, empty if nothing is; one that ``changed`` is read again."""
+    if path.suffix == ".safetensors":
+        return _weights_problem(path)
+    if path.name not in {*OBJECTS, MODULES}:
+        return ""
+    try:
+        content = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        return f"{path}: not JSON ({error}); fetch the file again"
+    expected = _expected(path.name, content)
+    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again" if expected else ""
+
+
+def _expected(name: str, content: Any) -> str:
+    """Return what a JSON file should have held, empty if it does."""
+    if name == MODULES:
+        valid = isinstance(content, list) and all(isinstance(module, dict) and "type" in module for module in content)
+        return "" if valid else "a list of objects with type and path"
+    if not isinstance(content, dict):
+        return "an object"
+    valid = name != "tokenizer.json" or (isinstance(content.get("model"), dict) and "added_tokens" in content)
+    return "" if valid else "an object with model and added_tokens"
+
+
+def _weights_problem(path: Path) -> str:
+    """Return what is wrong with weights: their header, and whether the file is as long as it says."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy"):
+            return ""
+    except SafetensorError as error:
+        return f"{path}: not whole safetensors ({error}); fetch the file again"
+
+
+def _from_hub(model: Model, patterns: list[str]) -> Path:
+    from huggingface_hub import model_info, snapshot_download
+
+    folder = in_cache(model.source, model.revision, patterns)
+    if folder and (CODE not in patterns or any(folder.rglob(CODE))):  # it may have been fetched before without its code
+        return folder
+    if not folder:
+        log.info(f"{model.source}: fetching it from the hub")
+    try:
+        with fetching(model.source, "model"):
+            # first, as the client's own listing is retried for 25 s where the hub is out of reach, and this is not
+            files = model_info(model.source, revision=model.revision or "main").siblings or []
+            get = partial(snapshot_download, model.source, revision=model.revision)
+            pickles = lacks_safetensors([file.rfilename for file in files])
+            if pickles:  # first, so that a folder with all else is complete
+                get(allow_patterns=pickles)
+            return Path(get(allow_patterns=patterns))
+    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
+        problem = unusable(model.source, error)
+        if model.gated and not model.base:  # an adapter's gate is its base's
+            problem = ModelError(
+                f"{problem}; access to it must be granted first: request it with your account at "
+                f"https://huggingface.co/{model.source}, then log in with 'hf auth login' or set HF_TOKEN"
+            )
+        raise problem from error
+
+
+def in_cache(source: str, revision: str | None, patterns: list[str]) -> Path | None:
+    """Return the folder in the hub's cache with the files that ``patterns`` name and weights; None if some are missing.
+
+    With the patterns: without the repository's other files a folder is incomplete to the hub's client.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    with suppress(LocalEntryNotFoundError):
+        folder = Path(snapshot_download(source, revision=revision, allow_patterns=patterns, local_files_only=True))
+        return folder if has_weights(folder) else None
+    return None
+
+
+def fingerprint(model: Model) -> Config:
+    """Return what identifies a model in a ``config``: its settings, and the commit or the digests of its files.
+
+    Of a model in a local folder the path is left out: another machine may have the same files elsewhere. Pickled
+    weights are converted first, so that what is wrong with them is said before anything is computed.
+    """
+    settings = settings_of(model)
+    if model.base and Path(model.base).is_dir():
+        del settings["base"]
+    folder = source_folder(model)
+    converted(folder)
+    if folder != Path(model.source):
+        return {**settings, "commit": folder.name}
+    del settings["source"]
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {**settings, "files": {str(path.relative_to(folder)): digest(path) for path in paths}}
+
+
+def settings_of(model: Model) -> Config:
+    """Return the fields of an entry that decide scores."""
+    absent = {field for field in LATER if getattr(model, field) is None}
+    return {field: value for field, value in model._asdict().items() if field not in absent.union(FACTS)}
+
+
+@contextmanager
+def loading(source: str) -> Iterator[None]:
+    """Load a model in the block without transformers' progress bars; its errors become :class:`ModelError`."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        raise unusable(source, error) from error
+    except Exception as error:
+        if type(error) is Exception:  # of tokenizers, which has no class of its own
+            raise unusable(source, error) from error
+        raise
+
+
+def unusable(source: str, error: Exception) -> ModelError:
+    """Return the error for a model that cannot be loaded: why, and what to do without a network."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ModelError(
+        f"{source}: cannot be loaded as a model ({reason}); give the path of a local copy "
+        f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
+    )
+
+
+def cache_of(name: str, kind: str) -> Path:
+    """Return the folder of a ``model`` or ``dataset`` in the hub's cache, set by ``HF_HOME`` or ``HF_HUB_CACHE``."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE).expanduser() / f"{kind}s--{name.replace('/', '--')}"
+
+
+def quiet_hub() -> AbstractContextManager[None]:
+    """Suppress the client's own retry messages: its last error is enough."""
+    return logging_only("huggingface_hub", logging.CRITICAL)
+
+
+@contextmanager
+def fetching(name: str, kind: str) -> Iterator[None]:
+    """Show the progress of a download on terminals only, and remove incomplete files after the block."""
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    if quiet() or not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        with quiet_hub():
+            yield
+    finally:
+        _sweep(cache_of(name, kind))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed downloads left, which the client never does.
+
+    The client holds a lock for each file that it downloads, so what another process is downloading stays.
+    """
+    from filelock import FileLock, Timeout
+
+    for path in folder.glob("blobs/*.incomplete"):
+        lock = folder.parent / ".locks" / folder.name / f"{path.name.partition('.')[0]}.lock"
+        if lock.exists():
+            with suppress(Timeout), FileLock(lock, timeout=0):
+                path.unlink(missing_ok=True)

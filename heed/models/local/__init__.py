@@ -1,0 +1,1 @@
+"""Models that are run here: loaded by sentence-transformers, transformers or vLLM."""

@@ -1,0 +1,217 @@
+"""Language models with their tokenizers: safetensors only, adapters merged into their base."""
+
+import json
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from heed.errors import ModelError, UsageError
+from heed.models.files.model_files import fingerprint, loading, local_copy, runs_remote_code
+from heed.models.local.network_checks import check_weights, warn_of_batches
+from heed.models.local.runtime import BACKENDS, Runtime
+from heed.models.registry.entries import Model
+from heed.models.registry.families import FAMILIES
+from heed.types import Config
+
+ADAPTER = "adapter_config.json"
+SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:", "tokens": ["false", "true"]}
+MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
+
+
+def place(device: str) -> str:
+    """Return torch's name of the user's ``device``; ``auto`` is a GPU of NVIDIA where there is one, else the CPU."""
+    import torch
+
+    return device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def check_device(device: str, here: bool = True) -> None:
+    """Raise :class:`UsageError` for an unknown device, and for a GPU that this machine lacks, before any work.
+
+    ``here``: whether models run on this machine.
+    """
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", device):
+        raise UsageError(f"device: found {device!r}, expected auto, cpu, cuda, cuda:N or mps")
+    kind, _, number = device.partition(":")
+    if number and not here:
+        raise UsageError(f"--device {device}: names a GPU of this machine, but models run on a cluster; use cuda")
+    if kind in ("auto", "cpu") or not here:
+        return
+    import torch
+
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise UsageError(
+            f"--device mps: torch {torch.__version__} finds no GPU of Apple here; use --device cpu, or a Mac with "
+            "Apple silicon and a Python that is built for it"
+        )
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            f"--device {device}: torch {torch.__version__} finds no GPU here; use --device cpu, or install its driver "
+            "and a torch that is built for it"
+        )
+    if number and int(number) >= torch.cuda.device_count():
+        raise UsageError(
+            f"--device {device}: this machine has {torch.cuda.device_count()} GPUs, counted from 0; use another number"
+        )
+
+
+def precision(model: Model, runtime: Runtime) -> str:
+    """Return the name of the precision of weights: the user's, else float32 on a CPU, else the entry's.
+
+    ``auto`` is that in which the weights are stored.
+    """
+    if runtime.dtype != "auto":
+        return runtime.dtype
+    return "float32" if place(runtime.device) == "cpu" else model.dtype or "auto"
+
+
+def precision_config(model: Model, runtime: Runtime) -> Config:
+    """Return what a model of sentence-transformers is computed in, for its ``config``."""
+    backend = {} if runtime.backend == BACKENDS[0] else {"backend": runtime.backend}
+    return {"precision": precision(model, runtime), **backend}
+
+
+def network_config(model: Model, runtime: Runtime) -> Config:
+    """Return what identifies a language model: its files, its base's, and its precision."""
+    base = base_of(model)
+    return {**fingerprint(model), "precision": precision(model, runtime), "base": fingerprint(base) if base else None}
+
+
+def base_of(model: Model) -> Model | None:
+    """Return the model that ``model`` adapts, None if it is no adapter; the entry's ``base`` overrides the adapter's.
+
+    Raises :class:`ModelError` for an unknown base, or one that is given for a model that is no adapter.
+    """
+    path = local_copy(model) / ADAPTER
+    if not path.is_file():
+        if model.base:
+            raise ModelError(f"{model.source}: no {ADAPTER}, so base {model.base} has no use; leave the base out")
+        return None
+    try:
+        adapter = json.loads(path.read_text(encoding="utf-8"))
+        source = model.base or adapter["base_model_name_or_path"]
+        revision = model.base_revision or adapter.get("revision")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path}: not an adapter's configuration ({error!r}); give the base in an entry") from error
+    if not isinstance(source, str) or not source:
+        raise ModelError(f"{path}: base_model_name_or_path is {source!r}; give the base in an entry")
+    return model._replace(source=source, revision=revision, base=None, base_revision=None)
+
+
+def load_tokenizer(model: Model) -> Any:
+    """Return the tokenizer of ``model``; an adapter without one uses its base's."""
+    from transformers import AutoTokenizer
+
+    with loading(model.source):
+        return AutoTokenizer.from_pretrained(tokenizer_folder(model), trust_remote_code=runs_remote_code(model))
+
+
+def tokenizer_folder(model: Model) -> Path:
+    """Return the folder of the tokenizer of ``model``; raises as :func:`base_of` does."""
+    base = base_of(model)
+    folder = local_copy(model)
+    return tokenizer_folder(base) if base and not (folder / "tokenizer_config.json").is_file() else folder
+
+
+def load_config(model: Model) -> Any:
+    """Return the configuration of the network of ``model``, which is its base's; :class:`ModelError` without one."""
+    from transformers import AutoConfig
+
+    folder = local_copy(base_of(model) or model)
+    with loading(model.source):
+        return AutoConfig.from_pretrained(folder, trust_remote_code=runs_remote_code(model))
+
+
+def adapter_folder(model: Model) -> Path:
+    """Return the folder of the adapter ``model``; :class:`ModelError` without weights."""
+    folder = local_copy(model)
+    if not (folder / "adapter_model.safetensors").is_file():
+        raise ModelError(f"{folder}: no adapter_model.safetensors, the weights of an adapter; copy the whole adapter")
+    return folder
+
+
+def load_network(model: Model, runtime: Runtime, kind: Any) -> Any:
+    """Return the network of ``model`` loaded by ``kind``, a transformers auto class, for inference.
+
+    Raises :class:`ModelError` if it has no weights, lacks some, or cannot be loaded.
+    """
+    base = base_of(model)
+    with loading(model.source):
+        network = merged(model, lambda: _whole(base, runtime, kind)) if base else _whole(model, runtime, kind)
+    warn_of_batches(model.source, network)
+    return network.to(place(runtime.device)).eval()
+
+
+def _whole(model: Model, runtime: Runtime, kind: Any) -> Any:
+    folder = local_copy(model)
+    network = kind.from_pretrained(
+        folder,
+        dtype=precision(model, runtime),
+        use_safetensors=True,
+        trust_remote_code=runs_remote_code(model),
+    )
+    check_weights(folder, network)
+    return network
+
+
+def merged(model: Model, load: Callable[[], Any]) -> Any:
+    """Return the network of ``load`` with the adapter ``model`` added to its weights.
+
+    Raises :class:`ModelError` for an adapter of another class of network, whose names peft would skip.
+    """
+    folder = adapter_folder(model)
+    try:
+        from peft import PeftModel
+    except ImportError as error:
+        raise ModelError(
+            f"{model.source}: is an adapter, which needs peft; install it with pip install peft"
+        ) from error
+    network = load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft's own use of deprecated names of transformers
+        warnings.filterwarnings("error", message=".*missing adapter keys")
+        try:
+            adapted = PeftModel.from_pretrained(network, str(folder), torch_device="cpu")
+        except (UserWarning, AttributeError) as error:  # the latter for adapters of models with a head
+            kind = type(network).__name__
+            raise ModelError(f"{model.source}: its weights do not fit {kind}, so it adapts another model") from error
+    return adapted.merge_and_unload()
+
+
+def limit_of(model: Model, tokenizer: Any, config: Any) -> int:
+    """Return how many tokens a prompt may have: the entry's, else what tokenizer and positions allow, at most 2048."""
+    positions = getattr(config, "max_position_embeddings", None) or MOST
+    return model.max_length or min(MOST, tokenizer.model_max_length, positions)
+
+
+def check_entry(model: Model) -> None:
+    """Raise :class:`ModelError`, with an entry to begin with, for a model without prompt or tokens."""
+    missing = [field for field in FAMILIES[model.family].needs if getattr(model, field) is None]
+    if missing:
+        entry = {model.name: {"source": model.source, "family": model.family, **SKELETON}}
+        raise ModelError(
+            f"{model.source}: {' and '.join(missing)} missing, which a {model.family} reranker needs; say them in a "
+            f"file for --models, such as {json.dumps(entry, ensure_ascii=False)}"
+        )
+
+
+def entry_ids(model: Model, tokenizer: Any) -> tuple[int, ...]:
+    """Return the ids of the entry's ``tokens``; :class:`ModelError` for one that is not exactly in the vocabulary."""
+    vocabulary, tokens = tokenizer.get_vocab(), model.tokens or ()
+    for token in tokens:
+        if token not in vocabulary:
+            near = sorted(known for known in vocabulary if _bare(known) == _bare(token))
+            raise ModelError(
+                f"{model.source}: token {token!r} is not one entry of its vocabulary; it has {near or 'none like it'}"
+            )
+    ids = tuple(vocabulary[token] for token in tokens)
+    if len(set(ids)) < len(ids):
+        raise ModelError(f"{model.source}: tokens {tokens} are the same token; expected no and yes")
+    return ids
+
+
+def _bare(token: str) -> str:
+    """Return a vocabulary entry without the mark of a leading space: SentencePiece's ``▁``, byte-level BPE's ``Ġ``."""
+    return token.lstrip("▁Ġ ").lower()

@@ -1,0 +1,65 @@
+"""Networks that no library has a class for: checked to get exactly the weights that they expect."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from heed.errors import ModelError, fail
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of the network in ``folder``, as transformers chooses them: a single one first."""
+    single = folder / "model.safetensors"
+    return [single] if single.is_file() else sorted(folder.glob("*.safetensors"))
+
+
+def weights_in(folder: Path) -> Shapes:
+    """Return name and shape of every tensor in the safetensors files of ``folder``."""
+    from safetensors import safe_open
+
+    shapes: Shapes = {}
+    for path in weight_files(folder):
+        with safe_open(path, "numpy") as stream:
+            shapes |= {name: tuple(stream.get_slice(name).get_shape()) for name in stream.keys()}  # noqa: SIM118 (it is no dict)
+    return shapes
+
+
+def tensors_in(folder: Path, prefix: str) -> dict[str, Any]:
+    """Return torch's tensors of the safetensors files in ``folder`` whose names begin with ``prefix``, without it."""
+    from safetensors import safe_open
+
+    tensors: dict[str, Any] = {}
+    for path in weight_files(folder):
+        with safe_open(path, "pt") as stream:
+            names = [name for name in stream.keys() if name.startswith(prefix)]  # noqa: SIM118 (it is no dict)
+            tensors |= {name.removeprefix(prefix): stream.get_tensor(name) for name in names}
+    return tensors
+
+
+def check_weights(folder: Path, kind: str, expected: Shapes, may_lack: Collection[str] = ()) -> None:
+    """Raise :class:`ModelError` where the files in ``folder`` hold other weights than ``expected``, with their names.
+
+    Transformers would use random numbers for those that are missing, and leave others out. ``may_lack`` are copies
+    of others that a file need not repeat.
+    """
+    found = weights_in(folder)
+    other = [name for name in sorted(found.keys() & expected.keys()) if found[name] != expected[name]]
+    problems = (
+        ("are missing, expected all of", sorted(expected.keys() - found.keys() - set(may_lack))),
+        ("have no place in", sorted(found.keys() - expected.keys())),
+        ("have another shape than in", [f"{name} ({found[name]}, not {expected[name]})" for name in other]),
+    )
+    told = (f"weights {_told(names)} {what} {kind}" for what, names in problems if names)
+    fail((f"{folder}: {problem}; fetch its files again" for problem in told), ModelError)
+
+
+def shapes_of(network: Any) -> Shapes:
+    """Return name and shape of the weights of ``network``."""
+    return {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+
+
+def _told(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}"

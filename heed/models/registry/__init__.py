@@ -1,0 +1,1 @@
+"""Which models are known: entries, their fields and the table of families."""

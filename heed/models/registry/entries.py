@@ -1,0 +1,274 @@
+"""How to run a model: templates, pooling, lengths, tokens, licence and the papers' variants, as data."""
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
+
+import msgspec
+
+from heed.errors import DataError, HeedError, ModelError, UsageError, fail
+from heed.io.files import parse_json, read_bytes
+from heed.models.registry.families import BI_ENCODER, FAMILIES
+
+DATA = Path(__file__).with_name("registry.json")
+POOLINGS = ("mean", "cls", "lasttoken", "max")
+STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
+AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
+REMOVED = {"int8": "eight-bit integers are gone: use --dtype bfloat16, or --backend openvino"}  # presets of 0.2.0
+SET_HERE = ("variant", "trusted", "guessed_from")  # fields that no file may set
+QUERY_PLACES = (("query",), ("instruction", "mark"))
+PLACES = {  # the placeholders that a template must have, and those that it may have
+    "query": QUERY_PLACES,
+    "bare": QUERY_PLACES,
+    "document": (("text",), ("title",)),
+    "untitled": (("text",), ()),
+    "prompt": (("query", "document"), ()),
+}
+
+
+class Model(NamedTuple):
+    """One model. A field that is None is left to the model's own files, or to its family.
+
+    ``family`` is one of ``FAMILIES``, empty where nobody says it: :mod:`heed.models.files.guessing` then reads it
+    from the model's files, and ``guessed_from`` says from what. ``query`` and ``document`` are templates with
+    ``{query}``, ``{instruction}``, ``{title}`` and ``{text}``; ``prompt`` is the one of models that read both
+    at once, with ``{query}`` and ``{document}`` for the filled templates. Where a condition has no
+    instruction, ``bare`` is the query's template, else ``task`` replaces the instruction; ``untitled`` is
+    the template of a document without title. ``pool_prefix``: what precedes the text in its template is
+    pooled with it; ``layer_norm``: a vector's mean becomes 0 and its variance 1 before anything else;
+    ``bidirectional``: a decoder's tokens attend to later ones too. ``cut_prompt``: a ``prompt`` that is too
+    long loses its end, whatever stands there, instead of the end of its document. Lengths are in tokens.
+    ``{|}`` in a ``prompt`` parts it: the parts become tokens apart, without the tokenizer's special ones, and of those
+    from ``{query}`` to ``{document}`` there are at most ``pair_length``. ``block`` is the most documents that one
+    prompt of family ``block`` holds.
+    ``tokens`` are the vocabulary entries for no and yes, or the one whose logit is the score;
+    ``label`` is the column of a classification head.
+    ``source`` is a hub id or a local path, ``base`` the model of an adapter; ``pickled``: that revision has no
+    safetensors weights, so they are converted. ``price`` is in US dollars for a million tokens of input and of
+    output, ``search_price`` for a thousand searches of a rerank server that counts those; ``api`` is how such a
+    server is asked, one of :data:`heed.models.remote.rerank_forms.FORMS`. ``needs`` are pip packages. ``presets`` are
+    changes of these fields by name, ``variant`` the preset that was applied; ``names`` is what papers call the
+    model outside their tables (:mod:`heed.published.systems` knows those in tables). ``trusted``: the user allowed
+    the code of the model's repository to run; set by a :class:`Registry`, never by a file.
+    """
+
+    source: str
+    family: str = ""
+    status: str = "runs"
+    revision: str | None = None
+    base: str | None = None
+    base_revision: str | None = None
+    query: str | None = None
+    document: str | None = None
+    untitled: str | None = None
+    prompt: str | None = None
+    cut_prompt: bool = False
+    bare: str | None = None
+    task: str | None = None
+    pooling: str | None = None
+    pool_prefix: bool = True
+    layer_norm: bool = False
+    bidirectional: bool = False
+    normalize: bool | None = None
+    similarity: str | None = None
+    max_length: int | None = None
+    query_length: int | None = None
+    document_length: int | None = None
+    pair_length: int | None = None
+    block: int | None = None
+    padding: str | None = None
+    append_eos: bool = False
+    tokens: tuple[str, ...] | None = None
+    label: int | None = None
+    dtype: str | None = None
+    remote_code: bool = False
+    pickled: bool = False
+    licence: str | None = None
+    gated: bool = False
+    price: tuple[float, float] | None = None
+    search_price: float | None = None
+    api: str | None = None
+    needs: tuple[str, ...] = ()
+    note: str = ""
+    names: Mapping[str, str] = {}
+    presets: Mapping[str, Mapping[str, Any]] = {}
+    variant: str = ""
+    trusted: bool = False
+    guessed_from: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its runs are called: the last part of the hub id or path, with the preset if there is one."""
+        name = re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.source).name) or "model"
+        return f"{name}@{self.variant}" if self.variant else name
+
+    def preset(self, name: str) -> "Model":
+        """Return the model as its preset ``name`` runs it; :class:`UsageError` for an unknown preset."""
+        if name == AUTHOR:
+            return self
+        if name not in self.presets:
+            known = ", ".join((AUTHOR, *self.presets))
+            raise UsageError(f"{self.source}: no preset {name!r}; {REMOVED.get(name, f'expected one of {known}')}")
+        fields = {field: value for field, value in self._asdict().items() if field not in SET_HERE}
+        changed = parse_entry(f"{self.source}, preset {name}", {**fields, **self.presets[name]})
+        return changed._replace(variant=name, trusted=self.trusted)
+
+    def limited(self, tokens: int | None) -> "Model":
+        """Return the model with no input longer than ``tokens``; None for the lengths that it has."""
+        if tokens is None:
+            return self
+        query, document = (length and min(length, tokens) for length in (self.query_length, self.document_length))
+        return self._replace(max_length=tokens, query_length=query, document_length=document)
+
+
+class Registry:
+    """The shipped entries and those of the user's files.
+
+    ``defaults`` are fields, such as family and templates, of models without an entry; with
+    ``trust_remote_code`` its models may run the code of their repositories.
+    """
+
+    def __init__(
+        self, files: Sequence[Path] = (), defaults: Mapping[str, Any] = {}, trust_remote_code: bool = False
+    ) -> None:
+        """Read ``files``, JSON in the form of ``registry.json``; raises as :func:`read_entries` does.
+
+        Raises :class:`UsageError` for an unknown family in ``defaults``.
+        """
+        self._defaults = {field: value for field, value in defaults.items() if value is not None}
+        fail(_family_problems(self._defaults.get("family")), UsageError)
+        self.trusted = trust_remote_code
+        self._added: dict[str, Model] = {}
+        for path in files:
+            self._added.update(read_entries(path))
+
+    @property
+    def entries(self) -> dict[str, Model]:
+        """All entries by name."""
+        entries = {**_shipped(), **self._added}
+        return {name: model._replace(trusted=self.trusted) for name, model in entries.items()}
+
+    def find(self, source: str) -> Model:
+        """Return the model of an entry, a hub id or a local path, as ``source@preset`` with one of its presets."""
+        name, _, preset = source.partition("@")
+        entry = self._added.get(name) or _shipped().get(name) or _read_trained(name)
+        model = entry or parse_entry(name, {"source": name, **self._defaults})
+        return model._replace(trusted=self.trusted).preset(preset or AUTHOR)
+
+    def resolve(self, source: str, built_in: Sequence[str]) -> Model:
+        """Return the model called ``source`` where none of the ``built_in`` systems is meant.
+
+        Raises :class:`UsageError` with the nearest names if it is no folder, entry or hub id either, and
+        :class:`ModelError` for a system without public weights.
+        """
+        model = self.find(source)
+        if model.status == "named":
+            raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file with --run NAME=FILE")
+        if Path(model.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", model.source):
+            return model
+        if source.partition("@")[0] in self.entries:
+            raise ModelError(f"{source}: there is no folder {model.source} here; {model.note}")
+        others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
+        nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
+        meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
+        raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
+
+
+def read_entries(path: Path) -> dict[str, Model]:
+    """Read the entries of a JSON file in the form of ``registry.json``; ``source`` may name a local path.
+
+    Raises :class:`DataError` naming an entry with an unknown field or a value of another type.
+    """
+    try:
+        entries = parse_json(read_bytes(path).decode("utf-8-sig"))
+    except (ValueError, HeedError) as error:
+        raise DataError(f"{path}: not a models file ({error}); its form is that of {DATA}") from error
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise DataError(f"{path}: not a models file (no object of objects); its form is that of {DATA}")
+    return {name: parse_entry(f"{path}: {name}", {"source": name, **entry}) for name, entry in entries.items()}
+
+
+def parse_entry(place: str, entry: Mapping[str, Any]) -> Model:
+    """Return the entry as a model; :class:`DataError`, which begins with ``place``, for what no entry may hold."""
+    known = [field for field in Model._fields if field not in SET_HERE]
+    unknown = set(entry).difference(known)
+    if unknown:
+        raise DataError(f"{place}: unknown fields {sorted(unknown)}; expected some of {', '.join(known)}")
+    for field, allowed in (("pooling", POOLINGS), ("status", STATUSES), ("padding", ("left", "right"))):
+        if entry.get(field) is not None and entry[field] not in allowed:
+            raise DataError(f"{place}: {field} {entry[field]!r}, expected one of {allowed}")
+    fail(f"{place}: {problem}" for problem in _family_problems(entry.get("family")))
+    tokens = entry.get("tokens")
+    if isinstance(tokens, list | tuple) and len(tokens) not in (1, 2):
+        raise DataError(
+            f"{place}: tokens is {tokens!r}, expected two, for no and yes, or the one whose logit is the score"
+        )
+    if entry.get("layer_norm") and not entry.get("pooling"):
+        raise DataError(f"{place}: layer_norm follows a pooling, but there is none; say pooling too")
+    values = {field: _converted(place, field, value) for field, value in entry.items()}
+    for field in PLACES.keys() & values.keys():
+        check_template(place, field, values[field])
+    return Model(**values)
+
+
+def _family_problems(family: Any) -> list[str]:
+    if not family or not isinstance(family, str) or family in FAMILIES:
+        return []
+    near = difflib.get_close_matches(family, FAMILIES, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return [f"family {family!r} is unknown; {meant}There are {', '.join(FAMILIES)}"]
+
+
+def _converted(place: str, field: str, value: Any) -> Any:
+    """Return a JSON value as the type of ``field``: lists become tuples."""
+    try:
+        return msgspec.convert(value, _field_types()[field])
+    except msgspec.ValidationError as error:
+        reason = str(error).replace("Expected", "expected", 1)
+        raise DataError(f"{place}: {field} is {repr(value)[:60]}, {reason}") from None
+
+
+def check_template(place: str, field: str, template: str | None) -> None:
+    """Raise :class:`DataError` where ``template`` lacks a placeholder of its kind or has one that nothing fills.
+
+    A ``prompt`` of one word names a conversation of list-wise rerankers instead.
+    """
+    if template is None or (field == "prompt" and template.isidentifier()):
+        return
+    needed, allowed = PLACES[field]
+    names = set(re.findall(r"\{(\w+)\}", template))
+    wrong = [f"{{{name}}} is missing" for name in needed if name not in names]
+    wrong += [f"nothing fills {{{name}}}" for name in sorted(names.difference(needed, allowed))]
+    if wrong:
+        places = " and ".join(f"{{{name}}}" for name in needed)
+        more = "".join(f", and may have {{{name}}}" for name in allowed)
+        raise DataError(f"{place}: {field} {template[:60]!r}: {'; '.join(wrong)}; expected {places}{more}")
+
+
+@cache
+def _shipped() -> dict[str, Model]:
+    entries = read_entries(DATA)
+    return {
+        name: model._replace(family=model.family or (BI_ENCODER if model.status != "named" or model.query else ""))
+        for name, model in entries.items()
+    }
+
+
+@cache
+def _field_types() -> dict[str, Any]:
+    return get_type_hints(Model)
+
+
+def _read_trained(folder: str) -> Model | None:
+    """Read the entry that ``python -m pipelines.train`` left in its folder; None without one."""
+    path = Path(folder) / "training.json"
+    if not path.is_file():
+        return None
+    try:
+        return parse_entry(str(path), {"source": folder, **json.loads(path.read_text(encoding="utf-8"))["model"]})
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"{path}: not written by python -m pipelines.train ({error!r}); train again") from error

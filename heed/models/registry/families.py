@@ -1,0 +1,66 @@
+"""The families of models, a row each: what makes a system of one, who computes its scores, what an entry must say."""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+ENCODER, RERANKER = "encoder", "reranker"
+SENTENCE_TRANSFORMERS, TRANSFORMERS, SERVICE = "sentence-transformers", "transformers", "service"
+AT_SERVICE = "it runs at a service"
+
+
+class Family(NamedTuple):
+    """One family.
+
+    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed.models`, of an
+    entry and a :class:`heed.models.local.runtime.Runtime`. ``class_name`` computes its scores, and ``library`` loads
+    it. ``vllm``: vLLM can run it instead. ``needs`` are fields that an entry must have. ``local``, if there is one, is
+    the reason why no worker runs it.
+    """
+
+    name: str
+    system: str
+    made_by: str
+    library: str
+    class_name: str
+    vllm: bool = False
+    needs: tuple[str, ...] = ()
+    local: str = ""
+
+    def make(self, model: Any, runtime: Any) -> Any:
+        """Return the system of ``model``, not loaded yet; raises as its class does."""
+        module, _, name = self.made_by.partition(":")
+        return getattr(import_module(f"heed.models.{module}"), name)(model, runtime)
+
+
+BI_ENCODER, CROSS_ENCODER, LATE = "bi-encoder", "cross-encoder", "late-interaction"
+BLOCK, TABLE, API_RERANK, LEXICAL = "block", "table-encoder", "api-rerank", "lexical"
+ANSWER = ("prompt", "tokens")  # of a model that answers one word
+CAUSAL_CLASS, SEQ2SEQ_CLASS = "transformers.AutoModelForCausalLM", "transformers.AutoModelForSeq2SeqLM"
+ENCODER_CLASS = "sentence_transformers.SentenceTransformer"
+PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transformers.MultiVectorEncoder"
+TABLE_CLASS = "transformers.TapasModel, projected by heed"
+YES_NO, REASONING = "rerankers.yes_no:YesNoReranker", "rerankers.reasoning:ReasoningReranker"
+ROWS = (
+    Family(BI_ENCODER, ENCODER, "encoders.bi_encoder:SentenceEncoder", SENTENCE_TRANSFORMERS, ENCODER_CLASS),
+    Family(CROSS_ENCODER, RERANKER, "rerankers.cross_encoder:CrossEncoderReranker", SENTENCE_TRANSFORMERS, PAIR_CLASS),
+    Family("peft", ENCODER, "encoders.bi_encoder:PeftEncoder", SENTENCE_TRANSFORMERS, f"{ENCODER_CLASS}, with peft"),
+    Family("causal", RERANKER, YES_NO, TRANSFORMERS, CAUSAL_CLASS, vllm=True, needs=ANSWER),
+    Family("seq2seq", RERANKER, YES_NO, TRANSFORMERS, SEQ2SEQ_CLASS, needs=ANSWER),
+    Family("reasoning", RERANKER, REASONING, TRANSFORMERS, CAUSAL_CLASS, vllm=True, needs=ANSWER),
+    Family("listwise", RERANKER, "rerankers.listwise_local:local_listwise", TRANSFORMERS, CAUSAL_CLASS, vllm=True),
+    Family(BLOCK, RERANKER, "rerankers.block:BlockReranker", TRANSFORMERS, "transformers.AutoModel, projected by heed"),
+    Family(
+        LATE,
+        RERANKER,
+        "encoders.late_interaction:LateReranker",
+        SENTENCE_TRANSFORMERS,
+        LATE_CLASS,
+        local="it keeps the vectors of documents from topic to topic",
+    ),
+    Family("api-chat", RERANKER, "remote.listwise:api_listwise", SERVICE, "a service", local=AT_SERVICE),
+    Family("api-embedding", ENCODER, "remote.encoder:ApiEncoder", SERVICE, "a service", local=AT_SERVICE),
+    Family(API_RERANK, RERANKER, "remote.reranker:ApiReranker", SERVICE, "a service", local="it runs at a server"),
+    Family(LEXICAL, "", "", "", ""),  # BM25, which is no model
+    Family(TABLE, ENCODER, "encoders.table_encoder:TableEncoder", TRANSFORMERS, TABLE_CLASS),
+)
+FAMILIES = {row.name: row for row in ROWS}

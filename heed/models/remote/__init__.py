@@ -1,0 +1,1 @@
+"""Models at a service, by HTTP."""

@@ -1,0 +1,306 @@
+"""Servers of models: where they are, keys, and a client that retries where it can help and keeps to a rate."""
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from heed.errors import ServiceError, UsageError
+from heed.io.files import digest_json
+from heed.models.registry.entries import Model
+from heed.progress import log
+from heed.types import Config
+
+if TYPE_CHECKING:
+    from urllib3.util import Retry
+
+VERSION = 1  # raise when the same inputs give other requests
+RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
+ATTEMPTS = 6
+CONNECT, READ = 10.0, 180.0  # seconds; a reasoning model thinks before it sends its first byte
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds; a server that demands a longer one is left alone
+CHUNK = 1 << 16  # bytes read at once
+LARGEST = 64 << 20  # bytes of an answer; 64 vectors of 4096 numbers take about 6 MiB
+RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # statuses that may be temporary
+
+Read = TypeVar("Read")
+
+
+class Provider(NamedTuple):
+    """An API: the environment variables of key and address, its own address, and extra fields of its embeddings.
+
+    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse. ``form`` is whose protocol
+    it speaks.
+    """
+
+    key: str
+    base: str
+    url: str
+    queries: Mapping[str, str] = {}
+    documents: Mapping[str, str] = {}
+    cuts: bool = False
+    form: str = "OpenAI"
+
+
+# None of these was called from here, so all is unverified but by what their documentation says (2026-11):
+PROVIDERS = {
+    # platform.openai.com/docs/api-reference; any compatible server by OPENAI_BASE_URL
+    "openai": Provider("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    # ai.google.dev/gemini-api/docs/openai; that embeddings are cut there is not documented
+    "google": Provider("GEMINI_API_KEY", "GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    # docs.cohere.com/docs/compatibility-api. Its own API needs input_type from v3 on and cuts by default
+    # (docs.cohere.com/reference/embed); whether the compatible address takes input_type is not documented
+    "cohere": Provider(
+        "COHERE_API_KEY",
+        "COHERE_BASE_URL",
+        "https://api.cohere.ai/compatibility/v1",
+        queries={"input_type": "search_query"},
+        documents={"input_type": "search_document"},
+        cuts=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The address of a model; ``shown`` is it without secrets, ``model`` the model's name there."""
+
+    base: SplitResult = field(repr=False)
+    shown: str
+    model: str
+    provider: Provider
+    key: str = field(repr=False)
+
+    def url(self, path: str) -> str:
+        """Return the address of ``path`` below the base."""
+        return urlunsplit(self.base._replace(path=f"{self.base.path.rstrip('/')}/{path}"))
+
+    @property
+    def config(self) -> Config:
+        """What decides the answers of this address."""
+        return {"api": VERSION, "url": self.shown, "model": self.model}
+
+    def digest(self, path: str, body: Config) -> str:
+        """Return the key under which the answer to ``body`` is kept."""
+        return digest_json([VERSION, f"{self.shown}/{path}", self.model, body])
+
+
+def endpoint(
+    model: Model, providers: Mapping[str, Provider] = PROVIDERS, server: Provider = PROVIDERS["openai"]
+) -> Endpoint:
+    """Return the address of ``owner/name``: for an entry of status ``api`` that of ``owner``, one of ``providers``.
+
+    Other models are requested from the address of ``server``, such as OPENAI_BASE_URL, as ``owner/name``, which is
+    what such servers call them; without that address, from ``owner`` too. Raises :class:`ServiceError` naming the
+    environment variable that is missing or wrong.
+    """
+    owner, _, name = model.source.partition("/")
+    known = owner in providers and (model.status == "api" or not environment(server.base))
+    provider = providers[owner] if known else server
+    url, key = environment(provider.base), environment(provider.key)
+    if not known and not url:
+        raise ServiceError(
+            f"{model.source}: no API is known by the name {owner!r} (known: {', '.join(providers)}); "
+            f"set {provider.base} to the address of the server that has this model"
+        )
+    if not url and not key:
+        raise ServiceError(
+            f"{model.source}: {provider.key} is not set; set it to your key, or {provider.base} to a server without one"
+        )
+    if not re.fullmatch(r"[!-~]*", key):
+        raise ServiceError(f"{provider.key}: holds a space or another character that no key has; set it again")
+    base = urlsplit(url or provider.url)
+    if base.scheme not in ("http", "https") or not base.hostname:
+        raise ServiceError(f"{provider.base}: not an address of the form https://host/v1; set it again")
+    shown = f"{base.scheme}://{base.netloc.rpartition('@')[2]}{base.path.rstrip('/')}"
+    return Endpoint(base, shown, name if known else model.source, provider, key)
+
+
+def environment(variable: str) -> str:
+    """Return the value of an environment variable, empty where it is not set."""
+    return os.environ.get(variable, "").strip()
+
+
+class RefusedError(ServiceError):
+    """The server refused a request: ``status`` and, in its own words, the ``reason``."""
+
+    def __init__(self, message: str, status: int = 0, reason: str = "") -> None:
+        """``message`` is for the user."""
+        super().__init__(message)
+        self.status, self.reason = status, reason
+
+
+class AnswerError(ValueError):
+    """An answer that cannot be used; the message says why."""
+
+
+class _RetryError(Exception):
+    """A request that can be made again: why it failed, and the answer's Retry-After header."""
+
+    def __init__(self, reason: str, retry_after: str | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class Client:
+    """Posts JSON to one endpoint until it is answered, ``ATTEMPTS`` times at most."""
+
+    def __init__(self, endpoint: Endpoint, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Read limits from the environment; ``sleep`` waits for so many seconds."""
+        import requests
+        from urllib3.util import Retry
+
+        self.endpoint, self._sleep = endpoint, sleep
+        self._session = requests.Session()
+        rpm = _number(RPM)
+        self._interval = 60 / rpm if rpm else 0.0
+        self._timeout = (CONNECT, _number(TIMEOUT) or READ)
+        # not mounted in the session: there it would read what is retried without a limit, keep to no rate, log secrets
+        # of addresses, and see neither a used-up budget nor an answer that cannot be used
+        self._retry = Retry(ATTEMPTS, backoff_factor=FIRST_PAUSE, backoff_jitter=FIRST_PAUSE)
+        self._next = -math.inf
+
+    def close(self) -> None:
+        """Close the connections; a later request opens them again."""
+        self._session.close()
+
+    def post(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
+        """Return what ``read`` makes of the answer to ``body``.
+
+        Timeouts, refused connections, statuses that may be temporary, and answers that are no JSON or for
+        which ``read`` raises KeyError, IndexError, TypeError or ValueError are retried, with pauses that
+        double or that the server demands. Raises :class:`RefusedError` for other statuses, and
+        :class:`ServiceError` after the last attempt and for an answer of more than ``LARGEST`` bytes.
+        """
+        retry = self._retry
+        while True:
+            try:
+                return self._once(path, body, read)
+            except _RetryError as error:
+                retry = retry.increment(error=error)
+                pause = _pause(retry, error.retry_after)
+                if not retry.total or pause > LONGEST_PAUSE:
+                    demand = (
+                        f", which demands a pause of more than {LONGEST_PAUSE:g} s" if pause > LONGEST_PAUSE else ""
+                    )
+                    attempts = f"attempt {len(retry.history)} of {ATTEMPTS}{demand}"
+                    raise ServiceError(
+                        f"{self.endpoint.shown}/{path}: {error} at {attempts}; what was answered is kept: run again "
+                        f"later, with {RPM} set to fewer requests a minute if it says 429"
+                    ) from None
+                log.info(f"{self.endpoint.shown}: {error}; retry in {pause:.1f} s")
+                self._sleep(pause)
+
+    def _once(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
+        import requests
+
+        self._pace()
+        try:
+            # no redirects: they would turn the request into another one, or carry it to another host
+            with self._session.post(
+                self.endpoint.url(path),
+                json=body,
+                auth=self._sign if self.endpoint.key else None,
+                timeout=self._timeout,
+                allow_redirects=False,
+                stream=True,
+            ) as answer:
+                content = self._content(path, answer)
+        except requests.Timeout:
+            raise _RetryError(f"no answer within {self._timeout[1]:g} s") from None
+        except requests.RequestException as error:
+            raise _RetryError(f"no connection ({self._clean(_reason(error))})") from None
+        if answer.status_code != requests.codes.ok:
+            self._fail(path, answer.status_code, content.decode("utf-8", "replace"), answer.headers.get("Retry-After"))
+        try:
+            return read(json.loads(content))
+        except AnswerError as error:
+            raise _RetryError(f"an answer that cannot be used: {self._clean(str(error))}") from None
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+            form = self.endpoint.provider.form
+            raise _RetryError(f"an answer of another form than {form}'s ({type(error).__name__})") from None
+
+    def _content(self, path: str, answer: Any) -> bytes:
+        """Return the answer's body, decompressed; never more of it than ``LARGEST`` and a chunk."""
+        content = bytearray()
+        for chunk in answer.iter_content(CHUNK):
+            content += chunk
+            if len(content) > LARGEST:
+                raise ServiceError(
+                    f"{self.endpoint.shown}/{path}: an answer of more than {LARGEST:,} bytes, "
+                    f"which no such request needs; check {self.endpoint.provider.base}"
+                )
+        return bytes(content)
+
+    def _sign(self, request: Any) -> Any:
+        """Add the key; as a callable, because ~/.netrc would override a header."""
+        request.headers["Authorization"] = f"Bearer {self.endpoint.key}"
+        return request
+
+    def _pace(self) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            self._sleep(self._next - now)
+        self._next = max(now, self._next) + self._interval
+
+    def _fail(self, path: str, status: int, text: str, retry_after: str | None) -> None:
+        reason = self._clean(_message(text))
+        # a used-up budget has the status of a rate limit, and does not come back by waiting
+        if status in RETRIED and "insufficient_quota" not in text:
+            raise _RetryError(f"status {status} ({reason})", retry_after)
+        hint = {
+            401: f"check {self.endpoint.provider.key}",
+            403: f"check {self.endpoint.provider.key} and what it may use",
+            404: f"check the model's name, {self.endpoint.model!r}, and {self.endpoint.provider.base}",
+            429: "the account has no credit left",
+        }.get(status, "check the model's entry, such as its lengths")
+        raise RefusedError(f"{self.endpoint.shown}/{path}: status {status} ({reason}); {hint}", status, reason)
+
+    def _clean(self, text: str) -> str:
+        """Return ``text`` as one short line without the key."""
+        if self.endpoint.key:
+            text = text.replace(self.endpoint.key, "***")
+        line = " ".join(text.split())
+        return line if len(line) <= 200 else f"{line[:199]}…"
+
+
+def _reason(error: Exception) -> str:
+    """Return the cause of an error of requests, without the history of its retries."""
+    first = error.args[0] if error.args else error
+    return str(getattr(first, "reason", first)) or type(error).__name__
+
+
+def _message(text: str) -> str:
+    """Return the server's error message; the text itself where it is not of OpenAI's form."""
+    try:
+        return str(json.loads(text)["error"]["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return text or "no reason given"
+
+
+def _pause(retry: "Retry", retry_after: str | None) -> float:
+    """Return the seconds until the next attempt: what a Retry-After header demands, else more after each failure."""
+    from urllib3.exceptions import InvalidHeader
+
+    with suppress(InvalidHeader, ValueError):  # the latter for numbers and years that are too large
+        return retry.parse_retry_after(retry_after or "")
+    return max(retry.get_backoff_time(), FIRST_PAUSE)
+
+
+def _number(variable: str) -> float | None:
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (math.isfinite(value) and value > 0):
+        raise UsageError(f"{variable}: found {text!r}, expected a number above 0")
+    return value

@@ -1,0 +1,156 @@
+"""Answers of paid APIs: what they will cost, before the first call, and the file that keeps them."""
+
+import math
+import os
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from heed.errors import ServiceError
+from heed.models.text.fit import whole_rows
+from heed.types import Document
+
+ASCII_A_TOKEN = 4  # OpenAI's rule of thumb for English; other scripts take about a token for a character
+TIKTOKEN_FILES = "TIKTOKEN_CACHE_DIR"  # tiktoken's own variable: the folder of its files
+MILLION = 1_000_000
+SEARCHED, PIECE = 100, 500  # Cohere's search: a query with 100 documents of 500 tokens, the query's included
+
+Count = Callable[[str], int]
+
+
+def about(text: str) -> int:
+    """Return about how many tokens ``text`` has: one for four ASCII characters, one for each other character.
+
+    Too few for tables of numbers, too many for Russian. Not a tokenizer's count, because documents
+    are cut by it, which must not depend on what is installed: another cut would be another call, paid again.
+    """
+    plain = len(text.encode("ascii", "ignore"))
+    return -(-plain // ASCII_A_TOKEN) + len(text) - plain
+
+
+def beginning(document: Document, room: int) -> str:
+    """Return as much of a document's text as has about ``room`` tokens; a table is cut between rows."""
+    text = whole_rows(document, room, about)
+    if about(text) <= room:
+        return text
+    fitting = bisect_right(range(1, len(text)), room, key=lambda length: about(text[:length]))
+    return text[:fitting].rstrip()
+
+
+def counter(model: str) -> tuple[Count, str]:
+    """Return how tokens are counted for the bill, and the name of that method.
+
+    tiktoken counts where it is installed, knows the model and has its files: for an estimate it is not
+    allowed to fetch them.
+    """
+    try:
+        if os.environ.get(TIKTOKEN_FILES):
+            import tiktoken
+
+            encoding = tiktoken.encoding_for_model(model)
+            return (lambda text: len(encoding.encode_ordinary(text))), f"tiktoken's {encoding.name}"
+    except (ImportError, KeyError, OSError, ValueError):  # not installed, an unknown model, no file, a broken one
+        pass
+    return about, "an estimate: four ASCII characters or one other character a token"
+
+
+class Bill:
+    """Counts the calls to make, and the kept answers, which are free."""
+
+    def __init__(self, model: str, price: tuple[float, float] | None, search_price: float | None = None) -> None:
+        """Count for the API's ``model``.
+
+        ``price`` is in US dollars for a million tokens of input, and of output; ``search_price`` for a thousand
+        searches, which a rerank server may count instead.
+        """
+        self._count, self.how = counter(model)
+        self._price, self._search_price = price, search_price
+        self.calls = self.free = self.input = self.output = self.searches = 0
+
+    def add(self, texts: Sequence[str], answer: str = "") -> None:
+        """Count one call."""
+        self.calls += 1
+        self.input += sum(map(self._count, texts))
+        self.output += self._count(answer)
+
+    def add_search(self, query: str, documents: Sequence[str]) -> None:
+        """Count one call that reranks: the query is read with each document.
+
+        A search is counted as Cohere does (docs.cohere.com/docs/how-does-cohere-pricing-work): longer documents
+        count as several.
+        """
+        lengths = [self._count(query) + self._count(document) for document in documents]
+        self.calls += 1
+        self.input += sum(lengths)
+        self.searches += math.ceil(sum(math.ceil(length / PIECE) for length in lengths) / SEARCHED)
+
+    @property
+    def dollars(self) -> float | None:
+        """The price of all calls in US dollars; None where it is not known."""
+        if self._search_price is not None:
+            return self.searches * self._search_price / 1000
+        if self._price is None:
+            return None
+        return (self.input * self._price[0] + self.output * self._price[1]) / MILLION
+
+    def line(self, label: str) -> str:
+        """Return the bill as one line."""
+        if not self.calls:
+            return f"{label}: all {self.free} answers are in the cache, nothing is paid"
+        tokens = f"about {self.input:,} tokens"
+        if self.output:
+            tokens += f" and {self.output:,} of answers"
+        cost = "price unknown"
+        if self.dollars is not None:
+            cost = (
+                f"${self.dollars:,.2f}" if self.dollars >= 0.01 else "less than $0.01" if self.dollars else "for free"
+            )
+        if self._search_price is not None:
+            cost += f" for {self.searches:,} searches"
+        return f"{label}: {self.calls:,} calls with {tokens} ({self.how}), {cost}; {self.free:,} answers are cached"
+
+
+FILE = "answers.sqlite"
+BUSY = 60  # seconds to wait for another process that is writing
+PART = 500  # keys of one SQLite query
+
+
+class Answers:
+    """Answers by the digest of their request; they hold texts and vectors, never a key."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep them in ``folder``, which is created with the first answer."""
+        self.path = folder / FILE
+
+    def get(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the answers of those ``keys`` that have one."""
+        if not self.path.exists():
+            return {}
+        answers: dict[str, bytes] = {}
+        with self._open() as db:
+            for start in range(0, len(keys), PART):
+                part = keys[start : start + PART]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks)
+                answers.update(db.execute(query, part))
+        return answers
+
+    def put(self, answers: Mapping[str, bytes]) -> None:
+        """Keep answers; they are on disk, all or none, when this returns."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._open() as db, db:
+            db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", answers.items())
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=BUSY)) as db:
+                db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL)")
+                yield db
+        except sqlite3.Error as error:
+            raise ServiceError(
+                f"{self.path}: the cache of API answers cannot be used ({error}); free some disk space, or move the "
+                "file away, which means paying for its answers again"
+            ) from error

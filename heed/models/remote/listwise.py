@@ -1,0 +1,104 @@
+"""List-wise reranking by a chat model behind an API; every answer is kept, so that none is paid twice."""
+
+from typing import Any
+
+from heed.models.files.model_files import settings_of
+from heed.models.local.runtime import DEFAULT, Runtime
+from heed.models.registry.entries import Model
+from heed.models.remote.client import Client, RefusedError, endpoint
+from heed.models.remote.cost import Answers, Bill, about
+from heed.models.rerankers.listwise import CONTEXT, Answer, ListwiseReranker
+from heed.models.rerankers.listwise_prompt import Message
+from heed.progress import log
+from heed.types import Config, Document
+
+PATH = "chat/completions"
+PROMPT = "rank_gpt"
+BAD_REQUEST = 400
+
+
+def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+    """Return the reranker of family ``api-chat``; :class:`heed.errors.ServiceError` for a missing key or address."""
+    return ListwiseReranker(model, ApiChat(model, runtime), PROMPT)
+
+
+class ApiChat:
+    """A model of the chat completions API as a :class:`heed.models.rerankers.listwise.Chat`."""
+
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Read key and address from the environment; nothing is sent yet."""
+        target = endpoint(model)
+        self.config: Config = {**settings_of(model), **target.config}
+        self._model, self._client, self._answers = model, Client(target), Answers(runtime.answers)
+        self._takes_temperature = True
+
+    def load(self) -> None:
+        """Nothing is to be loaded."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def shortened(self, document: Document) -> Document:
+        """Return the document: its tokens cannot be counted here, so ``longest`` cuts it to as many words."""
+        return document
+
+    def fits(self, conversation: list[Message], ranking: str) -> bool:
+        """Whether both fit into the entry's ``max_length``, by :func:`heed.models.remote.cost.about`."""
+        texts = [*(message["content"] for message in conversation), ranking]
+        return sum(map(about, texts)) <= (self._model.max_length or CONTEXT)
+
+    def answer(self, conversation: list[Message], ranking: str) -> str:
+        """Return the model's answer, at temperature 0 where it takes one; a kept one is not requested again."""
+        kept = self.kept(conversation)
+        if kept is not None:
+            return kept
+        answer = self._request(self._body(conversation))
+        self._answers.put({self._key(conversation): answer.encode()})
+        return answer
+
+    def kept(self, conversation: list[Message]) -> str | None:
+        """Return the answer if it is kept."""
+        key = self._key(conversation)
+        answer = self._answers.get([key]).get(key)
+        return None if answer is None else answer.decode()
+
+    def estimate(self) -> tuple[Bill, Answer]:
+        """Return a bill, and what gives the answers that are kept and adds the costs of the others to the bill."""
+        bill = Bill(self._client.endpoint.model, self._model.price)
+
+        def answer(conversation: list[Message], ranking: str) -> str | None:
+            kept = self.kept(conversation)
+            if kept is None:
+                bill.add([message["content"] for message in conversation], ranking)
+            else:
+                bill.free += 1
+            return kept
+
+        return bill, answer
+
+    def _body(self, conversation: list[Message]) -> Config:
+        return {"model": self._client.endpoint.model, "messages": conversation, "temperature": 0}
+
+    def _key(self, conversation: list[Message]) -> str:
+        return self._client.endpoint.digest(PATH, self._body(conversation))
+
+    def _request(self, body: Config) -> str:
+        if not self._takes_temperature:
+            body = {name: value for name, value in body.items() if name != "temperature"}
+        try:
+            return self._client.post(PATH, body, _content)
+        except RefusedError as error:
+            if "temperature" not in body or error.status != BAD_REQUEST or "temperature" not in error.reason:
+                raise
+        log.info(f"{self._model.name}: takes no temperature, so another run without its cache can give other answers")
+        self._takes_temperature = False
+        return self._request(body)
+
+
+def _content(answer: Any) -> str:
+    """Return the text of the first choice; empty where the model refuses, which is an answer too."""
+    content = answer["choices"][0]["message"]["content"]
+    if content is not None and not isinstance(content, str):
+        raise TypeError
+    return content or ""

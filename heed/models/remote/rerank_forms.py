@@ -1,0 +1,103 @@
+"""How rerank servers are asked and how they answer, as data: services, and servers of one's own."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from heed.errors import ModelError
+from heed.models.registry.entries import Model
+from heed.models.remote.client import AnswerError, Provider
+
+PATH = "rerank"
+RERANK = "the rerank API"
+# None of the four services was called from here; what follows is what their documentation says (2026-11)
+SERVICES = {
+    # docs.cohere.com/reference/rerank: cuts documents at max_tokens_per_doc
+    "cohere": Provider("COHERE_API_KEY", "COHERE_RERANK_BASE_URL", "https://api.cohere.com/v2", cuts=True, form=RERANK),
+    # jina.ai/reranker and api.jina.ai/docs
+    "jina": Provider("JINA_API_KEY", "JINA_BASE_URL", "https://api.jina.ai/v1", cuts=True, form=RERANK),
+    # docs.voyageai.com/reference/reranker-api: truncation is the default, and cuts queries of 8,000 tokens or more
+    "voyage": Provider("VOYAGE_API_KEY", "VOYAGE_BASE_URL", "https://api.voyageai.com/v1", cuts=True, form=RERANK),
+    # docs.contextual.ai/api-reference/rerank/rerank
+    "contextual": Provider("CONTEXTUAL_API_KEY", "CONTEXTUAL_BASE_URL", "https://api.contextual.ai/v1", form=RERANK),
+}
+SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "", form=RERANK)  # a server of one's own
+
+
+class Form(NamedTuple):
+    """The JSON of a rerank server.
+
+    ``documents`` is the field of the texts; ``results`` that of the answer's list (empty: the answer is the list),
+    whose items have ``index`` and ``score``. ``instruction`` is the field of the instruction; where there is none it
+    is part of the query, as the entry's template has it. ``extra`` goes into every request; a request has at most
+    ``most`` documents, and the model's name if ``names_model``.
+    """
+
+    documents: str = "documents"
+    results: str = "results"
+    score: str = "relevance_score"
+    instruction: str = ""
+    extra: Mapping[str, Any] = {}
+    most: int = 100
+    names_model: bool = True
+
+
+FORMS = {
+    "cohere": Form(),  # of 100 documents at once: what Cohere counts as one search
+    "jina": Form(extra={"return_documents": False}),
+    "voyage": Form(results="data"),
+    "contextual": Form(instruction="instruction"),
+    # vllm/entrypoints/pooling/scoring/protocol.py, RerankRequest: no field for an instruction. Logits, since a
+    # sigmoid's single precision makes ties that the model did not mean
+    "vllm": Form(extra={"use_activation": False}),
+    # infinity_emb 0.0.78, fastapi_schemas/pymodels.py, RerankInput
+    "infinity": Form(extra={"raw_scores": True}),
+    # huggingface.github.io/text-embeddings-inference: 32 texts are its --max-client-batch-size where nobody sets it
+    "tei": Form("texts", "", "score", extra={"raw_scores": True, "truncate": True}, most=32, names_model=False),
+}
+PLAIN = "cohere"  # the form of servers whose entry names none: nothing but model, query and documents is sent
+
+
+def form_name(model: Model) -> str:
+    """Return the name of the form that ``model`` is asked in: its entry's ``api``, its service's, or ``PLAIN``.
+
+    Raises :class:`ModelError` for an ``api`` that is none of ``FORMS``.
+    """
+    owner = model.source.partition("/")[0]
+    name = model.api or (owner if owner in SERVICES and model.status == "api" else PLAIN)
+    if name not in FORMS:
+        raise ModelError(f"{model.source}: api is {name!r}, expected one of {', '.join(FORMS)}")
+    return name
+
+
+def instruction_field(model: Model) -> str:
+    """Return the field that the instruction is sent in; empty where it is part of the query.
+
+    A ``query`` template of the entry is preferred to the field.
+    """
+    return "" if model.query is not None else FORMS[form_name(model)].instruction
+
+
+def read_scores(form: Form, answer: Any, count: int) -> list[float]:
+    """Return the scores of ``count`` documents in their order.
+
+    Raises :class:`AnswerError` where a document has none, two or one that is no finite number, and KeyError or
+    TypeError for an answer of another form.
+    """
+    rows = answer[form.results] if form.results else answer
+    if not isinstance(rows, list):
+        raise TypeError
+    scores: dict[int, float] = {}
+    for row in rows:
+        index, score = row["index"], row[form.score]
+        if type(index) is not int or not 0 <= index < count:
+            raise AnswerError(f"index {index!r}, expected one from 0 to {count - 1}")
+        if index in scores:
+            raise AnswerError(f"index {index} twice")
+        if type(score) not in (int, float) or not math.isfinite(score):
+            raise AnswerError(f"score {score!r} at index {index}, expected a finite number")
+        scores[index] = float(score)
+    if len(scores) < count:
+        absent = next(index for index in range(count) if index not in scores)
+        raise AnswerError(f"scores of {len(scores)} of {count} documents, none at index {absent}")
+    return [scores[index] for index in range(count)]

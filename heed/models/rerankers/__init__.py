@@ -1,0 +1,1 @@
+"""Models that score pairs or lists of documents."""

@@ -1,0 +1,196 @@
+"""Rerankers that read many documents in one prompt and score each by its state there: jina-reranker v3 and v3.5.
+
+The prompt, its two special tokens and the joining of blocks are those of modeling.py in the model's repository.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from heed.errors import ModelError
+from heed.models.files.model_files import loading, local_copy
+from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config, place
+from heed.models.local.runtime import DEFAULT, Runtime, unload
+from heed.models.registry.entries import Model
+from heed.models.text.fit import Cutter, room_for_document
+from heed.models.text.prompts import TAKE
+from heed.models.text.templates import query_text
+from heed.progress import logging_only
+from heed.templates import placed
+from heed.types import Config, Document, Query
+
+VERSION = 1  # raise when scores change
+BLOCK = 64  # documents of a prompt where the entry does not say: the most that the models' cards allow
+PASSAGE, ASKED = "<|embed_token|>", "<|rerank_token|>"  # their states stand for a document and for the query
+OPENING = (
+    "<|im_start|>system\nYou are a search relevance expert who can determine a ranking of the passages based on how "
+    "relevant they are to the query. If the query is a question, how relevant a passage is depends on how well it "
+    "answers the question. If not, try to analyze the intent of the query and assess how well each passage satisfies "
+    "the intent. If an instruction is provided, you should follow the instruction when determining the "
+    "ranking.<|im_end|>\n<|im_start|>user\nI will provide you with {num} passages, each indicated by a numerical "
+    "identifier. Rank the passages based on their relevance to query: {query}\n"
+)
+INSTRUCTION = "<instruct>\n{instruction}\n</instruct>\n"
+DOCUMENT, DOCUMENT_END = f'<passage id="{{id}}">\n{{document}}{PASSAGE}', "\n</passage>\n"
+CLOSING = (
+    f"<query>\n{{query}}{ASKED}",
+    "\n</query><|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+)
+PROJECTION = ("projector.0.weight", "projector.2.weight")
+
+
+def block_text(model: Model, query: str, instruction: str, documents: Sequence[str]) -> str:
+    """Return the prompt about ``documents``; without an ``instruction`` it has no place for one."""
+    return "".join(_parts(*_asked(model, query, instruction), documents))
+
+
+class BlockReranker:
+    """A model of family ``block`` as a :class:`heed.types.Reranker`.
+
+    A score is the cosine of the projected states of a document and of the query, so it depends on the documents of
+    the same prompt and on their order. Blocks are consecutive documents in the pool's order, as many as have room and
+    at most the entry's ``block``; a topic is read as a whole, whatever the number of workers. Where a topic has
+    several blocks, the query's state is the mean of theirs, weighted with ``(1 + best score) / 2`` of each.
+    """
+
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of ``model``, or fetch them; it is loaded when first used."""
+        self.name = model.name
+        self.config: Config = {**network_config(model, runtime), "block": [VERSION, model.block or BLOCK]}
+        self._model, self._runtime = model, runtime
+
+    @cached_property
+    def _reader(self) -> "_Reader":
+        return _Reader(self._model, self._runtime)
+
+    def load(self) -> None:
+        """Load the model."""
+        _ = self._reader
+
+    def close(self) -> None:
+        """Unload the model; a later score loads it again."""
+        unload(self, "_reader")
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return a cosine for each of ``documents``, which are in the pool's order.
+
+        Documents are cut at the entry's ``document_length``, a table between rows. Raises :class:`ModelError` where
+        query and instruction leave no room for one.
+        """
+        if not documents:
+            return []
+        return self._reader.scores(f"{self.name}: topic {query.qid}", query, documents)
+
+
+class _States(NamedTuple):
+    """The projected states of a block: one of the query, ``(width,)``, and ``(documents, width)``."""
+
+    query: Any
+    documents: Any
+
+
+class _Reader:
+    """The loaded model."""
+
+    def __init__(self, model: Model, runtime: Runtime) -> None:
+        from transformers import AutoModel
+
+        self._model, self._tokenizer, self._most = model, load_tokenizer(model), model.block or BLOCK
+        self._cutter = Cutter(model, self._tokenizer)
+        vocabulary = self._tokenizer.get_vocab()
+        if not {PASSAGE, ASKED} <= vocabulary.keys():
+            raise ModelError(f"{model.source}: no {PASSAGE} and {ASKED} in its vocabulary; expected a jina-reranker v3")
+        self._passage, self._asked = vocabulary[PASSAGE], vocabulary[ASKED]
+        positions = load_config(model).max_position_embeddings
+        self._limit = min(model.max_length or positions, positions, self._tokenizer.model_max_length)
+        self._projection = _projection(model, runtime.device)
+        # without transformers' report of weights, for which the projection is unexpected; missing ones are an error
+        with logging_only("transformers", logging.ERROR):
+            self._network = load_network(model, runtime, AutoModel)
+
+    def scores(self, topic: str, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return the cosines; errors begin with ``topic``."""
+        import torch
+        from torch.nn.functional import cosine_similarity
+
+        blocks = [self._states(ids) for ids in self._blocks(topic, query, documents)]
+        bests = [cosine_similarity(block.documents, block.query, dim=-1).max() for block in blocks]
+        weights = torch.stack([(1 + best) / 2 for best in bests])
+        asked = (weights[:, None] * torch.stack([block.query for block in blocks])).sum(0) / weights.sum()
+        cosines = cosine_similarity(torch.cat([block.documents for block in blocks]), asked, dim=-1)
+        scores: list[float] = cosines.tolist()
+        return scores
+
+    def _states(self, ids: list[int]) -> _States:
+        import torch
+
+        first, second = self._projection
+        prompt = torch.tensor([ids], device=self._network.device)
+        with torch.inference_mode():
+            states = self._network(input_ids=prompt, use_cache=False).last_hidden_state[0]
+            marks = (prompt[0] == self._passage) | (prompt[0] == self._asked)
+            projected = torch.relu(states[marks].float() @ first.T) @ second.T
+        return _States(projected[-1].double(), projected[:-1].double())
+
+    def _blocks(self, topic: str, query: Query, documents: Sequence[Document]) -> Iterator[list[int]]:
+        """Yield the ids of each block's prompt."""
+        asked, instruction = _asked(self._model, query.query, query.instruction)
+        # the number of documents in the opening has the most digits
+        frame = self._cutter.count(_parts(asked, instruction, [""] * self._most)[0])
+        frame += sum(map(self._cutter.count, _parts(asked, instruction, [])[1:]))
+        wrapped = self._cutter.count(_parts("", "", [""] * self._most)[-3])
+        room = room_for_document(topic, TAKE, frame + wrapped, self._limit)
+        block: list[str] = []
+        used = frame
+        for document in documents:
+            text = _plain(self._cutter.text(document, min(room, self._model.document_length or room)))
+            length = wrapped + self._cutter.count(text)
+            if block and (len(block) == self._most or used + length > self._limit):
+                yield self._ids(_parts(asked, instruction, block))
+                block, used = [], frame
+            block.append(text)
+            used += length
+        yield self._ids(_parts(asked, instruction, block))
+
+    def _ids(self, parts: Sequence[str]) -> list[int]:
+        ids: list[int] = self._tokenizer("".join(parts), add_special_tokens=False, verbose=False)["input_ids"]
+        return ids
+
+
+def _asked(model: Model, query: str, instruction: str) -> tuple[str, str]:
+    """Return the query and what stands in the instruction's place; a template of the entry has both in the query."""
+    if model.query is not None:
+        return _plain(query_text(model, query, instruction)), ""
+    return _plain(query), _plain(instruction or model.task or "")
+
+
+def _plain(text: str) -> str:
+    """Return the text without the two special tokens, even those that arise thereby: no document may end itself."""
+    while PASSAGE in text or ASKED in text:
+        text = text.replace(PASSAGE, "").replace(ASKED, "")
+    return text
+
+
+def _parts(query: str, instruction: str, documents: Sequence[str]) -> list[str]:
+    """Return the prompt in parts: its opening, one for each document, and the two of its closing."""
+    opening = placed(OPENING, num=str(len(documents)), query=query)
+    if instruction:
+        opening += placed(INSTRUCTION, instruction=instruction)
+    passages = [placed(DOCUMENT, id=str(at), document=text) + DOCUMENT_END for at, text in enumerate(documents)]
+    return [opening, *passages, placed(CLOSING[0], query=query), CLOSING[1]]
+
+
+def _projection(model: Model, device: str) -> tuple[Any, Any]:
+    """Return the weights of the two layers that project a state, in float32; :class:`ModelError` without them."""
+    from safetensors import safe_open
+
+    found = {}
+    with loading(model.source):
+        for path in sorted(local_copy(model).rglob("*.safetensors")):
+            with safe_open(path, "pt") as stored:
+                for name in set(PROJECTION).intersection(stored.keys()):
+                    found[name] = stored.get_tensor(name).float().to(place(device))
+    if len(found) < len(PROJECTION):
+        raise ModelError(f"{model.source}: no {' and '.join(PROJECTION)} in its weights; copy the whole model")
+    return found[PROJECTION[0]], found[PROJECTION[1]]

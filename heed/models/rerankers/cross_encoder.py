@@ -1,0 +1,173 @@
+"""Cross-encoders of sentence-transformers: any classification reranker by local path or hub id."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from heed.errors import ModelError
+from heed.models.files.model_files import fingerprint, loading, local_copy, runs_remote_code, source_folder
+from heed.models.local.language_models import ADAPTER, precision_config
+from heed.models.local.runtime import BACKENDS, DEFAULT, Runtime, on_device, unload
+from heed.models.local.sentence_models import (
+    batches_of,
+    check_network,
+    device_of,
+    one_by_one,
+    options,
+    padded_batch,
+    preprocessed,
+    set_longest,
+)
+from heed.models.registry.entries import Model
+from heed.models.rerankers import enc_t5
+from heed.models.rerankers.chat_pairs import ChatPairs
+from heed.models.text.batches import Batches
+from heed.models.text.fit import room_for_document, whole_rows
+from heed.models.text.templates import document_text, query_text
+from heed.types import Config, Document, Query
+
+VERSION = 2  # raise when scores change
+
+
+class CrossEncoderReranker:
+    """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
+
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of ``model``, or fetch them; it is loaded when first used.
+
+        Raises :class:`ModelError` for a model with code of its own that the user has not allowed, and for an adapter.
+        """
+        runs_remote_code(model)  # checked before anything is fetched
+        self.name = model.name
+        self.config: Config = {**fingerprint(model), **precision_config(model, runtime), "cross-encoder": VERSION}
+        self._model, self._runtime = model, runtime
+        _refuse_adapter(model)
+
+    @cached_property
+    def _encoder(self) -> Any:
+        with loading(self._model.source):
+            encoder = load_cross_encoder(self._model, self._runtime)
+        _check_label(self._model, encoder.num_labels)
+        return encoder.eval()
+
+    @cached_property
+    def _chat(self) -> ChatPairs | None:
+        """None for a model without a chat template."""
+        return ChatPairs(self._model, self._encoder) if "message" in self._encoder[0].modality_config else None
+
+    @cached_property
+    def _batches(self) -> Batches:
+        network = getattr(self._encoder[0], "model", None)
+        if network is not None and network.config.get_text_config().pad_token_id is None:  # decoders refuse batches
+            return one_by_one(self.name, self._encoder, "its config.json names no pad_token_id")
+        return batches_of(self.name, self._encoder, self._runtime)
+
+    def load(self) -> None:
+        """Load the model."""
+        _ = self._encoder
+
+    def close(self) -> None:
+        """Unload the model; a later score loads it again."""
+        unload(self, "_encoder", "_chat", "_batches")
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return the model's logit for each document; of several labels the log-odds of the entry's ``label``.
+
+        For two labels these are ``logit[label] − logit[other]``, which orders documents as the
+        softmax does. Neither sigmoid nor softmax: where they saturate they make ties that the model
+        did not mean.
+        Where a pair is too long the document is cut, a table between rows, never the query or the
+        instruction; raises :class:`ModelError` where these alone leave no room for the document.
+        A model with a chat template reads messages: see :mod:`heed.models.rerankers.chat_pairs`.
+        """
+        if not documents:
+            return []
+        features = self._chat.inputs(self.name, query, documents) if self._chat else self._pairs(query, documents)
+        logits = self._batches.read(list(map(len, features["input_ids"])), lambda batch: self._read(features, batch))
+        if self._encoder.num_labels == 1:
+            return [logit for [logit] in logits]
+        return [_log_odds(row, self._model.label or 0) for row in logits]
+
+    def _pairs(self, query: Query, documents: Sequence[Document]) -> dict[str, Any]:
+        """Return the tokens of each pair, not padded, and what else the network reads."""
+        text = query_text(self._model, query.query, query.instruction)
+        room = self._room(query.qid, text)
+        texts = [document_text(self._model, document.title, self._cut(document, room)) for document in documents]
+        return self._tokens([(text, other) for other in texts], "only_second")
+
+    def _tokens(self, pairs: list[tuple[str, str]], truncation: str | bool) -> dict[str, Any]:
+        """Return the tokens of ``pairs`` after the prompt of the model's files, as ``CrossEncoder.predict`` does."""
+        encoder = self._encoder
+        prompt = encoder.prompts.get(encoder.default_prompt_name)
+        text = {"padding": False, "truncation": truncation, "verbose": False}
+        unpadded = {"text": text, "common": {"return_tensors": None}}
+        return preprocessed(self.name, encoder, pairs, {"prompt": prompt, "processing_kwargs": unpadded})
+
+    def _read(self, features: dict[str, Any], batch: list[int]) -> list[list[float]]:
+        import torch
+
+        encoder = self._encoder
+        with torch.inference_mode():
+            output = encoder(on_device(padded_batch(encoder.tokenizer, features, batch), encoder.device))
+        if "scores" not in output:
+            raise ModelError(f"{self.name}: its modules give no scores; copy all files of the model")
+        logits: list[list[float]] = output["scores"].float().reshape(len(batch), -1).tolist()
+        return logits
+
+    def _room(self, qid: str, query: str) -> int | None:
+        """Return how many tokens of a document fit beside the query; None for a model without a limit."""
+        limit = self._encoder.max_seq_length
+        if not limit:
+            return None
+        taken = len(self._tokens([(query, "")], False)["input_ids"][0])
+        return room_for_document(f"{self.name}: topic {qid}", "query and instruction", taken, limit)
+
+    def _cut(self, document: Document, room: int | None) -> str:
+        """Return the document's text, a table with as many rows as have room; the tokenizer cuts other text."""
+        if room is None:
+            return document.text
+        tokenizer = self._encoder.tokenizer
+        return whole_rows(document, room, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
+
+
+def load_cross_encoder(model: Model, runtime: Runtime) -> Any:
+    """Return the ``CrossEncoder`` of ``model``; :class:`ModelError` where its files do not hold exactly its weights."""
+    from sentence_transformers import CrossEncoder
+
+    if runtime.backend != BACKENDS[0]:  # its networks do not tell which weights they lack
+        load_cross_encoder(model, runtime.without_numbers())
+    folder = local_copy(model)
+    if enc_t5.is_enc_t5(folder):
+        return enc_t5.load(model, folder, runtime)
+    encoder = CrossEncoder(str(folder), device=device_of(runtime), **options(model, runtime))
+    check_network(folder, encoder)
+    set_longest(model, encoder[0])
+    return encoder
+
+
+def _refuse_adapter(model: Model) -> None:
+    folder = source_folder(model)
+    if (folder / ADAPTER).is_file():
+        raise ModelError(
+            f"{model.source}: is a LoRA adapter of a classifier; merge it first with peft's merge_and_unload(), save "
+            "that network with its tokenizer, and give its folder"
+        )
+
+
+def _check_label(model: Model, labels: int) -> None:
+    """Raise :class:`ModelError` for a head of several labels whose entry names none, or one that it lacks."""
+    if labels > 1 and model.label is None:
+        raise ModelError(
+            f"{model.source}: gives {labels} labels a pair, expected 1 score; say in its entry which label is "
+            f"relevance (0 to {labels - 1}), as label"
+        )
+    if model.label is not None and not 0 <= model.label < labels:
+        raise ModelError(f"{model.source}: gives {labels} labels a pair, the entry asks for label {model.label}")
+
+
+def _log_odds(logits: list[float], label: int) -> float:
+    """Return ``log(p / (1 − p))`` of a label's softmax: its logit less the log of the others' summed exponentials."""
+    others = logits[:label] + logits[label + 1 :]
+    highest = max(others)
+    return logits[label] - highest - math.log(math.fsum(math.exp(other - highest) for other in others))

@@ -1,0 +1,205 @@
+"""List-wise reranking by a causal language model of transformers, in its own chat form."""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from heed.errors import ModelError
+from heed.models.files.model_files import local_copy, runs_remote_code
+from heed.models.local.language_models import base_of, load_config, load_network, load_tokenizer, network_config
+from heed.models.local.runtime import DEFAULT, Runtime, unload
+from heed.models.local.vllm import VllmModel, engine_config, uses_vllm
+from heed.models.registry.entries import Model
+from heed.models.rerankers.listwise import CONTEXT, ListwiseReranker
+from heed.models.rerankers.listwise_prompt import Message, pieces
+from heed.models.text.fit import Cutter
+from heed.process import within
+from heed.types import Config, Document
+
+PROMPT = "rank_zephyr"
+TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sandbox lets loops in loops run for days
+SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
+
+
+def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+    """Return the reranker of family ``listwise``; :class:`ModelError` for a model that cannot be found."""
+    return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, PROMPT).thought), PROMPT)
+
+
+class LocalChat:
+    """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
+
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT, thought: int = 0) -> None:
+        """Find the files of ``model``, or fetch them; it is loaded when first used.
+
+        With ``thought`` it answers in at most so many tokens, in which it may think before its ranking.
+        """
+        runs_remote_code(model)  # checked before anything is fetched
+        self.config: Config = {**network_config(model, runtime), **engine_config(model, runtime.inference)}
+        self._model, self._runtime, self._thought = model, runtime, thought
+        self._in_vllm = uses_vllm(model, runtime.inference)
+
+    def load(self) -> None:
+        """Load the model."""
+        _ = self._engine.open() if self._in_vllm else self._network
+
+    def close(self) -> None:
+        """Unload the model; a later answer loads it again."""
+        unload(self, "_engine", "_network", "_tokenizer", "_special")
+
+    def estimate(self) -> None:
+        """Return None: nothing is paid."""
+
+    def fits(self, conversation: list[Message], ranking: str) -> bool:
+        """Whether both fit into ``max_length``, 4096 by default, and into the model's positions."""
+        return self.has_room(conversation, self._lengths(ranking)[1])
+
+    def has_room(self, conversation: list[Message], most: int) -> bool:
+        """Whether the conversation fits there with an answer of ``most`` tokens."""
+        return len(self.question(conversation)) + most <= self._room
+
+    def answer(self, conversation: list[Message], ranking: str) -> str:
+        """Return the model's answer, decoded greedily.
+
+        Without a thought it is at least as long as ``ranking``, as rank_llm has it.
+        """
+        return self._generated(conversation, *self._lengths(ranking))
+
+    def write(self, conversation: list[Message], most: int) -> str:
+        """Return an answer of any length up to ``most`` tokens, decoded greedily."""
+        return self._generated(conversation, 0, most)
+
+    def _generated(self, conversation: list[Message], least: int, most: int) -> str:
+        import torch
+
+        question = self.question(conversation)
+        if self._in_vllm:
+            [answer] = self._engine.generate([question], least, most, self._ends)
+            return str(self._tokenizer.decode(answer, skip_special_tokens=True))
+        prompt = torch.tensor([question], device=self._network.device)
+        with torch.inference_mode():
+            output = self._network.generate(
+                input_ids=prompt,
+                attention_mask=torch.ones_like(prompt),
+                min_new_tokens=least,
+                max_new_tokens=most,
+            )
+        return str(self._tokenizer.decode(output[0, prompt.shape[1] :], skip_special_tokens=True))
+
+    def shortened(self, document: Document) -> Document:
+        """Return the document, title included, cut to the entry's ``document_length``, a table between rows."""
+        room = self._model.document_length
+        if room is None:
+            return document
+        return document._replace(title="", text=Cutter(self._model, self._tokenizer).text(document, room))
+
+    def _lengths(self, ranking: str) -> tuple[int, int]:
+        """Return the fewest and the most tokens of an answer."""
+        length = len(self._ids(ranking))
+        return (0, self._thought) if self._thought else (length, length + SLACK)
+
+    def question(self, conversation: list[Message]) -> list[int]:
+        """Return the ids of :meth:`text`, after the token that the tokenizer begins texts with, unless it is there.
+
+        RankZephyr's chat template has no such token, and rank_llm gives its text to the tokenizer as it is.
+        """
+        ids, begin = self._ids(self.text(conversation)), self._tokenizer.bos_token_id
+        begins = begin is not None and begin in self._tokenizer("a", verbose=False)["input_ids"][:1]
+        return [begin, *ids] if begins and ids[:1] != [begin] else ids
+
+    def text(self, conversation: list[Message]) -> str:
+        """Return the conversation in the tokenizer's chat template, up to where the model answers.
+
+        Without a template it has Vicuna's form, that of RankVicuna, which comes without one. A
+        template that takes no system message gets it before the first question. Raises
+        :class:`ModelError` for one that fails or leaves out a message.
+        """
+        escaped = [{**message, "content": self._escaped(message["content"])} for message in conversation]
+        if self._tokenizer.chat_template is None:
+            return _vicuna(escaped, self._tokenizer.bos_token or "", self._tokenizer.eos_token or "")
+        problem = "it leaves out a message"
+        forms = [escaped, _without_system(escaped)] if escaped[0]["role"] == "system" else [escaped]
+        for form in forms:
+            try:
+                with within(TEMPLATE_TIME):
+                    text = str(
+                        self._tokenizer.apply_chat_template(
+                            form,
+                            tokenize=False,
+                            add_generation_prompt=True,
+                            enable_thinking=self._thought > 0,  # else Qwen3 has no room to think
+                        )
+                    )
+            except Exception as error:  # a template is a program: it can fail in any way
+                problem = " ".join(str(error).split())[:200] or type(error).__name__
+                continue
+            if all(message["content"].strip() in text for message in form):
+                return text
+        raise ModelError(f"{self._model.source}: its chat template cannot be used ({problem}); fix its template")
+
+    def _escaped(self, text: str) -> str:
+        """Return the text without the tokenizer's special tokens: a document must not end its own message."""
+        return self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+
+    @cached_property
+    def _special(self) -> re.Pattern[str]:
+        added = self._tokenizer.added_tokens_decoder.values()
+        special = [re.escape(token.content) for token in added if token.special and len(token.content) > 1]
+        return re.compile("|".join(special) or r"(?!)")
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    @cached_property
+    def _room(self) -> int:
+        """The most tokens of question and answer."""
+        room = self._model.max_length or CONTEXT
+        return min(room, getattr(load_config(self._model), "max_position_embeddings", None) or room)
+
+    @cached_property
+    def _engine(self) -> VllmModel:
+        return VllmModel(self._model, self._runtime, self._room)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The ids that end an answer: those of the model's generation settings, else the tokenizer's."""
+        from transformers import GenerationConfig
+
+        config: Any = GenerationConfig
+        folder = local_copy(base_of(self._model) or self._model)
+        given = (folder / "generation_config.json").is_file()
+        settings = config.from_pretrained(folder) if given else config.from_model_config(load_config(self._model))
+        ends = self._tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
+        return [ends] if isinstance(ends, int) else list(ends or [])
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return load_tokenizer(self._model)
+
+    @cached_property
+    def _network(self) -> Any:
+        import transformers
+
+        network = load_network(self._model, self._runtime, transformers.AutoModelForCausalLM)
+        tokenizer = self._tokenizer
+        # greedy decoding, whatever the repository's generation_config.json says of sampling, beams and penalties
+        configuration: Any = transformers.GenerationConfig
+        network.generation_config = configuration(
+            do_sample=False,
+            eos_token_id=self._ends,
+            pad_token_id=tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id,
+        )
+        return network
+
+
+def _without_system(conversation: Sequence[Message]) -> list[Message]:
+    system, first, *rest = conversation
+    return [{**first, "content": f"{system['content']}\n\n{first['content']}"}, *rest]
+
+
+def _vicuna(conversation: Sequence[Message], begin: str, end: str) -> str:
+    """FastChat's vicuna_v1.1: ``SYSTEM USER: … ASSISTANT:``, which rank_llm sets for RankVicuna."""
+    forms = {"system": "{} ", "user": "USER: {} ", "assistant": f"ASSISTANT: {{}}{end}"}
+    text = "".join(forms[message["role"]].format(message["content"]) for message in conversation)
+    return f"{begin}{text}ASSISTANT:"

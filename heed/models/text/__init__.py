@@ -1,0 +1,1 @@
+"""What a model reads: templates filled, documents cut, batches."""
