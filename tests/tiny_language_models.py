@@ -85,7 +85,7 @@ def t5_tokenizer() -> Any:
 
 
 def ordered(vocab: list[list[Any]], special: int) -> list[tuple[str, float]]:
-    """Return the trained pieces in one order: the trainer leaves ties as they come, and with them every token's number."""
+    """Return the trained pieces in one order: the trainer leaves ties as they come, and so the numbers of tokens."""
     pieces = [(piece, round(score, 9)) for piece, score in vocab]
     return pieces[:special] + sorted(pieces[special:], key=lambda piece: (-piece[1], piece[0]))
 
