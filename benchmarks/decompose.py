@@ -26,7 +26,7 @@ from heed.pooling.fusion import pool
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.reranker import Polarity
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus

@@ -1,215 +1,215 @@
-"""What each part of ``polarity`` adds: ``python -m benchmarks.polarity FOLDER… [--only LINE]``.
+"""What each part of ``polarity`` adds, and how its numbers were chosen: ``python -m benchmarks.polarity FOLDER…``.
 
-A folder is a FollowTable subset in one of its layouts, or holds ``docs.jsonl``, ``topics.jsonl``, ``original.qrels``
-and ``changed.qrels``, as those in ``tests/data/development`` do; its name may be the language. A line is a system,
-with one part left out or one number changed; its figures (×100) are the mean over topics and, in brackets, the 95 %
-bootstrap interval. Of a FollowTable subset: nDCG@10 under ``original``, and IRS. Of another folder, where every
-document is scored: nDCG@10 under ``original`` and ``changed``, IRS from the query alone to ``original`` (documents
-judged not relevant are those to fall), p-MRR, and which share of the relevant documents ``changed`` leaves in the
-first third and in the first 25/36 (100 of the embedded samples' 144). Last, the pairs of query and document a second.
-The first line is BM25's over query and instruction.
+A folder is a FollowTable subset in one of its layouts, or holds ``docs.jsonl[.gz]``, ``topics.jsonl``,
+``original.qrels`` and ``changed.qrels``; its name may be the language. All folders are of texts, or all of tables.
+Pools are BM25's, as the commands make them. A line is BM25, ``polarity``, or ``polarity`` with a part left out or a
+number changed; its figures (×100) are means over topics, with the 95 % bootstrap interval, in both directions: of texts
+nDCG@20 under ``original`` and ``changed`` and selectivity, of tables nDCG@10 under ``original`` and IRS.
+
+The last line has the figures of topics left out: the topics are parted into folds, the same for every run, and each
+fold is scored with the numbers that are best on the others, by ``nDCG original + nDCG changed + selectivity / 5``, or
+``nDCG + IRS``, less twice what a collection's nDCG falls further than 1 below BM25's.
 """
 
 import argparse
+import itertools
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from heed.datasets.tables import JOIN, read_followtable
-from heed.errors import HeedError, fail
+from heed.errors import fail
 from heed.evaluation.significance import interval
-from heed.io.document_store import DocumentStore, open_store
+from heed.io.document_store import DocumentStore, StoredDocuments, open_store
 from heed.io.documents import Files
 from heed.io.pairs import renamed
 from heed.io.topic_files import read_topics
 from heed.io.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
-from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard
+from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.pooling.fusion import pool
-from heed.reranking.polarity import Polarity, Settings, settings_of
+from heed.reranking.polarity.reranker import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Settings
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
-from heed.types import Document, Qrels, Query, Reranker, Run, Topic, under
+from heed.types import Qrels, Query, Run, Topic, under
 
 DEPTH = 1000
-SYSTEMS: dict[str, dict[str, float]] = {
+FOLDS = 13  # a topic of each collection of data/news
+CHANGES: dict[str, dict[str, float]] = {
     "polarity": {},
-    "neither like nor unlike": {"like": 0, "unlike": 0},
-    "without like": {"like": 0},
-    "without unlike": {"unlike": 0},
-    "like 1, unlike 1": {"like": 1, "unlike": 1},
-    "like 2, unlike 2": {"like": 2, "unlike": 2},
     "without asked": {"asked": 0},
-    "without excluded and unlike": {"excluded": 0, "unlike": 0},
-    "without bounds": {"bounds": 0},
-    "bounds 2": {"bounds": 2},
-    "examples 5": {"examples": 5},
-    "examples 10": {"examples": 10},
-    "examples 20": {"examples": 20},
-    "excluded 1": {"excluded": 1},
-    "excluded 2": {"excluded": 2},
-    "excluded 3": {"excluded": 3},
-    "excluded 4": {"excluded": 4},
-    "floor 0.3": {"floor": 0.3},
-    "floor 0.5": {"floor": 0.5},
-    "no first hundred": {"first": 0},
-}
+    "without excluded": {"excluded": 0},
+    "without like": {"like": 0},
+    "half of excluded": {"excluded": 0.5},
+    "twice excluded": {"excluded": 2},
+    "half of like": {"like": 0.5},
+}  # factors
+TEXT_GRID = {"asked": (0.4, 0.6, 0.8, 1), "excluded": (0.4, 0.6, 0.8, 1), "like": (0.5, 1), "examples": (10, 15)}
+TABLE_GRID = {"asked": (0.8, 1, 1.2), "excluded": (2, 2.5, 3), "like": (1, 1.5), "examples": (10, 15)}
+TERMS = {"terms": (20, 30)}
+Figures = dict[str, PerTopic]
 
 
-SystemsOf = Callable[["Collection"], Mapping[str, Reranker]]
+class Data(NamedTuple):
+    """Topics of a collection, the judgements of each condition, those of IRS, and the store."""
+
+    topics: Sequence[Topic]
+    qrels: dict[str, Qrels]
+    gone: dict[str, set[str]]
+    kept: dict[str, set[str]]
+    store: DocumentStore
 
 
-class Plain:
-    """BM25 over query and instruction, as a :class:`heed.types.Reranker`."""
-
-    name = "bm25"
-
-    def __init__(self, bm25: Bm25) -> None:
-        """Score by ``bm25``."""
-        self._bm25 = bm25
-
-    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return the score of each document, 0 for one that is not found."""
-        found = self._bm25.search([query], DEPTH)[query.qid]
-        return [found.get(document.docid, 0.0) for document in documents]
+def of_texts(folder: Path, place: Path) -> Data:
+    """Return a collection of texts."""
+    paths = [path for path in (folder / "docs.jsonl", folder / "docs.jsonl.gz") if path.exists()]
+    fail([] if paths else [f"{folder}: no docs.jsonl or docs.jsonl.gz"])
+    lang = folder.name if folder.name in LANGUAGES else "eng"
+    qrels = {name: read_qrels(folder / f"{name}.qrels") for name in ("original", "changed")}
+    changes = no_longer_relevant(*qrels.values()), still_relevant(*qrels.values())
+    return Data(read_topics(folder / "topics.jsonl", lang, "title"), qrels, *changes, open_store(place, Files(paths)))
 
 
-class Scored(NamedTuple):
-    """A system's measures by topic, and its speed."""
-
-    measures: dict[str, PerTopic]
-    pairs_a_second: float
+def of_tables(folder: Path, place: Path) -> Data:
+    """Return a subset of FollowTable."""
+    read = read_followtable(folder)
+    bases = {topic.qid: topic.base for topic in under(read.topics, "original")}
+    old, new = renamed(read.qrels["query"], bases), read.qrels["original"]
+    store = open_store(place, Tables(read.tables, "raw", titles=False))
+    return Data(under(read.topics, "original"), {"original": new}, no_longer_relevant(old, new), {}, store)
 
 
 class Collection:
-    """Topics with their pools, documents and judgements."""
+    """Topics with their pools and BM25's own runs."""
 
-    def __init__(self, folder: Path, place: Path) -> None:
+    def __init__(self, folder: Path, tables: bool, place: Path) -> None:
         """Index the documents of ``folder`` in ``place``."""
-        self.name, self.tables = folder.name, not (folder / "docs.jsonl").exists()
-        lang = self.name if self.name in LANGUAGES else "eng"
-        if self.tables:
-            read = read_followtable(folder)
-            self.topics: Sequence[Topic] = under(read.topics, "original")
-            self.qrels: dict[str, Qrels] = {"original": read.qrels["original"]}
-            bases = {topic.qid: topic.base for topic in self.topics}
-            old, new = renamed(read.qrels["query"], bases), read.qrels["original"]
-            store = open_store(place / "store", Tables(read.tables, "raw", titles=False))
-        else:
-            self.topics = read_topics(folder / "topics.jsonl", lang, "title")
-            self.qrels = {name: read_qrels(folder / f"{name}.qrels") for name in ("original", "changed")}
-            old, new = self.qrels["original"], self.qrels["changed"]
-            paths = [folder / "docs.jsonl"]
-            store = open_store(place / "store", Tables(paths, "raw") if self.name == "tables" else Files(paths))
-        self.plain_text = not store.tabular
-        self.unwanted, self.size = no_longer_relevant(old, new), store.count
-        self.bm25 = Bm25("bm25", Corpus(place, store, language(lang)), Bm25Settings(), Lucene(threads=2))
-        self.bm25.load()
-        self.pools = self._pools(store)
+        self.name, self.tables = folder.name, tables
+        self._data = (of_tables if tables else of_texts)(folder, place / "store")
+        lang = language(folder.name if folder.name in LANGUAGES else "eng")
+        self._bm25 = Bm25("bm25", Corpus(place, self._data.store, lang), Bm25Settings(), Lucene(threads=2))
+        self._bm25.reads_fields = True
+        self._bm25.load()
+        self.qids = [topic.qid for topic in self._data.topics]
+        conditions = ["query", *self._data.qrels]
+        self._queries = {name: [self._query(topic, name) for topic in self._data.topics] for name in conditions}
+        runs = {name: self._bm25.search(queries, DEPTH) for name, queries in self._queries.items()}
+        bases = {topic.qid: topic.base or topic.qid for topic in self._data.topics}
+        lists = {  # of topics that share a query, that of the query once
+            (bases[qid], name if name == "query" else f"{name} {qid}"): run[qid]
+            for name, run in runs.items()
+            for qid in run
+        }
+        pools = pool([{base: scores} for (base, _), scores in lists.items()], DEPTH, DEPTH)
+        self.pools = {qid: pools[base] for qid, base in bases.items()}
+        self.bm25 = self._figures(runs)
+        self.pairs_a_second = 0.0
 
-    def _pools(self, store: DocumentStore) -> dict[str, list[Document]]:
-        """Return each topic's pool; of FollowTable the one that ``pipelines.tables --retriever bm25`` makes."""
-        documents = {document.docid: document for document in store}
-        if not self.tables:
-            return {topic.qid: list(documents.values()) for topic in self.topics}
-        bases = {topic.base: topic.query for topic in self.topics}
-        plain = self.bm25.search([Query(base, query, query) for base, query in bases.items()], DEPTH)
-        instructed = self.bm25.search([topic.under("original", JOIN) for topic in self.topics], DEPTH)
-        by_base = {topic.qid: topic.base for topic in self.topics}
-        pools = pool([plain, *({by_base[qid]: scores} for qid, scores in instructed.items())], DEPTH, DEPTH)
-        return {qid: [documents[docid] for docid in pools[base]] for qid, base in by_base.items()}
-
-    def polarity(self, changes: Mapping[str, float]) -> Polarity:
-        """Return ``polarity`` with some numbers changed; of few texts the first 25/36 stand for the first hundred."""
-        settings = settings_of(self.bm25)
-        settings = settings._replace(first=min(settings.first, self.size * 25 // 36))
-        return Polarity(self.bm25, Settings(**{**settings._asdict(), **changes}))
-
-    def scored(self, system: Reranker) -> Scored:
-        """Return the measures of a system."""
+    def scored(self, settings: Settings) -> Figures:
+        """Return the figures of ``polarity`` with ``settings``, and note how many pairs a second it scored."""
+        system = Polarity(self._bm25, settings)
         start = time.perf_counter()
-        conditions = ("query", "original") if self.tables else ("query", "original", "changed")
-        runs = {condition: self._run(system, condition) for condition in conditions}
-        pairs = len(conditions) * sum(map(len, self.pools.values()))
-        return Scored(self._measures(runs), pairs / (time.perf_counter() - start))
+        runs = {name: {query.qid: self._scores(system, query) for query in own} for name, own in self._queries.items()}
+        self.pairs_a_second = sum(map(len, self.pools.values())) * len(runs) / (time.perf_counter() - start)
+        return self._figures(runs)
 
-    def _run(self, system: Reranker, condition: str) -> Run:
-        run: Run = {}
-        for topic in self.topics:
-            documents = self.pools[topic.qid]
-            query = topic.under("original", JOIN)
-            if condition == "query":
-                query = Query(topic.qid, topic.query, topic.query, "", topic.lang)
-            elif condition == "changed":
-                query = topic.under("changed")
-            scores = system.score(query, documents)
-            run[topic.qid] = {document.docid: score for document, score in zip(documents, scores, strict=True)}
-        return run
+    def _scores(self, system: Polarity, query: Query) -> dict[str, float]:
+        docids = self.pools[query.qid]
+        return dict(zip(docids, system.score(query, StoredDocuments(self._data.store, docids)), strict=True))
 
-    def _measures(self, runs: dict[str, Run]) -> dict[str, PerTopic]:
-        measures = {
-            f"nDCG@10 {name}": standard(runs[name], qrels, ["nDCG@10"])["nDCG@10"] for name, qrels in self.qrels.items()
+    def _query(self, topic: Topic, condition: str) -> Query:
+        if condition == "query":
+            return Query(topic.qid, topic.query, topic.query, "", topic.lang, condition)
+        return topic.under(condition, JOIN)
+
+    def _figures(self, runs: dict[str, Run]) -> Figures:
+        qrels, gone, depth = self._data.qrels, self._data.gone, 10 if self.tables else 20
+        found = {
+            f"nDCG {name}": standard(runs[name], own, [f"nDCG@{depth}"])[f"nDCG@{depth}"] for name, own in qrels.items()
         }
         if self.tables:
-            return measures | {
-                "IRS": irs(runs["query"], runs["original"], self.qrels["original"], self.unwanted, self.size)
-            }
-        judged = self.qrels["original"]
-        wanted, ruled_out = _having(judged, 1), _having(judged, 0)
-        return {
-            **measures,
-            "IRS": irs(runs["query"], runs["original"], wanted, ruled_out, self.size),
-            "p-MRR": p_mrr(runs["original"], runs["changed"], self.unwanted),
-            **standard(runs["changed"], self.qrels["changed"], [f"R@{self.size // 3}", f"R@{self.size * 25 // 36}"]),
-        }
+            values = irs(runs["query"], runs["original"], qrels["original"], gone, self._data.store.count)
+            return {**found, "IRS": values}
+        fell, stayed = (p_mrr(runs["original"], runs["changed"], docids) for docids in (gone, self._data.kept))
+        return {**found, "selectivity": {qid: fell[qid] - stayed[qid] for qid in fell.keys() & stayed.keys()}}
 
 
-def _having(judged: Qrels, grade: int) -> dict[str, set[str]]:
-    return {qid: {docid for docid, found in grades.items() if found == grade} for qid, grades in judged.items()}
+def objective(found: Sequence[Figures], bm25: Sequence[Figures], qids: Sequence[set[str]]) -> float:
+    """Return how good figures of collections are on some topics, in points above BM25's."""
+    gains = [
+        {name: 100 * (_mean(of[name], own) - _mean(base[name], own)) for name in of}
+        for of, base, own in zip(found, bm25, qids, strict=True)
+    ]
+    shares = [sum(gain[name] / (5 if name == "selectivity" else 1) for name in gain) for gain in gains]
+    worst = min(gain[name] for gain in gains for name in gain if name.startswith("nDCG"))
+    return sum(shares) / len(shares) + 2 * min(0.0, worst + 1)
 
 
-def systems(collection: Collection) -> dict[str, Reranker]:
-    """Return the systems by the names of their lines."""
-    varied = {name: collection.polarity(changes) for name, changes in SYSTEMS.items()}
-    return {"bm25": Plain(collection.bm25), **varied}
+def left_out(collections: Sequence[Collection], grid: Sequence[Settings]) -> tuple[list[Figures], list[Settings]]:
+    """Return the figures of each fold's topics with the numbers that are best on the others, and those numbers."""
+    scored = {settings: [collection.scored(settings) for collection in collections] for settings in grid}
+    bm25 = [collection.bm25 for collection in collections]
+    chooser = np.random.default_rng(0)
+    fold_of = [dict(zip(one.qids, chooser.permutation(len(one.qids)) % FOLDS, strict=True)) for one in collections]
+    figures: list[Figures] = [{name: {} for name in one.bm25} for one in collections]
+    chosen = []
+    for fold in range(FOLDS):
+        others = [{qid for qid, own in of.items() if own != fold} for of in fold_of]
+        chosen.append(max(grid, key=lambda settings: objective(scored[settings], bm25, others)))
+        for found, of, own in zip(figures, scored[chosen[-1]], fold_of, strict=True):
+            for name, values in of.items():
+                found[name].update((qid, value) for qid, value in values.items() if own[qid] == fold)
+    return figures, chosen
 
 
-def measure(folders: Sequence[Path], systems_of: SystemsOf, only: Sequence[str]) -> None:
-    """Print the figures of every system, or of those that ``only`` names, on every collection."""
-    with tempfile.TemporaryDirectory() as place:
-        for folder in folders:
-            collection = Collection(folder, Path(place) / "-".join(folder.parts[-2:]))
-            found = systems_of(collection)
-            fail([f"--only {name!r}: expected one of {', '.join(found)}" for name in only if name not in found])
-            for number, name in enumerate(only or found):
-                measures, speed = collection.scored(found[name])
-                if not number:
-                    print(
-                        f"\n{collection.name}: {len(collection.topics)} topics, {', '.join(measures)}, pairs a second"
-                    )
-                print(f"{name:<28}{'  '.join(map(_shown, measures.values()))}  {speed:,.0f}", flush=True)
+def _mean(values: PerTopic, qids: set[str]) -> float:
+    return mean({qid: value for qid, value in values.items() if qid in qids})
 
 
-def _shown(values: PerTopic) -> str:
-    low, high = interval(list(values.values()))
-    return f"{100 * mean(values):5.1f} [{100 * low:5.1f}, {100 * high:5.1f}]"
+def show(name: str, figures: Sequence[Figures]) -> None:
+    """Print a line: the mean over collections of each measure, then each collection's figures with intervals."""
+    means = [100 * sum(mean(one[measure]) for one in figures) / len(figures) for measure in figures[0]]
+    parts = [" ".join(f"{value:5.1f}" for value in means)]
+    for one in figures:
+        spans = [
+            (100 * mean(values), *(100 * end for end in interval(list(values.values())))) for values in one.values()
+        ]
+        parts.append("  ".join(f"{value:5.1f} [{low:5.1f}, {high:5.1f}]" for value, low, high in spans))
+    print(f"{name:<18}{'  |  '.join(parts)}", flush=True)
 
 
-def main(program: str, systems_of: SystemsOf) -> None:
-    """Measure the systems on the folders that the command line names."""
-    parser = argparse.ArgumentParser(prog=f"python -m {program}")
+def main() -> None:
+    """Measure the collections that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.polarity")
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
-    parser.add_argument("--only", action="append", default=[], metavar="LINE", help="repeatable (default: all)")
+    parser.add_argument("--choose", action="store_true", help="score topics left out too, with numbers of the others")
     options = parser.parse_args()
-    try:
-        measure(options.folders, systems_of, options.only)
-    except HeedError as error:
-        parser.error(str(error))
+    tables = not (options.folders[0] / "topics.jsonl").exists()
+    with tempfile.TemporaryDirectory() as place:
+        collections = [Collection(folder, tables, Path(place) / folder.name) for folder in options.folders]
+        print(f"mean of {', '.join(collections[0].bm25)}, then {', '.join(one.name for one in collections)}")
+        show("bm25", [collection.bm25 for collection in collections])
+        shipped = TABLE_SETTINGS if tables else TEXT_SETTINGS
+        for name, factors in CHANGES.items():
+            changed = {field: getattr(shipped, field) * factor for field, factor in factors.items()}
+            show(name, [collection.scored(shipped._replace(**changed)) for collection in collections])
+        print("pairs a second:", ", ".join(f"{one.name} {one.pairs_a_second:,.0f}" for one in collections))
+        if options.choose:
+            choices = (TABLE_GRID if tables else TEXT_GRID) | TERMS
+            grid = [
+                Settings(**dict(zip(choices, numbers, strict=True))) for numbers in itertools.product(*choices.values())
+            ]
+            figures, chosen = left_out(collections, grid)
+            show("topics left out", figures)
+            for settings in dict.fromkeys(chosen):
+                print(f"  chosen {chosen.count(settings)} times of {FOLDS}: {settings}")
 
 
 if __name__ == "__main__":
-    main("benchmarks.polarity", systems)
+    main()

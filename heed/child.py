@@ -58,11 +58,6 @@ class Child:
         except OSError as error:
             raise self._lost() from error
 
-    @property
-    def ready(self) -> bool:
-        """Whether :meth:`results` would not wait."""
-        return self._pipe.poll()
-
     def results(self) -> Iterator[Any]:
         """Return the results of the last list; its error comes after them."""
         try:

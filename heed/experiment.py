@@ -26,7 +26,6 @@ from heed.pooling.fusion import pool as fused_pool
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
 from heed.ranking import ranks_known
 from heed.reranking.maxp import Cut
-from heed.reranking.reading_ahead import reading_ahead
 from heed.reranking.rescore import PoolDocuments
 from heed.result_files import earlier_results, forget_results, judging_recipe, note_results, program
 from heed.results import Results, SystemRuns
@@ -131,9 +130,7 @@ class Experiment:
     @cached_property
     def documents(self) -> DocumentStore:
         """The collection's documents, read and sorted by docid the first time."""
-        # where there are documents there may be results too, of which a command reads no instruction
-        anew = self.to_be_evaluated and not (self._index / "documents").exists()
-        with self._working(), timed("documents") as work, reading_ahead(self._instructions() if anew else ()):
+        with self._working(), timed("documents") as work:
             store = noted_documents(self.collection.source, self._index, self.folder)
             work.did(store.count, "documents")
         self._missing = missing_documents(self.collection, store)
@@ -385,11 +382,6 @@ class Experiment:
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join
         return [topic.under(condition, join) for topic in self.collection.topics if topic.has(condition)]
-
-    def _instructions(self) -> Iterator[tuple[str, str]]:
-        """Yield the instructions under all conditions, each with its language."""
-        for topic in self.collection.topics:
-            yield from ((text, topic.lang) for name, text in topic.instructions.items() if name in self.conditions)
 
     def _path(self, name: str, condition: str) -> Path:
         """Return where a run goes, noted as one of this experiment's."""

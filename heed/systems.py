@@ -1,6 +1,6 @@
 """Systems by name: the one place that knows every retriever and reranker.
 
-A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``best-cpu``, ``rank_bm25``, a model (an entry of the
+A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``rank_bm25``, a model (an entry of the
 registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``, or
 ``package.module:Class`` for an object of the user's own.
 """
@@ -26,11 +26,10 @@ from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FA
 from heed.models.text.templates import warn_unread
 from heed.own_systems import OBJECT, OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
 from heed.progress import timed
-from heed.reranking.best_cpu import BestCpu
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.maxp import Cut, MaxP, Passages
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25 import NAMES as BM25_NAMES
@@ -46,7 +45,7 @@ from heed.workers.pool import WorkerPool
 from heed.workers.tasks import system_of
 
 RETRIEVERS = (*BM25_NAMES, "lsa")
-RERANKERS = ("polarity", "best-cpu", "rank_bm25")
+RERANKERS = ("polarity", "rank_bm25")
 DECOMPOSE, FUSED = "decompose:", "polarity+"
 
 
@@ -99,8 +98,10 @@ class Systems:
             return system if _is_built_in(system) else OwnReranker(system, _class_name(system))
         if system == "polarity":
             return self._polarity()
-        if system == "best-cpu":
-            return BestCpu(self._bm25_of_rerankers())
+        if system == "best-cpu":  # of 0.2.0
+            raise UsageError(
+                "best-cpu was removed: use polarity, which has no learned weights (or 0.2.0, to repeat a run)"
+            )
         if system == "rank_bm25":
             self.pool.log_local(system, "it reads a pool's documents together")
             return RankBm25()

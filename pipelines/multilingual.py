@@ -50,7 +50,7 @@ def _contradictions(options: argparse.Namespace, retrievers: Sequence[str], rera
         yield "--merge reranker: one query for documents in all languages; give --query-lang eng"
     if options.merge == RERANKER and not rerankers:
         yield "--merge reranker: name a reranker of documents in all languages (--reranker NAME)"
-    of_words = [name for name in rerankers if name.partition("+")[0] in ("rank_bm25", "best-cpu", "polarity")]
+    of_words = [name for name in rerankers if name.partition("+")[0] in ("rank_bm25", "polarity")]
     if options.docs_lang != "eng":
         yield from (
             f"--merge reranker --reranker {name}: compares words, and the documents' are of several languages; choose "

@@ -49,7 +49,7 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         "--reranker",
         action="append",
         metavar="NAME",
-        help="polarity, best-cpu, a model by name, path or hub id (encoders too, by similarity), rank_bm25 (over each "
+        help="polarity, a model by name, path or hub id (encoders too, by similarity), rank_bm25 (over each "
         "topic's candidates alone), decompose:ENCODER, polarity+NAME, mteb:NAME by MTEB's code, a class of your own as "
         "package.module:Class, or none; repeatable (default: polarity)",
     )

@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         "--reranker",
         required=True,
         metavar="NAME",
-        help="polarity, best-cpu, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, mteb:NAME, or "
+        help="polarity, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, mteb:NAME, or "
         "package.module:Class",
     )
     systems.add_argument(

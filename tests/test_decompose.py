@@ -15,7 +15,7 @@ from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reranking.similarity import Similarity

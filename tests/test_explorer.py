@@ -22,7 +22,7 @@ from heed.exploring.pages import script
 from heed.io.trec_files import write_run
 from heed.reporting.folders import read_tree
 from heed.reporting.page import page, write_page
-from heed.reranking.clauses import Stretch, split, stretches
+from heed.reranking.polarity.clauses import pieces, split
 
 FERRIES = "Find ships. Leave out ferries."
 
@@ -37,19 +37,19 @@ FERRIES = "Find ships. Leave out ferries."
         ("", "eng", [], []),
     ],
 )
-def test_stretches_are_places_in_the_text_as_it_is_written(
+def test_pieces_are_places_in_the_text_as_it_is_written(
     text: str, lang: str, asked: list[str], excluded: list[str]
 ) -> None:
-    found = stretches(text, lang)
+    found = pieces(text, lang)
     assert [text[one.start : one.end] for one in found if one.sign > 0] == asked
     assert [text[one.start : one.end] for one in found if one.sign < 0] == excluded
 
 
 @pytest.mark.parametrize("lang", ["eng", "zho", "fas", "rus"])
-def test_stretches_are_what_polarity_scores(lang: str) -> None:
+def test_pieces_are_what_polarity_scores(lang: str) -> None:
     for line in (ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text("utf-8").splitlines():
         for text in json.loads(line)["instructions"].values():
-            found: list[Stretch] = stretches(text, lang)
+            found = pieces(text, lang)
             asked = "".join(text[one.start : one.end] for one in found if one.sign > 0)
             parts = split(text, lang)
             assert len("".join(asked.split())) == len("".join(parts.asked.split()))

@@ -7,7 +7,7 @@ from conftest import call, stranger
 
 from heed.datasets.tables import find_tables
 from heed.experiment import Experiment
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.reranker import Polarity
 from heed.retrieval.bm25 import Bm25
 
 ALL = {"caption", "contents", "header"}
@@ -63,7 +63,7 @@ def test_in_python_the_index_is_whole_since_a_reranker_may_come(tmp_path: Path) 
 
 def test_the_retriever_and_rerankers_share_one_index(tmp_path: Path) -> None:
     with Experiment(find_tables(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as experiment:
-        retriever, reranker = experiment.retriever("bm25"), experiment.reranker("best-cpu")
+        retriever, reranker = experiment.retriever("bm25"), experiment.reranker("polarity")
         assert isinstance(retriever, Bm25)
         assert isinstance(reranker, Polarity)
         assert reranker._bm25 is retriever

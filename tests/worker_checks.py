@@ -15,8 +15,7 @@ from heed.languages import language
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
-from heed.reranking.best_cpu import BestCpu
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.reranker import TABLE_SETTINGS, Polarity
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval.bm25 import Bm25, Lucene
 from heed.retrieval.bm25_index import Bm25Settings
@@ -140,10 +139,10 @@ def check_index(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
             bm25.load()
             os.kill(pid_of(pool.workers[0]), signal.SIGKILL)
         made = {"bm25": bm25.search(queries("original"), 300)}
-        for reranker in (Polarity(bm25), BestCpu(bm25)):
+        for number, reranker in enumerate((Polarity(bm25), Polarity(bm25, TABLE_SETTINGS))):
             journal = folder / f"{name}.partial"
             for condition in ("query", "original"):
-                key = f"{reranker.name}.{condition}"
+                key = f"polarity-{number}.{condition}"
                 made[key] = rescore(reranker, queries(condition), documents, journal, key)
         assert reranker.at_once == (len(pool.workers) if workers else 1)
         runs.append(made)

@@ -21,7 +21,7 @@ from heed.exploring.views import (
     TopicView,
 )
 from heed.languages import RIGHT_TO_LEFT, known_language
-from heed.reranking.clauses import stretches
+from heed.reranking.polarity.clauses import pieces
 from heed.types import Document, Topic
 
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too
@@ -138,9 +138,9 @@ def narrative_of(text: str, lang: str) -> Narrative:
     excluded: list[Span] = []
     # two units in JavaScript
     wide = [place for place, character in enumerate(text) if character > BMP] if max(text) > BMP else []
-    for start, end, sign in stretches(text, lang):
-        span = start + bisect_left(wide, start), end + bisect_left(wide, end)
-        (asked if sign > 0 else excluded).append(span)
+    for piece in pieces(text, lang):
+        span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
+        (asked if piece.sign > 0 else excluded).append(span)
     return Narrative(text=text, asked=asked, excluded=excluded)
 
 

@@ -76,11 +76,6 @@ class DocumentStore:
         self._unpacker = unpacker(dictionary)
 
     @property
-    def place(self) -> tuple[Path, str]:
-        """Its folder and digest, from which another process opens it."""
-        return self._path.parent, self.digest
-
-    @property
     def size(self) -> int:
         """Its bytes on disk, somewhat less than half of those of the documents."""
         return self._path.stat().st_size
@@ -201,11 +196,6 @@ def chosen(documents: Sequence[Document], places: Sequence[int]) -> list[Documen
     if isinstance(documents, StoredDocuments):
         return documents.chosen(places)
     return [documents[place] for place in places]
-
-
-def is_of(store: DocumentStore, documents: Sequence[Document]) -> bool:
-    """Whether ``documents`` are read from a store of the same documents as ``store``."""
-    return isinstance(documents, StoredDocuments) and documents.digest == store.digest
 
 
 def docids_of(documents: Sequence[Document]) -> Sequence[str]:

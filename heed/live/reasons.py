@@ -6,7 +6,7 @@ from heed.live.systems import LiveSystems, Question
 
 
 class Contribution(TypedDict):
-    """What a term adds to the evidence: as :class:`heed.reranking.explain.Contribution`; below 0 it speaks against."""
+    """What a term adds to a score, as in :mod:`heed.reranking.polarity.explain`; below 0 it speaks against."""
 
     part: str
     term: str
@@ -16,10 +16,9 @@ class Contribution(TypedDict):
 
 
 class Reason(TypedDict):
-    """A document's score, and what it is made of, largest first; ``raised`` where what speaks for it keeps it up."""
+    """A document's score, and what it is made of, largest first."""
 
     score: float
-    raised: bool
     contributions: list[Contribution]
 
 
@@ -31,7 +30,6 @@ def reason(live: LiveSystems, system: str, question: Question, docid: str) -> Re
     explanation = live.explained(system, question, docid)
     return Reason(
         score=explanation.score,
-        raised=explanation.raised,
         contributions=[
             Contribution(
                 part=one.part, term=one.term, words=[*one.words], clauses=[*one.clauses], value=round(one.value, 5)

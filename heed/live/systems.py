@@ -17,8 +17,8 @@ from heed.live.settings import read_made
 from heed.models.registry.entries import Registry
 from heed.pooling.fusion import pool as fused_pool
 from heed.ranking import ranked
-from heed.reranking.explain import Explanation, explain
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.explain import Explanation, explain
+from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rescore import checked, score_all
 from heed.retrieval.bm25 import Bm25
 from heed.retrieval.bm25_index import Searcher

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TypedDict
 
-from heed.reranking.parts import parts_of
+from heed.reranking.polarity.terms import topic_terms
 from heed.retrieval.bm25_index import FIELD, TABLE_FIELDS, Searcher, Subset
 from heed.types import Query
 
@@ -25,8 +25,8 @@ def matched(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Wor
     words = [Words(query=[], asked=[], excluded=[]) for _ in docids]
     written = _written(searcher, f"{query.query}\n{query.instruction}")
     place = {term: number for number, term in enumerate(written)}
-    parts = parts_of(searcher.terms_of_each, query.query, query.instruction, query.lang)
-    for kind, terms in parts._asdict().items():
+    terms_of = topic_terms(searcher.terms_of_each, query.query, query.instruction, query.lang)
+    for kind, terms in terms_of._asdict().items():
         for term in sorted(terms, key=lambda term: place.get(term, len(place))):
             # an index of fields has no whole texts, others not all fields
             scores = searcher.score({(field, term): 1.0 for field in (FIELD, *TABLE_FIELDS)}, subset)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 
-from heed.reranking.polarity import Polarity
+from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rescore import BatchReranker, Pair, score_all
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load

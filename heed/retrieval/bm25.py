@@ -143,12 +143,6 @@ class Bm25:
             return None
         return IndexCopies(self._opening(), pool)
 
-    def beside(self) -> Opening | None:
-        """Return how a second process opens a small index; None where it would take memory or threads not given."""
-        if self._lucene.threads == 1 or not self._brief or self._feedback or not self.searcher.has_matrix:
-            return None
-        return self._opening()
-
     def _opening(self) -> Opening:
         searcher, (_, store, language) = self.searcher, self.corpus
         how = searcher.folder, searcher.shards, language, searcher.settings, store.tabular, self._lucene.heap

@@ -6,7 +6,7 @@ topic's documents, of which the lists would have to be merged after every step.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from heed.progress import bar
 from heed.retrieval.bm25_index import Bm25Settings, Searcher
 from heed.retrieval.lucene.jvm import start
 from heed.retrieval.lucene.shards import postings_folder, shard_folders
-from heed.types import Config, Run
+from heed.types import Config, Document, Query, Reranker, Run
 from heed.workers.folders import send_files
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import SystemTask, Worker, plain_system
@@ -92,6 +92,12 @@ class IndexCopies:
         hits = (item for run in found for item in run.items())
         return dict(bar(hits, len(queries), "bm25", "topics"))
 
+    def scores(
+        self, make: Callable[[IndexCopy], Reranker], key: str, pairs: Iterable[tuple[Query, Sequence[Document]]]
+    ) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in order, by a reranker over each copy, kept there as ``key``."""
+        return self.results(_score, ((make, key, query, documents) for query, documents in pairs))
+
     def _task(self, function: Callable[..., Any], arguments: tuple[Any, ...], worker: Worker) -> SystemTask:
         system = self._system
         if self._pool.remote and worker.built != system.key:
@@ -103,3 +109,12 @@ class IndexCopies:
 
 def _search(copy: IndexCopy, queries: Mapping[str, str], depth: int, fields: Mapping[str, float] | None) -> Run:
     return dict(zip(queries, copy.searcher.hits(queries.values(), depth, 1, fields), strict=True))
+
+
+def _score(
+    copy: IndexCopy, make: Callable[[IndexCopy], Reranker], key: str, query: Query, documents: Sequence[Document]
+) -> Sequence[float]:
+    if key not in copy.rerankers:
+        copy.rerankers[key] = make(copy)
+    scores: Sequence[float] = copy.rerankers[key].score(query, documents)
+    return scores

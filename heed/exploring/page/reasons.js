@@ -3,8 +3,7 @@
 import { make } from "../../annotation/page/dom.js";
 
 const WORDS = 12; // of a clause
-const LIKE = { like: "like the best documents", unlike: "like those with most that is excluded" };
-const TERMS = 6; // of these
+const TERMS = 6; // of the best documents
 
 /** Return a fold that shows why; `ask()` promises the reason as the server tells it. */
 export function reasonFold(name, ask) {
@@ -25,13 +24,13 @@ export function reasonFold(name, ask) {
   return fold;
 }
 
-function reasonParts({ score, raised, contributions }) {
+function reasonParts({ score, contributions }) {
   const items = [
-    ...clausesOf(contributions.filter(({ part }) => !LIKE[part])).map(clauseItem),
-    ...Object.keys(LIKE).flatMap((part) => likeItem(part, contributions)),
+    ...clausesOf(contributions.filter(({ part }) => part !== "like")).map(clauseItem),
+    ...likeItem(contributions.filter(({ part }) => part === "like")),
   ];
   const against = sum(contributions.filter(({ value }) => value < 0));
-  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it${raised ? "; kept among the first hundred by what speaks for it" : ""}`;
+  const parts = `${signed(sum(contributions) - against)} for it, ${signed(against)} against it`;
   const text = contributions.length ? `score ${score.toFixed(3)}: ${parts}` : `score ${score.toFixed(3)}: it has none of the words`;
   return [make("p", { class: "soft", role: "status" }, text), make("ul", {}, ...items)];
 }
@@ -58,12 +57,11 @@ function clauseItem(contributions) {
   return item(sum(contributions), `${part}:`, ...shown, ...rest, make("div", { class: "soft" }, ...clause));
 }
 
-function likeItem(part, contributions) {
-  const found = contributions.filter((one) => one.part === part);
+function likeItem(found) {
   if (!found.length) return [];
   const terms = found.slice(0, TERMS).map(({ term }) => term).join(", ");
   const more = found.length > TERMS ? ", …" : "";
-  return [item(sum(found), LIKE[part], make("span", { class: "soft" }, ": ", make("bdi", {}, terms + more)))];
+  return [item(sum(found), "like the best documents", make("span", { class: "soft" }, ": ", make("bdi", {}, terms + more)))];
 }
 
 const item = (value, ...children) =>

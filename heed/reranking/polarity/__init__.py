@@ -1,0 +1,1 @@
+"""``polarity``: a lexical reranker that reads the instruction, with no model."""

@@ -1,0 +1,186 @@
+"""``polarity``: BM25 of what the query and the instruction ask for, less BM25 of what the instruction excludes.
+
+A document's score is ``query + a · asked − x · excluded + l · like``. Each part is BM25 of some terms with the whole
+collection's statistics, divided by the fifth highest score of the pool, so that parts of few and of many terms can be
+compared. ``like`` are the terms of the documents that the other three parts put first. In a table the caption counts
+once more beside the whole text, for the terms asked for the header too.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from heed.io.document_store import chosen, docids_of
+from heed.io.files import digest_json
+from heed.ranking import ranked
+from heed.reranking.polarity.cues import cues_digest, warn_without_cues
+from heed.reranking.polarity.feedback import CHARACTERS, Vector, centroid, vector
+from heed.reranking.polarity.terms import topic_terms
+from heed.reranking.rescore import Pair
+from heed.retrieval.bm25 import Bm25
+from heed.retrieval.bm25_index import FIELD, Subset, Term
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.index_copies import IndexCopy
+from heed.types import Config, Document, Query
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Doubles = NDArray[np.float64]
+
+VERSION = 10  # raise when scores change
+SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
+MAX_IDF = 200_000  # terms whose idf is kept in memory
+
+
+class Settings(NamedTuple):
+    """Weights of the parts beside the query's 1, and how many documents and terms ``like`` is made of.
+
+    The numbers are chosen on whole topics left out: ``python -m benchmarks.polarity``.
+    """
+
+    asked: float
+    excluded: float
+    like: float
+    examples: int
+    terms: int
+
+
+TEXT_SETTINGS = Settings(asked=0.6, excluded=0.6, like=1.0, examples=10, terms=20)
+TABLE_SETTINGS = Settings(asked=1.0, excluded=2.5, like=1.0, examples=15, terms=30)
+WHOLE = {FIELD: 1.0}
+WITH_CAPTION = {FIELD: 1.0, "caption": 1.0}
+TEXT_FIELDS = {"query": WHOLE, "asked": WHOLE, "excluded": WHOLE}  # where a part's terms are searched, with weights
+TABLE_FIELDS = {"query": WITH_CAPTION, "asked": {**WITH_CAPTION, "header": 1.0}, "excluded": WITH_CAPTION}
+
+
+class Part(NamedTuple):
+    """One part of the score: its ``weight``, below 0 against a document, and what it adds for each document.
+
+    ``scale`` is what BM25 of the terms is divided by, ``values`` is weight · BM25 / scale, shape ``(documents,)``.
+    """
+
+    name: str
+    weight: float
+    terms: dict[Term, float]
+    scale: float
+    values: "Doubles"
+
+
+class Polarity:
+    """The reranker over one BM25 index, as a :class:`heed.types.Reranker`."""
+
+    name = "polarity"
+
+    def __init__(self, bm25: Bm25, settings: Settings | None = None) -> None:
+        """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
+        tables = bm25.corpus.documents.tabular
+        bm25.reads_fields = True
+        self._bm25, self._chosen = bm25, settings
+        self._settings = settings or (TABLE_SETTINGS if tables else TEXT_SETTINGS)
+        self._fields = TABLE_FIELDS if tables else TEXT_FIELDS
+        self._subset = Subset([])  # the last pool: the conditions of one query share theirs
+        self._vectors: dict[str, Vector] = {}  # of documents of that pool
+        self._idf: dict[str, float] = {}
+        self.config: Config = {
+            "polarity": [VERSION, SCALE, CHARACTERS, *self._settings],
+            "fields": self._fields,
+            "cues": cues_digest(bm25.corpus.language.code),
+            "bm25": bm25.config,
+        }
+
+    def over(self, corpus: Corpus) -> "Polarity":
+        """Return the same reranker with the statistics of other documents."""
+        return Polarity(self._bm25.over(corpus), self._chosen)
+
+    def load(self) -> None:
+        """Open the index."""
+        self._bm25.load()
+
+    def close(self) -> None:
+        """Forget the index."""
+        self._bm25.close()
+
+    @property
+    def at_once(self) -> int:
+        """How many queries are scored at once."""
+        return self._bm25.copies.at_once if self._bm25.copies else 1
+
+    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order; by workers where the user asked for them."""
+        copies = self._bm25.copies
+        if copies is None:
+            return (self.score(query, documents) for query, documents in pairs)
+        return copies.scores(partial(_over_copy, settings=self._chosen), digest_json(self.config), pairs)
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the score of each document; without an instruction the order is BM25's of the query."""
+        scores: list[float] = _total(self.parts(query, documents)).tolist()
+        return scores
+
+    def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
+        """Return the parts of the score, those that the topic has."""
+        if query.instruction:
+            warn_without_cues(query.lang)
+        docids = docids_of(documents)
+        if self._subset.docids != docids:
+            self._subset, self._vectors = Subset(docids), {}
+        terms = topic_terms(self._bm25.searcher.terms_of_each, query.query, query.instruction, query.lang)
+        weights = {"query": 1.0, "asked": self._settings.asked, "excluded": -self._settings.excluded}
+        parts = [
+            self._part(name, weight, own, self._fields[name])
+            for (name, weight), own in zip(weights.items(), terms, strict=True)
+            if own or name == "query"
+        ]
+        if len(parts) > 1 and documents:
+            parts.append(self._part("like", self._settings.like, self._best_terms(_total(parts), documents), WHOLE))
+        return parts
+
+    def term_values(self, part: Part, docid: str) -> dict[Term, float]:
+        """Return what each of a part's terms adds to a document's score; they add up to the part's value."""
+        one, searcher, share = Subset([docid]), self._bm25.searcher, part.weight / part.scale
+        return {term: share * searcher.score({term: weight}, one)[docid] for term, weight in part.terms.items()}
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of ``text`` as the index holds them."""
+        return self._bm25.searcher.terms(text)
+
+    def _part(self, name: str, weight: float, terms: Mapping[str, float], fields: Mapping[str, float]) -> Part:
+        import numpy as np
+
+        weighted = {(field, term): boost * terms[term] for field, boost in fields.items() for term in terms}
+        scores = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
+        highest = np.sort(scores)[-SCALE:]  # of a pool of fewer documents, or matches, the best one counts
+        scale = float(highest[0] if len(highest) == SCALE and highest[0] else highest.max(initial=0.0)) or 1.0
+        return Part(name, weight, weighted, scale, weight * (scores / scale))
+
+    def _best_terms(self, scores: "Doubles", documents: Sequence[Document]) -> Vector:
+        """Return the heaviest terms of the documents with the highest scores, each weighted by its score."""
+        import numpy as np
+
+        docids, count = self._subset.docids, min(self._settings.examples, len(scores))
+        lowest = np.partition(scores, -count)[-count]
+        place_of = {docids[place]: place for place in np.flatnonzero(scores >= lowest).tolist()}
+        best = list(ranked({docid: float(scores[place]) for docid, place in place_of.items()}))[:count]
+        self._read([docid for docid in best if docid not in self._vectors], place_of, documents)
+        weighted = [(max(0.0, float(scores[place_of[docid]])), self._vectors[docid]) for docid in best]
+        return centroid(weighted, self._settings.terms)
+
+    def _read(self, docids: Sequence[str], place_of: Mapping[str, int], documents: Sequence[Document]) -> None:
+        """Make the vectors of documents of this pool; ``place_of`` is their place in it."""
+        searcher = self._bm25.searcher
+        read = chosen(documents, [place_of[docid] for docid in docids])
+        bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
+        if len(self._idf) > MAX_IDF:
+            self._idf.clear()
+        self._idf.update(searcher.idf({term for bag in bags for term in bag if term not in self._idf}))
+        self._vectors.update((docid, vector(bag, self._idf)) for docid, bag in zip(docids, bags, strict=True))
+
+
+def _over_copy(copy: IndexCopy, settings: Settings | None) -> Polarity:
+    return Polarity(Bm25.over_copy(copy), settings)
+
+
+def _total(parts: Sequence[Part]) -> "Doubles":
+    return sum((part.values for part in parts[1:]), parts[0].values)
