@@ -16,7 +16,7 @@ from heed.ranking import in_order
 from heed.types import Qrels, Run
 
 SHARE = 0.2  # of a measure's documents in neither list, above which it is a warning
-ONE_SIDED = 0.2  # TODO
+ONE_SIDED = 0.2  # of p-MRR's in one list only: 0 to 8% with real news to depths 20 to 1000, 50% if half the ids differ
 
 
 def warn_of_judgements(qrels: Qrels, new_qrels: Qrels, label: str = "") -> None:

@@ -5,7 +5,16 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from heed.errors import UsageError
-from heed.evaluation.comparison import ROBUSTNESS, ROBUSTNESS_OF, Inputs, absent, compare_pair, is_of_both, warn_of_runs
+from heed.evaluation.comparison import (
+    ROBUSTNESS,
+    ROBUSTNESS_OF,
+    Absence,
+    Inputs,
+    absent,
+    compare_pair,
+    is_of_both,
+    warn_of_runs,
+)
 from heed.evaluation.doubts import warn_of_judgements, warn_of_no_values, warn_of_same_runs
 from heed.evaluation.summary import GOLD_RANK, KEPT, ON_REQUEST, P_MRR, SELECTIVITY, Detail, Group, Row, Shift
 from heed.io.pairs import renamed
@@ -183,10 +192,18 @@ def _of_pair(
     if missing:
         count = f"{len(changed) - len(missing)} of {len(changed)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
-    shares = absent(inputs, {measure: values[measure] for measure in pair.measures if measure in values})
-    for measure, by_kind in shares.items():
-        wanted |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in by_kind.items()}
-    return wanted
+    shares = absent(inputs, {measure: wanted[measure] for measure in pair.measures if measure in wanted})
+    return {
+        name: per_topic
+        for measure, of_measure in wanted.items()
+        for name, per_topic in ((measure, of_measure), *_named(measure, shares.get(measure, {})))
+    }
+
+
+def _named(measure: str, shares: Mapping[Absence, PerTopic]) -> Iterator[tuple[str, PerTopic]]:
+    """Yield shares of documents not seen with their names, such as ``p-MRR in neither``."""
+    for kind, per_topic in shares.items():
+        yield f"{measure} {kind.replace('_', ' ')}", per_topic
 
 
 def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:
