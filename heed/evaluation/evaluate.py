@@ -8,7 +8,6 @@ from heed.errors import UsageError
 from heed.evaluation.comparison import (
     ROBUSTNESS,
     ROBUSTNESS_OF,
-    Absence,
     Inputs,
     absent,
     compare_pair,
@@ -36,6 +35,7 @@ from heed.ranking import ranks
 from heed.types import ABLATIONS, Qrels, Run, Topic, subtopics_of, under
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
+BESIDE = {P_MRR: (P_MRR, KEPT, SELECTIVITY)}  # what comes with a measure
 
 
 class Pair(NamedTuple):
@@ -185,25 +185,18 @@ def _of_pair(
     label = f"{pair.base}>{pair.new}: "
     if P_MRR in pair.measures:
         warn_of_judgements(qrels, new_qrels, label)
-    beside = (KEPT, SELECTIVITY) if P_MRR in pair.measures else ()
-    wanted = {measure: values[measure] for measure in (*pair.measures, *beside) if measure in values}
+    shares = absent(inputs, {measure: values[measure] for measure in pair.measures if measure in values})
+    wanted: dict[str, PerTopic] = {}
+    for measure in pair.measures:
+        wanted |= {name: values[name] for name in BESIDE.get(measure, (measure,)) if name in values}
+        of_measure = shares.get(measure, {})
+        wanted |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
     warn_of_runs(inputs, wanted, f"{system}, {label}")
     missing = sorted(changed.keys() - values.get(P_MRR, {}).keys())
     if missing:
         count = f"{len(changed) - len(missing)} of {len(changed)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
-    shares = absent(inputs, {measure: wanted[measure] for measure in pair.measures if measure in wanted})
-    return {
-        name: per_topic
-        for measure, of_measure in wanted.items()
-        for name, per_topic in ((measure, of_measure), *_named(measure, shares.get(measure, {})))
-    }
-
-
-def _named(measure: str, shares: Mapping[Absence, PerTopic]) -> Iterator[tuple[str, PerTopic]]:
-    """Yield shares of documents not seen with their names, such as ``p-MRR in neither``."""
-    for kind, per_topic in shares.items():
-        yield f"{measure} {kind.replace('_', ' ')}", per_topic
+    return wanted
 
 
 def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:
