@@ -214,7 +214,7 @@ def tagged(path: str, tag: str) -> str:
     return path
 
 
-EXCHANGED = "by their tags, …{} and …{}, the base run and the new one are exchanged"
+EXCHANGED = "by their tags, …{} and …{}, the base run and the new one look exchanged"
 TWO = "by their tags, runs of two systems, {} and {}"
 
 

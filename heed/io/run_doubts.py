@@ -58,7 +58,7 @@ def warn_of_tags(paths: Sequence[Path]) -> None:
     for (base, system, condition), (new, other, later) in pairwise(tagged):
         tags = f"{base} and {new}: by their tags, …{condition} and …{later},"
         if CONDITION_STEPS[condition.lower()] > CONDITION_STEPS[later.lower()]:
-            warn(f"{tags} the base run and the new one are exchanged")
+            warn(f"{tags} the base run and the new one look exchanged")
         if system != other:
             warn(f"{base} and {new}: by their tags, runs of two systems, {system} and {other}")
 
