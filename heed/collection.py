@@ -53,9 +53,22 @@ def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, 
     def loading(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Collection:
         with gathering([]) as warnings:
             collection = load(*args, **kwargs)
+            warn_of_unchanged(collection.topics)
         return replace(collection, warnings=[*collection.warnings, *warnings])
 
     return loading
+
+
+def warn_of_unchanged(topics: Sequence[Topic]) -> None:
+    """Warn of topics whose changed instruction is the original one: there is no change that a system could follow."""
+    both = [topic for topic in topics if {"original", "changed"} <= topic.instructions.keys()]
+    same = [topic.qid for topic in both if len({_words(topic, "original"), _words(topic, "changed")}) == 1]
+    if same:
+        warn(f"the changed instruction is the original one in {len(same)} of {len(both)} topics: {brief(same)}")
+
+
+def _words(topic: Topic, condition: str) -> tuple[str, ...]:
+    return tuple(topic.instructions[condition].split())
 
 
 def check_collection(collection: Collection) -> None:

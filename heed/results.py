@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from heed.evaluation.summary import Detail, Row, rows_of, table
+from heed.evaluation.summary import Detail, Row, printed, rows_of, table
 from heed.runs import Run
 from heed.types import Config
 
@@ -83,9 +83,9 @@ class Results:
                 return dict(detail["per_topic"])
         raise KeyError(key)
 
-    def table(self, title: str = "") -> str:
-        """Return the measures as text, values ×100."""
-        return table(self.rows, title or f"{self.collection} {self.subset}, values ×100")
+    def table(self, title: str = "", asked: Sequence[str] = ()) -> str:
+        """Return the measures as text, values ×100; "p-MRR kept" and "p-MRR in one only" only if ``asked`` for."""
+        return table(printed(self.rows, asked), title or f"{self.collection} {self.subset}, values ×100")
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a frame with the columns of ``summary.json``'s rows: system, condition, measure, value, n."""

@@ -18,7 +18,7 @@ COMMANDS = {
     "rerank": "one run or pool rescored under one condition by one reranker",
     "check": "runs as NIST tests them, and more; corrected copies; a track's package with form and manifest",
     "judgements": "results of annotation tools back to qrels: Label Studio, doccano, Relevation, CSV, Excel",
-    "compare": "two or three runs pairwise, or all systems of a folder: p-MRR, IRS, NFR, WISE, SICR",
+    "compare": "two or three runs pairwise, or all systems of a folder: p-MRR, selectivity, IRS, NFR, WISE, SICR",
     "report": "tables and plots of results folders: text, Markdown, LaTeX, CSV, one HTML page",
     "explore": "see why, in the browser: topics, narratives, whole runs, and a playground for changed instructions",
     "models": "every registered model: what it is, what it needs, what is missing here, and what it sees",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heed.measures import PerTopic
     from heed.types import Qrels, Run
 
+ABSENCES = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
 
 
@@ -92,7 +93,7 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.evaluation.comparison import MEASURES, compare, statistics, unseen, warn_of_runs
+    from heed.evaluation.comparison import MEASURES, absent, compare, statistics, warn_of_runs
     from heed.evaluation.doubts import warn_of_judgements
     from heed.io.files import write_json
     from heed.measures import mean
@@ -106,12 +107,14 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
         work.did(len(inputs.new), "pairs")
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
+    _warn_of_missing_judgements(options)
     if not inputs.changed:
         warn_of_judgements(inputs.qrels, inputs.new_qrels)
     warn_of_runs(inputs, values)
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
-    for measure, shares in unseen(inputs, values).items():
-        by_measure[measure]["in_neither"] = mean(shares)
+    for measure, shares in absent(inputs, values).items():
+        for kind, of_topics in shares.items():
+            by_measure[measure][kind] = mean(of_topics)
     print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")
     print(_measure_table(by_measure))
     if options.per_topic:
@@ -125,10 +128,12 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
 def _inputs(options: argparse.Namespace) -> "Inputs":
     from heed.evaluation.comparison import paired
     from heed.io.pairs import pair, renamed, select
+    from heed.io.run_doubts import warn_of_tags
     from heed.io.run_formats import read_any_run
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
+    warn_of_tags(options.run)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
     reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs))) if len(runs) == 3 else None
     qrels, new_qrels = _judgements(options)
@@ -177,17 +182,27 @@ def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     return {qid: docids for qid, docids in documents.items() if docids}
 
 
+def _warn_of_missing_judgements(options: argparse.Namespace) -> None:
+    """Warn that p-MRR, where no list of changed documents is given, and selectivity need judgements of both runs."""
+    from heed.progress import warn
+
+    missing = [f"--{name.replace('_', '-')}" for name in ("qrels", "new_qrels") if not getattr(options, name)]
+    if missing:
+        measures = "selectivity: it needs" if options.qrel_diff else "p-MRR and no selectivity: they need"
+        warn(f"no {measures} judgements for both runs; give {' and '.join(missing)}")
+
+
 def _measure_table(by_measure: "dict[str, Statistics]") -> str:
     from heed.evaluation.summary import aligned, format_value
 
-    rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down", "in neither"]]
+    rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down", "in neither", "in one only"]]
     for measure, values in by_measure.items():
         mean, low, high = (format_value(measure, value) for value in (values["mean"], values["low"], values["high"]))
         shares = ["", "", ""]
         if not measure.endswith((" base", " new", " reversed")) and measure != "Robustness@10":
             shares = [f"{100 * share:.0f}%" for share in (values["up"], values["equal"], values["down"])]
-        in_neither = f"{values['in_neither']:.0%}" if "in_neither" in values else ""
-        rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), *shares, in_neither])
+        absent = [f"{share:.0%}" if share is not None else "" for share in map(values.get, ABSENCES)]
+        rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), *shares, *absent])
     return aligned(rows, left=1)
 
 
@@ -240,8 +255,9 @@ def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
             for measure, by_system in per_topic.items()
         }
         for measure, comparison in compared.measures.items():
-            for system, share in comparison.in_neither.items():
-                by_measure[measure][system]["in_neither"] = share
+            for kind, shares in comparison.absent.items():
+                for system, share in shares.items():
+                    by_measure[measure][system][kind] = share
         write_json(options.json, {"measures": by_measure, "per_topic": per_topic, "warnings": warnings})
 
 
@@ -273,11 +289,11 @@ def _marked(measure: str, comparison: "Comparison", system: str) -> str:
 
 
 def _print_unseen(compared: "Systems") -> None:
-    """Print, for the measures that depend on it, the share of their documents that are in none of the lists."""
+    """Print, for the measures that depend on it, the shares of their documents that are not in all lists."""
     for measure, comparison in compared.measures.items():
-        if comparison.in_neither:
-            shares = ", ".join(f"{system} {share:.0%}" for system, share in comparison.in_neither.items())
-            print(f"{measure}, documents in neither list: {shares}")
+        for kind, by_system in comparison.absent.items():
+            shares = ", ".join(f"{system} {share:.0%}" for system, share in by_system.items())
+            print(f"{measure}, documents {ABSENCES[kind]}: {shares}")
 
 
 def _warn_of_missing(compared: "Systems") -> None:

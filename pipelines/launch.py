@@ -7,7 +7,7 @@ from typing import Any
 
 from heed.collection import Collection
 from heed.errors import UsageError
-from heed.evaluation.summary import average, table
+from heed.evaluation.summary import average, printed, table
 from heed.experiment import Experiment
 from heed.io.files import write_json
 from heed.io.run_formats import read_external_runs
@@ -61,7 +61,7 @@ def launch_systems(
     with experiment:
         systems = run(options, experiment, published, maxp)
         results = experiment.evaluate(systems)
-    print(results.table(f"{collection.name} {collection.subset}: {topics}, values ×100"))
+    print(results.table(f"{collection.name} {collection.subset}: {topics}, values ×100", options.measure))
     print_published(options, results.summary(), "published candidates" if published else _retrieved(options))
     log_resources(experiment.timings)
     if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
@@ -186,7 +186,8 @@ def finish(options: argparse.Namespace, results: Sequence[Results]) -> None:
         warnings = [f"{each.subset}: {warning}" for each in results for warning in each.warnings]
         summary = {"collection": name, "subset": subset, "rows": rows, "warnings": warnings}
         write_json(options.out / name / subset / "summary.json", summary)
-        print(table(rows, f"{name}: average of {', '.join(each.subset for each in results)}, values ×100"))
+        title = f"{name}: average of {', '.join(each.subset for each in results)}, values ×100"
+        print(table(printed(rows, options.measure), title))
         print_published(options, summary, "the same pools as above")
     if options.json:
         write_json(options.json, summary)

@@ -111,7 +111,8 @@ def collection_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a measure beside the collection's own, such as nDCG@10 or alpha_nDCG@20 (docs/measures.md); repeatable",
+        help="a measure beside the collection's own, such as nDCG@10, alpha_nDCG@20 or 'p-MRR kept' "
+        "(docs/measures.md); repeatable",
     )
     machine_options(parser)
     engine_options(parser)

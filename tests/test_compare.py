@@ -231,7 +231,7 @@ def test_systems_of_a_folder_are_compared_as_data(files: Path) -> None:
     write_run(files / "few.changed.run", {"1": {"y": 2.0, "x": 1.0}}, "few")
     compared = compare_systems(files, *judgements, measures=["AP"])
     assert compared.conditions == ("original", "changed")
-    assert compared.measures.keys() == {"p-MRR", "AP base", "AP new"}
+    assert compared.measures.keys() == {"p-MRR", "p-MRR kept", "selectivity", "AP base", "AP new"}
     p_mrr = compared.measures["p-MRR"]
     assert p_mrr.per_topic["few"] == {"1": 0.5}
     assert p_mrr.means == {"few": 0.5, "good": pytest.approx(1 / 3), "same": 0.0}

@@ -154,11 +154,12 @@ def test_a_pair_has_the_measures_that_are_requested_and_possible() -> None:
         details = evaluate(TABLE_RUNS, judging, TABLES, 3)
         return [one["measure"] for one in details if one["condition"] == "query>original"]
 
-    assert measures(tables()) == ["p-MRR", "p-MRR in neither", "IRS", "IRS in neither"]  # no traps, no NFR
+    of_p_mrr = ["p-MRR", "p-MRR kept", "selectivity", "p-MRR in neither", "p-MRR in one only"]
+    assert measures(tables()) == [*of_p_mrr, "IRS", "IRS in neither"]  # no traps, no NFR
     assert measures(tables(pairs=(Pair("query", "original", ("IRS",)),))) == ["IRS", "IRS in neither"]
     # without a corpus's size p-MRR can be measured, WISE and SICR need a reversed run
     three = tables(pairs=(Pair("query", "original", ("p-MRR", "WISE", "SICR"), "reversed"),))
-    assert measures(three) == ["p-MRR", "p-MRR in neither"]
+    assert measures(three) == of_p_mrr
     assert measures(tables(qrels={"query": TABLE_QRELS["query"]})) == []
 
 
@@ -226,7 +227,11 @@ def test_robust_gives_the_worst_of_a_query_and_the_mean_rank_of_what_stays_relev
     # all documents are in all lists
     neither = {measure: values for (_, measure), values in found.items() if measure.endswith(" in neither")}
     assert neither == {f"{measure} in neither": {"1_0": 0.0, "1_1": 0.0} for measure in ("p-MRR", "WISE", "SICR")}
-    assert len(found) == 3 * 3 + 2 * 3
+    assert found["query>original", "p-MRR in one only"] == {"1_0": 0.0, "1_1": 0.0}
+    # 1_0: a, relevant in both, stays at 1; 1_1: b falls from 2 to 3
+    assert found["query>original", "p-MRR kept"] == pytest.approx({"1_0": 0.0, "1_1": 1 - 2 / 3})
+    assert found["query>original", "selectivity"] == pytest.approx({"1_0": 1 / 3, "1_1": 1 / 2 - 1 / 3})
+    assert len(found) == 3 * 3 + 2 * 3 + 3
 
 
 def test_robustness_which_is_by_query_is_no_figure_of_a_kind_of_instruction() -> None:
@@ -234,7 +239,8 @@ def test_robustness_which_is_by_query_is_no_figure_of_a_kind_of_instruction() ->
     pair = Pair("query", "original", ("p-MRR",))
     details = evaluate(THREE_RUNS, Judging(THREE_QRELS, ("nDCG@10",), (pair,), robust=True, types=("T",)), topics, 3)
     counted = {one["measure"]: one["n"] for one in details if one["condition"] == "T"}
-    assert counted == {"nDCG@10": 2, "mean gold rank": 2, "p-MRR": 2, "p-MRR in neither": 2}
+    of_p_mrr = ("p-MRR", "p-MRR in neither", "p-MRR in one only", "p-MRR kept", "selectivity")
+    assert counted == dict.fromkeys(("nDCG@10", "mean gold rank", *of_p_mrr), 2)
 
 
 def test_shifts_are_the_ranks_of_judged_documents_under_the_first_pair() -> None:

@@ -68,14 +68,14 @@ def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
         read_lists(path, 2, {}, Names())
 
 
-def ships(root: Path) -> Path:
-    """Three topics: 1 has a document that should fall, 2 none, 3 is not judged under the changed instruction."""
+def ships(root: Path, **more: dict[str, int]) -> Path:
+    """Three topics: 1 has a document that should fall, 2 none, 3 no judgements but ``more`` under the changed one."""
     documents = [Document(f"d{number}", f"Title {number}", f"Text {number}") for number in range(1, 5)]
     instructions = {"original": "Find ships.", "changed": f"\U0001f6a2 {FERRIES}"}
     topics = [Topic(qid, "eng", f"ships {qid}", instructions) for qid in "123"]
     qrels = {
         "original": {"1": {"d1": 2, "d2": 1}, "2": {"d1": 1}, "3": {"d1": 1}},
-        "changed": {"1": {"d1": 0, "d2": 1}, "2": {"d1": 1, "d3": 0}},
+        "changed": {"1": {"d1": 0, "d2": 1}, "2": {"d1": 1, "d3": 0}, **more},
     }
     judging = Judging(qrels, ("nDCG@5",), (Pair("original", "changed", ("p-MRR",)),))
     collection = Collection("ships", "eng", language("eng"), Documents(documents), topics, judging)
@@ -116,6 +116,9 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
     # p-MRR of d1: rank 1 → 1 is 0; 1 → 2 is 1 − 1/2
     assert view["values"]["stays"]["original>changed"]["p-MRR"] == 0.0
     assert view["values"]["obeys"]["original>changed"]["p-MRR"] == 0.5
+    # d2 stays relevant: rank 2 → 1 is 1/2 − 1
+    assert view["values"]["obeys"]["original>changed"]["p-MRR kept"] == -0.5
+    assert view["values"]["obeys"]["original>changed"]["selectivity"] == 1.0
     narrative = view["narratives"]["changed"]
     # the ship is two units in JavaScript, as it is two in UTF-16
     units = narrative["text"].encode("utf-16-le")
@@ -134,6 +137,13 @@ def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
         ("changed", "Not judged under changed: it is in no mean of that condition."),
         ("original>changed", "Not judged under changed: the two are not compared."),
     ]
+
+
+def test_a_topic_whose_relevant_documents_are_all_ruled_out_has_p_mrr_alone(tmp_path: Path) -> None:
+    view = topic_view(Explored(*read_tree(ships(tmp_path, **{"3": {"d1": 0}}))), "3")
+    assert view["values"]["obeys"]["original>changed"].keys() == {"p-MRR", "p-MRR in neither", "p-MRR in one only"}
+    reason = "No document is relevant under both original and changed: selectivity has nothing that should stay."
+    assert {"condition": "original>changed", "reason": reason} in view["absent"]
 
 
 def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ COMMAND = "pipelines.infosearch"
 CONDITIONS = ("query", "original", "reversed")
 MEASURES = {condition: {"nDCG@10", "Judged@20", "Robustness@10", "mean gold rank"} for condition in CONDITIONS} | {
     "query>original": {f"{measure}{share}" for measure in ("p-MRR", "WISE", "SICR") for share in ("", " in neither")}
+    | {"p-MRR in one only", "p-MRR kept", "selectivity"}
 }
 
 
@@ -89,7 +90,7 @@ def test_a_mean_gold_rank_is_printed_as_a_rank_and_the_others_times_100(sample: 
         f"{100 * found['query', 'Judged@20']:.1f}",
         "-",
         f"{found['query', 'mean gold rank']:.1f}",
-        *("-",) * 6,
+        *("-",) * 7,
         "10",
     ]
     assert found["query", "mean gold rank"] > 1

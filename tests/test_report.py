@@ -222,7 +222,7 @@ def test_the_page_holds_the_plots_and_is_self_contained(sample_page: str) -> Non
     names = re.findall(r'data-plot="([^"]+)"', sample_page)
     shifts = [f"fas.shift.{system}" for system in SYSTEMS]
     topics = [f"fas.topics.p-MRR.{system}.original-changed" for system in SYSTEMS]
-    assert names == ["fas.plane", *shifts, *topics]
+    assert names == ["fas.plane", "fas.plane.p-MRR", *shifts, *topics]
     assert sample_page.count("<svg ") == len(names)
     ids = re.findall(r'\sid="([^"]+)"', sample_page)
     assert len(ids) == len(set(ids))
@@ -245,7 +245,7 @@ def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path:
         assert heed(COMMAND, sample, *options).returncode == 0
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert len(files) == 7
+    assert len(files) == 8
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 

@@ -60,7 +60,8 @@ def test_the_sample_has_rows_for_conditions_their_pair_and_kinds_of_instruction(
     kinds = Counter(json.loads(line).get("type") for line in TOPICS.read_text().splitlines())
     trapped = Counter(topic.type for topic in read_jsonl_topics(TOPICS, "eng", "title") if topic.qid in traps())
     expected = {("query", measure): 8 for measure in STANDARD} | {("original", measure): 24 for measure in STANDARD}
-    shared = ("p-MRR", "p-MRR in neither", "IRS", "IRS in neither")
+    of_p_mrr = ("p-MRR", "p-MRR in neither", "p-MRR in one only", "p-MRR kept", "selectivity")
+    shared = (*of_p_mrr, "IRS", "IRS in neither")
     expected |= {("query>original", measure): 24 for measure in shared} | {("query>original", "NFR"): 22}
     for kind in ("C1", "C2", "S1", "S2", "S3"):
         expected |= {(kind, measure): kinds[kind] for measure in (*STANDARD, *shared)}
@@ -91,7 +92,7 @@ def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample
     title, header, *lines = sample.stdout.splitlines()
     assert title == "tables-sample eng: 32 topics, values ×100"
     standard = ["nDCG@10", "Judged@20", "AP", "R@100", "R@1000"]
-    pairwise = ["p-MRR", "p-MRR in neither", "IRS", "IRS in neither", "NFR"]
+    pairwise = ["p-MRR", "selectivity", "p-MRR in neither", "IRS", "IRS in neither", "NFR"]
     assert re.split("  +", header) == ["system", "condition", *standard, *pairwise, "n"]
     printed = [line.split() for line in lines]
     assert {(system, condition) for system, condition, *_ in printed} == set(sample.values("nDCG@10")) | set(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.collection import Collection, with_warnings
+from heed.collection import Collection, warn_of_unchanged, with_warnings
 from heed.datasets import sample_root
 from heed.datasets.followir import docno, is_paired, read_pairs
 from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgements, read_queries
@@ -102,7 +102,9 @@ def given_files(
     names, else to English. Raises :class:`UsageError` for an unknown language.
     """
     code = _language([path for path in docs if not Path(path).exists()], lang)
-    return _name(docs), code, source_of(docs), read_topics(Path(topics), code, fields, topics_format)
+    read = read_topics(Path(topics), code, fields, topics_format)
+    warn_of_unchanged(read)
+    return _name(docs), code, source_of(docs), read
 
 
 def english_sample(fields: str = "title") -> Collection:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from heed.errors import DataError
 from heed.evaluation.doubts import (
@@ -10,13 +10,15 @@ from heed.evaluation.doubts import (
     warn_of_foreign_ids,
     warn_of_judgements,
     warn_of_no_values,
+    warn_of_one_sided,
     warn_of_same_lists,
     warn_of_same_runs,
     warn_of_unseen,
 )
 from heed.evaluation.significance import fisher, holm, interval, wilcoxon
-from heed.evaluation.summary import lower_is_better
+from heed.evaluation.summary import KEPT, P_MRR, SELECTIVITY, lower_is_better
 from heed.io.pairs import pair, qrels_for, renamed
+from heed.io.run_doubts import warn_of_tags
 from heed.io.trec_files import read_given_run
 from heed.measures import (
     JUDGED,
@@ -25,6 +27,7 @@ from heed.measures import (
     Variant,
     flip_rate,
     in_no_list,
+    in_one_list,
     instfol,
     irs,
     mean,
@@ -38,6 +41,7 @@ from heed.measures import (
     still_relevant,
     wise,
 )
+from heed.measures.judged import difference
 from heed.measures.names import parse_name
 from heed.types import Qrels, Run
 
@@ -47,7 +51,9 @@ ROBUSTNESS, ROBUSTNESS_OF = "Robustness@10", "nDCG@10"  # InfoSearch's
 # FollowIR and mFollowIR; InfoSearch; FollowTable
 CONDITIONS = (("original", "changed"), ("query", "original", "reversed"), ("query", "original"))
 FLIPS, INSTFOL = "FlipRate", "INSTFOL"  # of both runs, computed where asked for: MultiConIR's and IFIR's
-PAIRWISE = ("p-MRR", "IRS", "WISE", "SICR")  # tested by Wilcoxon, the others by Fisher, as mFollowIR did
+PAIRWISE = (P_MRR, KEPT, SELECTIVITY, "IRS", "WISE", "SICR")  # by Wilcoxon, the others by Fisher, as mFollowIR did
+
+Absence = Literal["in_neither", "in_one_only"]
 
 
 class Inputs(NamedTuple):
@@ -72,12 +78,13 @@ class Inputs(NamedTuple):
 class Statistics(TypedDict):
     """A mean over ``n`` topics with its 95% interval, and the shares of topics above, at and below 0.
 
-    ``in_neither``, of some measures: the mean share of their documents that are in none of the lists (:func:`unseen`).
+    ``in_neither`` and ``in_one_only``, of some measures: the mean shares of their documents that :func:`absent` counts.
     """
 
     mean: float
     n: int
     in_neither: NotRequired[float]
+    in_one_only: NotRequired[float]
     low: float
     high: float
     up: float
@@ -113,18 +120,26 @@ def compare(inputs: Inputs, measures: Sequence[str] = MEASURES, variant: Variant
 def compare_pair(inputs: Inputs, measures: Sequence[str], variant: Variant = "paper") -> dict[str, PerTopic]:
     """Return the pairwise measures that ``inputs`` allow, and those of ``measures``, of both runs, sorted by qid.
 
-    p-MRR needs documents that changed; IRS the size of the corpus as well; NFR traps; WISE and
-    SICR a reversed run. ``measures`` are ``FlipRate`` and ``INSTFOL@20``, computed where they are asked for.
+    p-MRR needs documents that changed; p-MRR kept and selectivity, beside it, judgements of both runs; IRS the size of
+    the corpus as well; NFR traps; WISE and SICR a reversed run. ``measures`` are ``FlipRate`` and ``INSTFOL@20``,
+    computed where they are asked for.
     """
     unwanted = inputs.changed or no_longer_relevant(inputs.qrels, inputs.new_qrels)
     wanted = still_relevant(inputs.qrels, inputs.new_qrels)
-    values = {"p-MRR": p_mrr(inputs.base, inputs.new, unwanted), "NFR": nfr(inputs.base, inputs.new, inputs.traps)}
+    values = _selective(inputs, unwanted, wanted) | {"NFR": nfr(inputs.base, inputs.new, inputs.traps)}
     if inputs.corpus_size and inputs.new_qrels:
         judged = {qid: wanted.get(qid, set()) for qid in inputs.qrels if qid in inputs.new_qrels}
         values["IRS"] = irs(inputs.base, inputs.new, judged, unwanted, inputs.corpus_size, variant)
     if inputs.reverse:
         values |= _three_runs((inputs.base, inputs.new, inputs.reverse), wanted, unwanted, variant)
     return _by_qid(values | _of_both(inputs, measures))
+
+
+def _selective(inputs: Inputs, unwanted: Judged, wanted: Judged) -> dict[str, PerTopic]:
+    """Return p-MRR and, where there is one, p-MRR kept and their difference (:func:`heed.measures.selectivity`)."""
+    fallen = p_mrr(inputs.base, inputs.new, unwanted)
+    kept = p_mrr(inputs.base, inputs.new, wanted) if fallen else {}
+    return {P_MRR: fallen, KEPT: kept, SELECTIVITY: difference(fallen, kept)}
 
 
 def _by_qid(values: Mapping[str, PerTopic]) -> dict[str, PerTopic]:
@@ -149,13 +164,19 @@ def _of_both(inputs: Inputs, measures: Sequence[str]) -> dict[str, PerTopic]:
     return values
 
 
-def unseen(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, PerTopic]:
-    """Return for p-MRR, IRS, WISE and SICR, those in ``values``, the share of their documents that are in no list.
+def absent(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, dict[Absence, PerTopic]]:
+    """Return for p-MRR, p-MRR kept, IRS, WISE and SICR, those in ``values``, the shares of their documents not seen.
 
-    What happens to these documents is not seen: the measures rank them behind the lists.
+    ``in_neither``: in none of the lists, so that the measures rank them behind all; ``in_one_only``, of p-MRR: in one
+    of the two lists, so that they move to or from the rank behind the other.
     """
     judged = _judged(inputs)
-    return {measure: in_no_list(*judged[measure]) for measure in values if measure in judged}
+    shares: dict[str, dict[Absence, PerTopic]] = {
+        measure: {"in_neither": in_no_list(*judged[measure])} for measure in values if measure in judged
+    }
+    if P_MRR in shares:
+        shares[P_MRR]["in_one_only"] = in_one_list(inputs.base, inputs.new, judged[P_MRR][1])
+    return shares
 
 
 def _judged(inputs: Inputs) -> dict[str, tuple[Sequence[Run], Judged]]:
@@ -165,17 +186,25 @@ def _judged(inputs: Inputs) -> dict[str, tuple[Sequence[Run], Judged]]:
     both = {qid: wanted.get(qid, set()) | unwanted.get(qid, set()) for qid in wanted.keys() | unwanted.keys()}
     pair = [inputs.base, inputs.new]
     three = [*pair, inputs.reverse] if inputs.reverse else pair
-    return {"p-MRR": (pair, unwanted), "IRS": (pair, both), "WISE": (three, wanted), "SICR": (three, wanted)}
+    return {
+        P_MRR: (pair, unwanted),
+        KEPT: (pair, wanted),
+        "IRS": (pair, both),
+        "WISE": (three, wanted),
+        "SICR": (three, wanted),
+    }
 
 
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
     """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak; ``label`` begins each line."""
     judged = _judged(inputs)
-    unwanted = judged["p-MRR"][1]
+    unwanted = judged[P_MRR][1]
     runs = {"base": inputs.base, "new": inputs.new} | ({"reversed": inputs.reverse} if inputs.reverse else {})
     warn_of_foreign_ids(runs, [inputs.qrels, inputs.new_qrels, unwanted], label)
     warn_of_same_lists(inputs.base, inputs.new, label)
-    warn_of_depths(runs, unwanted, label)
+    warn_of_depths(runs, label)
+    if P_MRR in values:
+        warn_of_one_sided(inputs.base, inputs.new, unwanted, label)
     for measure, (of_measure, documents) in judged.items():
         if measure in values:
             warn_of_unseen(measure, of_measure, documents, label)
@@ -199,7 +228,7 @@ def _standard(inputs: Inputs, measures: Sequence[str]) -> dict[str, PerTopic]:
     for measure in measures:
         base, new = base_values[measure], new_values[measure]
         values |= {f"{measure} base": base, f"{measure} new": new}
-        values[f"{measure} change"] = {qid: new[qid] - base[qid] for qid in new if qid in base}
+        values[f"{measure} change"] = difference(new, base)
     if inputs.new_qrels:
         warn_of_no_values(new_values)
     several = len(set(inputs.query_of.values())) < len(inputs.query_of)
@@ -227,8 +256,8 @@ def statistics(values: PerTopic) -> Statistics:
 class Comparison(NamedTuple):
     """All systems by one measure.
 
-    ``per_topic`` and ``means`` by system, and ``in_neither``, the share of documents in none of the lists, of the
-    measures that depend on it; ``best`` has the best mean among the systems that have a
+    ``per_topic`` and ``means`` by system, and ``absent``, the shares of documents not seen, of the measures that
+    depend on it; ``best`` has the best mean among the systems that have a
     value for the most topics, and ``p_values`` are those of the others among them; ``missing`` says
     of every other system how many topics it lacks.
     """
@@ -238,7 +267,7 @@ class Comparison(NamedTuple):
     best: str
     p_values: dict[str, float]
     missing: dict[str, int]
-    in_neither: Mapping[str, float] = {}
+    absent: Mapping[Absence, Mapping[str, float]] = {}
 
 
 class Systems(NamedTuple):
@@ -265,9 +294,10 @@ def compare_systems(
     """
     conditions, runs = find_runs(folder)
     by_measure: dict[str, dict[str, PerTopic]] = {}
-    in_neither: dict[str, dict[str, float]] = {}
+    not_seen: dict[str, dict[Absence, dict[str, float]]] = {}
     digests: dict[str, int] = {}
     for system, paths in runs.items():
+        warn_of_tags(paths)
         several = [read_given_run(path) for path in paths]
         digests[system] = _digest(several)
         base, new, *reverse = several
@@ -279,11 +309,12 @@ def compare_systems(
         for measure, per_topic in values.items():
             if not measure.endswith(" change"):
                 by_measure.setdefault(measure, {})[system] = per_topic
-        for measure, shares in unseen(inputs, values).items():
-            in_neither.setdefault(measure, {})[system] = mean(shares)
+        for measure, shares in absent(inputs, values).items():
+            for kind, of_topics in shares.items():
+                not_seen.setdefault(measure, {}).setdefault(kind, {})[system] = mean(of_topics)
     warn_of_same_runs(digests)
     compared = {
-        measure: compare_by(measure, per_topic, correct)._replace(in_neither=in_neither.get(measure, {}))
+        measure: compare_by(measure, per_topic, correct)._replace(absent=not_seen.get(measure, {}))
         for measure, per_topic in by_measure.items()
     }
     return Systems(conditions, compared)

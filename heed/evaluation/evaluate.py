@@ -4,9 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from heed.evaluation.comparison import ROBUSTNESS, ROBUSTNESS_OF, Inputs, compare_pair, is_of_both, unseen, warn_of_runs
+from heed.errors import UsageError
+from heed.evaluation.comparison import (
+    ROBUSTNESS,
+    ROBUSTNESS_OF,
+    Inputs,
+    absent,
+    compare_pair,
+    is_of_both,
+    warn_of_runs,
+)
 from heed.evaluation.doubts import warn_of_judgements, warn_of_no_values, warn_of_same_runs
-from heed.evaluation.summary import GOLD_RANK, IN_NEITHER, Detail, Group, Row, Shift
+from heed.evaluation.summary import GOLD_RANK, KEPT, ON_REQUEST, P_MRR, SELECTIVITY, Detail, Group, Row, Shift
 from heed.io.pairs import renamed
 from heed.languages import LANGUAGES
 from heed.measures import (
@@ -26,6 +35,7 @@ from heed.ranking import ranks
 from heed.types import ABLATIONS, Qrels, Run, Topic, subtopics_of, under
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
+BESIDE = {P_MRR: (P_MRR, KEPT, SELECTIVITY)}  # what comes with a measure
 
 
 class Pair(NamedTuple):
@@ -68,9 +78,13 @@ class Judging(NamedTuple):
     def also(self, names: Sequence[str]) -> "Judging":
         """Return the same with further measures, those of two runs for every pair.
 
-        Raises :class:`UsageError` for a name that is unknown or that the judgements do not allow.
+        Those of ``ON_REQUEST`` are there already, beside p-MRR. Raises :class:`UsageError` for a name that is unknown
+        or that the judgements do not allow.
         """
-        single = [name for name in names if not is_of_both(name)]
+        beside = [name for name in names if name in ON_REQUEST]
+        if beside and not any(P_MRR in pair.measures for pair in self.pairs):
+            raise UsageError(f"measure {beside[0]}: stands beside p-MRR, which this collection is not measured by")
+        single = [name for name in names if not is_of_both(name) and name not in beside]
         both = [name for name in names if is_of_both(name)]
         for qrels in self.qrels.values() or [{}]:
             check_measures(single, qrels)
@@ -169,20 +183,20 @@ def _of_pair(
     )
     values = compare_pair(inputs, [measure for measure in pair.measures if is_of_both(measure)])
     label = f"{pair.base}>{pair.new}: "
-    if "p-MRR" in pair.measures:
+    if P_MRR in pair.measures:
         warn_of_judgements(qrels, new_qrels, label)
-    wanted = {measure: values[measure] for measure in pair.measures if measure in values}
+    shares = absent(inputs, {measure: values[measure] for measure in pair.measures if measure in values})
+    wanted: dict[str, PerTopic] = {}
+    for measure in pair.measures:
+        wanted |= {name: values[name] for name in BESIDE.get(measure, (measure,)) if name in values}
+        of_measure = shares.get(measure, {})
+        wanted |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
     warn_of_runs(inputs, wanted, f"{system}, {label}")
-    missing = sorted(changed.keys() - values.get("p-MRR", {}).keys())
+    missing = sorted(changed.keys() - values.get(P_MRR, {}).keys())
     if missing:
         count = f"{len(changed) - len(missing)} of {len(changed)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
-    shares = unseen(inputs, wanted)
-    return {
-        name: per_topic
-        for measure, of_measure in wanted.items()
-        for name, per_topic in ((measure, of_measure), (f"{measure}{IN_NEITHER}", shares.get(measure, {})))
-    }
+    return wanted
 
 
 def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:

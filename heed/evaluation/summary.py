@@ -10,8 +10,11 @@ ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
 GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
-LOWER = (GOLD_RANK, "FlipRate", "NFR")  # what their names begin with; of all other measures more is better
-FAMILIES = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, "p-MRR")  # the order of columns; others come after
+IN_ONE = " in one only"  # the share of those that are in one of the two lists
+P_MRR, KEPT, SELECTIVITY = "p-MRR", "p-MRR kept", "selectivity"  # the last two are Heed's own, beside each p-MRR
+ON_REQUEST = (KEPT, f"{P_MRR}{IN_ONE}")  # in all files, printed where they are asked for by name
+LOWER = (GOLD_RANK, "FlipRate", "NFR", KEPT)  # what their names begin with; of all other measures more is better
+FAMILIES = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # columns; others after
 
 # What a results file may hold: each description says in an error message what was expected. A number beyond 1e9
 # is a mistake, and so are NaN and infinity; control characters and halves of surrogate pairs reach no report.
@@ -107,7 +110,17 @@ def _family(measure: str) -> int:
 
 def lower_is_better(measure: str) -> bool:
     """Return whether the lowest value of ``measure`` is the best."""
-    return measure.startswith(LOWER) or measure.endswith(IN_NEITHER)
+    return measure.startswith(LOWER) or is_share(measure)
+
+
+def is_share(measure: str) -> bool:
+    """Return whether ``measure`` is a share of documents whose move is not seen, which is no merit of a system."""
+    return measure.endswith((IN_NEITHER, IN_ONE))
+
+
+def printed(rows: Sequence[Row], asked: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of a printed table: without the measures of ``ON_REQUEST`` that are not ``asked`` for."""
+    return [row for row in rows if row["measure"] not in ON_REQUEST or row["measure"] in asked]
 
 
 def cells(rows: Sequence[Row]) -> list[list[str]]:

@@ -32,3 +32,5 @@ def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[
         yield f"Not judged under {missing}: the two are not compared."
     elif not any(grade > 0 and after.get(docid, 0) <= 0 for docid, grade in before.items()):
         yield f"Every document that is relevant under {base} still is under {new}: p-MRR has nothing that should fall."
+    elif not any(grade > 0 and after.get(docid, 0) > 0 for docid, grade in before.items()):
+        yield f"No document is relevant under both {base} and {new}: selectivity has nothing that should stay."

@@ -1,12 +1,17 @@
-"""Warnings of run files whose order is not that of their scores, which alone decide."""
+"""Warnings of run files: whose order is not that of their scores, which alone decide, or whose tags do not fit."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from operator import ge
 from pathlib import Path
 
+from heed.io.files import read_lines
 from heed.progress import brief, warn
 from heed.types import Run
+
+CONDITION_STEPS = {"query": 0, "original": 1, "og": 1, "changed": 2, "new": 2, "reversed": 2}
+TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
 
 
 def warn_of_order(path: Path, run: Run, ranks: Mapping[str, Sequence[str]]) -> None:
@@ -42,3 +47,24 @@ def _contradict(ranks: Sequence[str], scores: Sequence[float]) -> bool:
     except ValueError:
         return False
     return any(rank < following and score > next_score for (rank, score), (following, next_score) in pairwise(lines))
+
+
+def warn_of_tags(paths: Sequence[Path]) -> None:
+    """Warn of runs that look exchanged, or of two systems, by their tags, such as ``bm25-original``, ``mm-changed``.
+
+    ``paths`` are in the order of the conditions that are compared. Tags without the name of a condition say nothing.
+    """
+    tagged = [(path, match[1], match[2]) for path in paths if (match := TAG.fullmatch(_tag(path)))]
+    for (base, system, condition), (new, other, later) in pairwise(tagged):
+        tags = f"{base} and {new}: by their tags, …{condition} and …{later},"
+        if CONDITION_STEPS[condition.lower()] > CONDITION_STEPS[later.lower()]:
+            warn(f"{tags} the base run and the new one look exchanged")
+        if system != other:
+            warn(f"{base} and {new}: by their tags, runs of two systems, {system} and {other}")
+
+
+def _tag(path: Path) -> str:
+    """Return the sixth column of a TREC file's first line; empty for other files."""
+    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+        return ""
+    return next((fields[5] for _, line in read_lines(path) if len(fields := line.split()) == 6), "")

@@ -7,7 +7,7 @@ from typing import Any
 from heed.errors import DataError, UsageError, fail
 from heed.io.files import parse_json, read_bytes, read_lines
 from heed.io.pairs import ENDINGS
-from heed.io.run_doubts import warn_of_order
+from heed.io.run_doubts import warn_of_order, warn_of_tags
 from heed.io.trec_files import parse_score, read_given_run
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
@@ -131,8 +131,10 @@ def read_external_runs(
     that cannot be read or a run without any of its condition's topics.
     """
     runs: dict[tuple[str, str], Run] = {}
+    files: dict[str, dict[str, Path]] = {}
     for text in given:
-        system, by_condition = _read_by_condition(text, conditions)
+        system, of_conditions, by_condition = _read_by_condition(text, conditions)
+        files.setdefault(system, {}).update(of_conditions)
         if not by_condition:
             raise DataError(f"--run {text}: no such file for any of {', '.join(conditions)}")
         twice = [condition for condition in by_condition if (system, condition) in runs]
@@ -141,21 +143,26 @@ def read_external_runs(
         for condition, run in by_condition.items():
             if condition in conditions:
                 runs[system, condition] = _of_topics(text, run, topics, condition)
+    for of_system in files.values():
+        warn_of_tags([of_system[condition] for condition in CONDITIONS if condition in of_system])
     return runs
 
 
-def _read_by_condition(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, Run]]:
-    """Return the system that ``text`` names and its runs by condition."""
+def _read_by_condition(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, Path], dict[str, Run]]:
+    """Return the system that ``text`` names, its files of one condition each, and its runs, by condition."""
     name, equals, file = text.partition("=")
     if not (name and equals and file):
         raise UsageError(f"--run {text}: expected {FORMS}")
     system, _, condition = name.rpartition(".")
     if condition in CONDITIONS:
-        return system, {condition: _read(file)}
-    if "{condition}" in file:
+        name, files = system, {condition: file}
+    elif "{condition}" in file:
         files = {condition: file.replace("{condition}", condition) for condition in conditions}
-        return name, {condition: _read(path) for condition, path in files.items() if _split(path)[0].exists()}
-    return name, _by_endings(text, _read(file))
+        files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
+    else:
+        return name, {}, _by_endings(text, _read(file))
+    paths = {condition: _split(path)[0] for condition, path in files.items()}
+    return name, paths, {condition: _read(path) for condition, path in files.items()}
 
 
 def _read(file: str) -> Run:

@@ -17,6 +17,11 @@ Judged = Mapping[str, Collection[str]]  # qid -> docids
 Variant = Literal["paper", "released"]  # a paper's formula, or its released code's
 
 
+def difference(first: PerTopic, second: PerTopic) -> PerTopic:
+    """Return first − second for each topic that both have."""
+    return {qid: value - second[qid] for qid, value in first.items() if qid in second}
+
+
 class Ranks(NamedTuple):
     """Ranks, from 1, of all topics' documents in several runs, topic after topic.
 

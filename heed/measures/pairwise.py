@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from heed.errors import UsageError
-from heed.measures.judged import Judged, PerTopic, Ranks, Variant, ranks_of, scores_of
+from heed.measures.judged import Judged, PerTopic, Ranks, Variant, difference, ranks_of, scores_of
 from heed.types import Qrels, Run
 
 if TYPE_CHECKING:
@@ -34,6 +34,18 @@ def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     ranks = ranks_of([base, new], changed)
     old, now = ranks.values
     return ranks.means(np.where(old >= now, now / old - 1, 1 - old / now))
+
+
+def selectivity(base: Run, new: Run, changed: Judged, kept: Judged) -> PerTopic:
+    """Return each topic's selectivity: how much more the documents that are ruled out fell than those that stay.
+
+    Heed's own, no paper's: p-MRR over ``changed``, the documents that are no longer relevant, minus "p-MRR kept", the
+    same equation over ``kept``, those relevant under both conditions. p-MRR alone is high for a system that sinks all
+    documents; selectivity is near 0 there, and 0 where nothing moves. −2 … 2, ends excluded. Topics without documents
+    of both kinds, or missing from one of the runs, have no value, so the mean is not that of p-MRR minus that of
+    p-MRR kept.
+    """
+    return difference(p_mrr(base, new, changed), p_mrr(base, new, kept))
 
 
 def nfr(base: Run, new: Run, traps: Judged) -> PerTopic:
@@ -138,6 +150,19 @@ def in_no_list(runs: Sequence[Run], judged: Judged) -> PerTopic:
         qid: len(unseen(runs, qid, docids)) / len(docids)
         for qid, docids in judged.items()
         if docids and all(qid in run for run in runs)
+    }
+
+
+def in_one_list(base: Run, new: Run, judged: Judged) -> PerTopic:
+    """Return the share of each topic's documents that are in one of the two lists only: their move is a guess.
+
+    The other list may end too early, or write their ids in another way. Topics without documents, or missing from one
+    of the runs, have no value.
+    """
+    return {
+        qid: sum((docid in base[qid]) != (docid in new[qid]) for docid in docids) / len(docids)
+        for qid, docids in judged.items()
+        if docids and qid in base and qid in new
     }
 
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.evaluation.summary import ABSENT, IN_NEITHER, Row, format_value, layout, lower_is_better
+from heed.evaluation.summary import ABSENT, Row, format_value, is_share, layout, lower_is_better
 from heed.exploring.embedding import embedded
 from heed.exploring.parts import Part
 from heed.io.files import write_bytes
@@ -124,7 +124,7 @@ def _best_rows(rows: Sequence[Row]) -> set[int]:
     """Return the places of the best figures of each condition, measure and number of topics, of several systems."""
     columns: dict[tuple[str, str, int], list[int]] = {}
     for index, row in enumerate(rows):
-        if not row["measure"].startswith("Judged") and not row["measure"].endswith(IN_NEITHER):
+        if not row["measure"].startswith("Judged") and not is_share(row["measure"]):
             columns.setdefault((row["condition"], row["measure"], row["n"]), []).append(index)
     marked = set()
     for (_, measure, _), indices in columns.items():

@@ -13,7 +13,7 @@ CUT = 0.5  # an axis does not begin at 0 where all values are above this share o
 
 
 class Point(NamedTuple):
-    """A system's main measure and p-MRR, ×100."""
+    """A system's main measure, and its selectivity or p-MRR, ×100."""
 
     system: str
     x: float

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.evaluation.summary import lower_is_better
+from heed.evaluation.summary import P_MRR, SELECTIVITY, lower_is_better
 from heed.published.beside import by_column
 from heed.reporting import panels, plane, series
 from heed.reporting.links import place
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from heed.evaluation.summary import Row, Shift
     from heed.reporting.folders import Results
 
-BY_TOPIC = ("p-MRR", "IRS")
-INSTRUCTED = ("p-MRR", "IRS", "NFR", "WISE", "SICR", "Robustness@10")
+BY_TOPIC = (P_MRR, "IRS")
+FOLLOWING = (SELECTIVITY, P_MRR)  # by which systems are chosen and placed: p-MRR alone is high for one that sinks all
+INSTRUCTED = (*FOLLOWING, "IRS", "NFR", "WISE", "SICR", "Robustness@10")
 MOST = 8  # systems with charts of their own; more cannot be told apart
 
 
@@ -53,10 +54,10 @@ def plots(folders: "Sequence[Results]", most: int = MOST) -> list[Plot]:
 
 
 def best(rows: "Sequence[Row]", most: int) -> Best:
-    """Return the ``most`` best systems by the first measure of following instructions, else by the first at all."""
+    """Return the ``most`` best systems by selectivity, p-MRR, another measure of instructions, or the first at all."""
     measured = [row for row in rows if row["condition"] not in TYPES]
     instructed = [row for row in measured if row["measure"] in INSTRUCTED]
-    first = min(instructed or measured or rows, key=lambda row: row["measure"] != "p-MRR")
+    first = min(instructed or measured or rows, key=lambda row: [row["measure"] != name for name in FOLLOWING])
     sign = -1 if lower_is_better(first["measure"]) else 1
     marks = {
         row["system"]: sign * row["value"]
@@ -70,7 +71,7 @@ def best(rows: "Sequence[Row]", most: int) -> Best:
 
 
 def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
-    yield from _plane(results, most)
+    yield from _planes(results, most)
     chosen = best(results.rows, most).systems
     by_system: dict[str, list[Shift]] = {system: [] for system in chosen}
     for shift in results.shifts:
@@ -96,29 +97,34 @@ def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
                 yield Plot(name, "topics", results.folder, title, spec)
 
 
-def _plane(results: "Results", most: int) -> Iterator[Plot]:
-    condition, measure, points = _points(results.rows)
-    if points:
-        columns = by_column(results.collection, results.subset)
-        x, y = (columns.get(column, {}) for column in (("original", measure.lower()), (condition, "p-mrr")))
-        others = [Point(name, x[name], y[name]) for name in x if name in y]
-        titles = f"{measure} of original, ×100", f"p-MRR of {condition}, ×100"
-        named = best(results.rows, min(most, MOST)).systems
-        spec = partial(plane.plane, results.folder, points, named, titles, others)
-        yield Plot("plane", "plane", results.folder, f"{results.title}: {measure} against p-MRR", spec)
+def _planes(results: "Results", most: int) -> Iterator[Plot]:
+    """Yield effectiveness against selectivity, and against p-MRR; the second is of the kind that a page folds."""
+    kinds = iter((("plane", "plane"), ("plane.p-MRR", "folded")))
+    for following in FOLLOWING:
+        condition, measure, points = _points(results.rows, following)
+        if points:
+            columns = by_column(results.collection, results.subset)
+            axes = ("original", measure.lower()), (condition, following.lower())
+            x, y = (columns.get(axis, {}) for axis in axes)
+            others = [Point(name, x[name], y[name]) for name in x if name in y]
+            titles = f"{measure} of original, ×100", f"{following} of {condition}, ×100"
+            named = best(results.rows, min(most, MOST)).systems
+            spec = partial(plane.plane, results.folder, points, named, titles, others)
+            title = f"{results.title}: {measure} against {following}"
+            yield Plot(*next(kinds), results.folder, title, spec)
 
 
-def _points(rows: "Sequence[Row]") -> tuple[str, str, list[Point]]:
-    """Return the first pair with p-MRR, the first measure of ``original``, and both figures of each system."""
-    paired = [row for row in rows if row["measure"] == "p-MRR" and row["condition"] not in TYPES]
+def _points(rows: "Sequence[Row]", following: str) -> tuple[str, str, list[Point]]:
+    """Return the first pair measured by ``following``, the first measure of ``original``, each system's two figures."""
+    paired = [row for row in rows if row["measure"] == following and row["condition"] not in TYPES]
     condition = paired[0]["condition"] if paired else ""
-    p_mrr = {row["system"]: 100 * row["value"] for row in paired if row["condition"] == condition}
+    upwards = {row["system"]: 100 * row["value"] for row in paired if row["condition"] == condition}
     originals = [row for row in rows if row["condition"] == "original"]
     measure = originals[0]["measure"] if originals else ""
     points = [
-        Point(row["system"], 100 * row["value"], p_mrr[row["system"]])
+        Point(row["system"], 100 * row["value"], upwards[row["system"]])
         for row in originals
-        if row["measure"] == measure and row["system"] in p_mrr
+        if row["measure"] == measure and row["system"] in upwards
     ]
     return condition, measure, points
 
