@@ -209,7 +209,7 @@ def test_pieces_are_places_of_the_text_in_order(text: str, lang: str) -> None:
 def test_every_language_with_cues_is_known() -> None:
     assert languages_with_cues() == [*CUED]
     assert set(CUED) <= LANGUAGES.keys()
-    assert cues("ita").kinds == tuple((kind, re.compile("(?!)")) for kind in KINDS)
+    assert not any(pattern.search("not a, leave out b") for _, pattern in cues("ita").kinds)
 
 
 @pytest.mark.parametrize("lang", CUED)
@@ -225,7 +225,7 @@ def test_a_speaker_can_review_a_file_of_cues(lang: str) -> None:
     patterns += [group[end] for group in data.get("around", []) for end in ("first", "last")]
     words = [word for own in data["classes"].values() for word in own]
     assert max(map(len, [*patterns, *words])) <= 200
-    assert all(len(group["why"]) > 10 for group in (*groups, *data.get("around", []), data["task"]))
+    assert all(len(group["why"]) > 5 for group in (*groups, *data.get("around", []), data["task"]))
     assert not [pattern for pattern in (*patterns, *words) if re.search(r"[+*?}]\+|\(\?>", pattern)]  # see CONTRIBUTING
     assert {name for one in (*patterns, *words) for name in CLASS.findall(one)} == data["classes"].keys()
     assert cues(lang).kinds[0][0] == KINDS[0]
