@@ -6,7 +6,7 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test check locks sbom harden faults fuzz load odd-models docs dist bench clean
+.PHONY: help models demo demo-all test check locks java sbom harden faults fuzz load odd-models docs dist bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -57,6 +57,11 @@ check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilitie
 
 locks: ## write constraints.txt and locks/ again from pyproject.toml (needs uv in .venv)
 	$(BIN)/python -m hardening.lock
+
+java: .venv/.made ## compile Heed's one Java class again (needs javac 17 and a .venv of Python 3.11) and print its digest
+	javac --release 17 -Xlint:all -Werror -cp "$$($(BIN)/python -c 'from heed.retrieval.lucene.jvm import jar; print(jar())')" \
+		heed/retrieval/lucene/java/heed/Bulk.java
+	sha256sum heed/retrieval/lucene/java/heed/Bulk.class
 
 sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in docs/licences.md
 	$(LOCKED) locks/bench.txt

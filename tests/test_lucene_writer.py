@@ -1,7 +1,7 @@
 """The index that Heed writes beside the one that Anserini's own ``SimpleIndexer`` writes of the same documents."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,13 +118,14 @@ def test_every_document_is_indexed_once_whatever_the_threads(tmp_path: Path, thr
 
 def test_long_documents_are_handed_over_few_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     handed, count = [], 30
-    made = lucene_writer.java_list
+    batches = lucene_writer._batches
 
-    def seen(writer: object, *columns: Any) -> object:
-        handed.append(columns[0].size())
-        return made(writer, *columns)
+    def seen(rows: Iterable[list[str]]) -> Iterator[Any]:
+        for batch in batches(rows):
+            handed.append(len(batch))
+            yield batch
 
-    monkeypatch.setattr(lucene_writer, "java_list", seen)
+    monkeypatch.setattr(lucene_writer, "_batches", seen)
     monkeypatch.setattr(lucene_writer, "CHARACTERS_AT_ONCE", 100)
     rows = ([f"d{number:02}", "words " * (1 if number < 15 else 20)] for number in range(count))
     english = Analysis(language("eng")).analyzer

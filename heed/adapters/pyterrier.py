@@ -81,7 +81,8 @@ def start_java(heap: str = jvm.HEAP) -> None:
             raise JavaError("Java runs already, without Terrier; call start_java before anything else uses Java")
         jvm.check_heap(heap)
         jvm.prepare()
-        pt.java.add_jar(str(jvm.jar()))  # type: ignore[no-untyped-call]
+        for path in jvm.classpath():
+            pt.java.add_jar(path)  # type: ignore[no-untyped-call]
         for option in jvm.options(heap):
             pt.java.add_option(option)
         pt.java.init()

@@ -1,10 +1,11 @@
-"""The one door to Java: pyjnius on the Anserini jar that lies inside the pyserini wheel.
+"""The one door to Java: pyjnius on the Anserini jar that lies inside the pyserini wheel, and on Heed's one class.
 
 pyserini itself is never imported: its Lucene module wants an OpenAI key (1.6) or the network
 (2.4) and takes many seconds. Only this module imports ``jnius``; a test holds that.
 """
 
 import faulthandler
+import hashlib
 import importlib.util
 import os
 import re
@@ -23,6 +24,9 @@ HEAP = "4g"
 # For work of seconds: the compiler that begins at once and the collector without threads of its own take half as long.
 # Java's usual ones pay where the same code runs for a minute.
 BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+BULK = "heed.Bulk"  # loops inside Java; make java compiles java/heed/Bulk.java and prints the digest
+DIGEST = "f4fa2da670523494df674c0b4267bab109c72581ac9ae7b89c25cba9058666fc"
+_CLASSES = Path(__file__).parent / "java"
 _running: list[str] = []  # the heap of the Java machine of this process, which can start one, once
 _LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
 
@@ -39,7 +43,7 @@ def start(heap: str, brief: bool = False) -> None:
     """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that; for ``brief`` work, where it is known.
 
     Raises :class:`UsageError` as :func:`check_heap` does, and :class:`JavaError` if no Java 21 or no Anserini jar
-    is installed.
+    is installed, or Heed's class is not the one that belongs to it.
     """
     with _LOCK:
         check_heap(heap)
@@ -103,7 +107,7 @@ def _start(heap: str, brief: bool) -> None:
         _check_running()
     else:
         prepare()
-        jnius_config.set_classpath(str(jar()))
+        jnius_config.set_classpath(*classpath())
         jnius_config.set_options(*options(heap, brief))
     from jnius import autoclass
 
@@ -124,10 +128,11 @@ def _check_running() -> None:
 
     try:
         autoclass("io.anserini.index.IndexCollection")
+        autoclass(BULK)
     except JavaException as error:
         raise JavaError(
-            "Java was started by another package, such as PyTerrier, without Anserini's jar, and a process can start "
-            "it once; start it for both by heed.adapters.pyterrier.start_java()"
+            "Java was started by another package, such as PyTerrier, without Anserini's jar or Heed's class, and a "
+            "process can start it once; start it for both by heed.adapters.pyterrier.start_java()"
         ) from error
 
 
@@ -160,6 +165,15 @@ def _version(home: Path) -> int:
     release = home / "release"
     version = re.search(r'JAVA_VERSION="(\d+)', release.read_text()) if release.is_file() else None
     return int(version[1]) if version else 0
+
+
+def classpath() -> list[str]:
+    """Return where Java finds Anserini and Heed's class, whose digest is checked: :class:`JavaError` for another."""
+    path = _CLASSES / f"{BULK.replace('.', '/')}.class"
+    found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+    if found != DIGEST:
+        raise JavaError(f"{path}: SHA-256: found {found}, expected {DIGEST}; install Heed again")
+    return [str(jar()), str(_CLASSES)]
 
 
 def jar() -> Path:
