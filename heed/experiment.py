@@ -148,9 +148,7 @@ class Experiment:
         if search.lucene_index:
             search = search._replace(lucene_index=find_index(str(search.lucene_index), self._indexes / "prebuilt"))
         systems = systems_of(corpus, search, self._machine, self._registry, self._workers, answers)
-        # a command names all systems before it loads one
-        lucene = systems.lucene._replace(lean=self.to_be_evaluated)
-        return replace(systems, instructed=self.conditions != ["query"], lucene=lucene)
+        return replace(systems, instructed=self.conditions != ["query"])
 
     def retriever(self, system: str | Retriever | Encoder) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems`) or object, not loaded yet."""
