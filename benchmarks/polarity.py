@@ -94,7 +94,6 @@ class Collection:
         self._data = (of_tables if tables else of_texts)(folder, place / "store")
         lang = language(folder.name if folder.name in LANGUAGES else "eng")
         self._bm25 = Bm25("bm25", Corpus(place, self._data.store, lang), Bm25Settings(), Lucene(threads=2))
-        self._bm25.reads_fields = True
         self._bm25.load()
         self.qids = [topic.qid for topic in self._data.topics]
         conditions = ["query", *self._data.qrels]

@@ -1,12 +1,12 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from heed.collection import Collection, check_collection, missing_documents
 from heed.datasets.prebuilt import find_index
@@ -37,9 +37,6 @@ from heed.stray_runs import move_aside
 from heed.systems import Systems, manifest_entry, refuse_twins
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, close, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
-
-if TYPE_CHECKING:
-    from heed.reporting.drawer import Drawer
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
 
@@ -88,7 +85,6 @@ class Experiment:
         self.conditions = conditions_of(collection.topics, conditions)
         self.folder = Path(out) / collection.name / collection.subset
         self.command = "python"  # what the manifest says that made the runs; commands give theirs
-        self.to_be_evaluated = False  # commands, which say so, draw charts in a process that starts while systems run
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
         self._machine, self._search, self._registry = machine, search, registry or Registry()
@@ -111,7 +107,6 @@ class Experiment:
         self._open.close()
         self.__dict__.pop("_workers", None)
         self.__dict__.pop("_systems", None)
-        self.__dict__.pop("_drawer", None)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -148,9 +143,7 @@ class Experiment:
         if search.lucene_index:
             search = search._replace(lucene_index=find_index(str(search.lucene_index), self._indexes / "prebuilt"))
         systems = systems_of(corpus, search, self._machine, self._registry, self._workers, answers)
-        # a command names all systems before it loads one
-        lucene = systems.lucene._replace(lean=self.to_be_evaluated)
-        return replace(systems, instructed=self.conditions != ["query"], lucene=lucene)
+        return replace(systems, instructed=self.conditions != ["query"])
 
     def retriever(self, system: str | Retriever | Encoder) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems`) or object, not loaded yet."""
@@ -311,32 +304,17 @@ class Experiment:
         collection, folder = self.collection, self.folder
         note_topics(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
-        with self._drawer as drawer:
-            del self._drawer  # it draws once
-            if self._has_charts({condition for _, condition in runs}):
-                drawer.start()
-            results, moved = self._evaluated(runs)
-            write_json(folder / "summary.json", results.summary())
-            if results.rows:
-                as_files = digests_of({system.name: system.runs for system in systems}) is not None
-                about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
-                measured = folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
-                with timed("report"):
-                    write_page(folders.read_tree(folder, measured), folder, folder / "report.html", drawer)
-            else:
-                (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
+        results, moved = self._evaluated(runs)
+        write_json(folder / "summary.json", results.summary())
+        if results.rows:
+            as_files = digests_of({system.name: system.runs for system in systems}) is not None
+            about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
+            measured = folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
+            with timed("report"):
+                write_page(folders.read_tree(folder, measured), folder, folder / "report.html")
+        else:
+            (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results
-
-    @cached_property
-    def _drawer(self) -> "Drawer":
-        from heed.reporting.drawer import Drawer
-
-        return self._open.enter_context(Drawer())
-
-    def _has_charts(self, conditions: Set[str]) -> bool:
-        """Whether conditions are compared, which has charts."""
-        judging = self.collection.judging
-        return any({pair.base, pair.new} <= conditions and judging.of(pair.new) for pair in judging.pairs)
 
     def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
         collection = self.collection
@@ -372,11 +350,9 @@ class Experiment:
         return self._note_run(rescore_to_file(path, reranker, self._queries(condition), documents))
 
     def _note_run(self, file: RunFile) -> RunFile:
-        """Return ``file``; log that it is used again, else let the process that draws charts start."""
+        """Return ``file``; log where it is used again."""
         if file.reused:
             log.info(f"{file.path}: used again")
-        elif self.to_be_evaluated and self._has_charts({*self.conditions}):
-            self._drawer.start()  # not before: with runs that are used again a report may be too
         return file
 
     def _queries(self, condition: str) -> list[Query]:

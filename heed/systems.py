@@ -163,7 +163,7 @@ class Systems:
 
     @cached_property
     def _own_bm25(self) -> Bm25:
-        """BM25 over Heed's own index, one for the retriever and rerankers: it knows what they read."""
+        """BM25 over Heed's own index, one for the retriever and rerankers."""
         return self._bm25("bm25", None)
 
     def _bm25(self, name: str, index: ForeignIndex | None) -> Bm25:

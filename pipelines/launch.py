@@ -57,7 +57,6 @@ def launch_systems(
     maxp = parse_cut(options.maxp) if options.maxp else None
     published = _published(options, collection)
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
-    experiment.to_be_evaluated = True
     with experiment:
         systems = run(options, experiment, published, maxp)
         results = experiment.evaluate(systems)

@@ -10,7 +10,6 @@ from pipelines.command import run_command
 from pipelines.options import log_options
 
 if TYPE_CHECKING:
-    from heed.reporting.drawer import Drawer
     from heed.reporting.folders import Results
 
 FORMATS = ("text", "markdown", "latex", "csv")
@@ -51,15 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.reporting.drawer import Drawer
-
-    with Drawer() as drawer:
-        if options.html and options.runs.is_dir():
-            drawer.start()
-        _report(options, drawer)
-
-
-def _report(options: argparse.Namespace, drawer: "Drawer") -> None:
     from heed.io.files import write_bytes
     from heed.progress import log, timed
     from heed.reporting.folders import read_tree
@@ -86,7 +76,7 @@ def _report(options: argparse.Namespace, drawer: "Drawer") -> None:
     if options.html:
         path = options.runs / "report.html" if options.html == Path() else options.html
         with timed("page"):
-            size = write_page(folders, options.runs, path, drawer)
+            size = write_page(folders, options.runs, path)
         log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
 
 

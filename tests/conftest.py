@@ -112,10 +112,7 @@ def stranger(home: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def without_plots() -> Iterator[None]:
     """Pages are written without charts, which take longer than all else."""
-    with (
-        mock.patch("heed.reporting.page.plots", lambda _: []),
-        mock.patch("heed.reporting.drawer.Drawer.start", lambda _: None),
-    ):
+    with mock.patch("heed.reporting.page.plots", lambda _: []):
         yield
 
 
@@ -171,9 +168,8 @@ def call(
 UNDRAWN = """
 import importlib
 import sys
-from heed.reporting import drawer, page
+from heed.reporting import page
 page.plots = lambda results: []
-drawer.Drawer.start = lambda self: None
 sys.exit(importlib.import_module(sys.argv[1]).main(sys.argv[2:]))
 """
 

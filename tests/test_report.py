@@ -1,6 +1,5 @@
 """``python -m pipelines.report``: tables that equal the summaries, and a self-contained page."""
 
-import argparse
 import base64
 import csv
 import hashlib
@@ -21,10 +20,8 @@ from unittest import mock
 
 import pytest
 from conftest import ROOT, Heed
-from test_results_folders import Twice, Words, collection
 
 from benchmarks.report import write_results as write_many
-from heed import Experiment, SystemRuns
 from heed.errors import DataError
 from heed.evaluation.summary import format_value, layout, table
 from heed.reporting.drawer import Drawer
@@ -33,7 +30,6 @@ from heed.reporting.folders import read_tree
 from heed.reporting.page import page
 from heed.reporting.plots import plots
 from heed.reporting.tables import tables
-from pipelines.launch import launch_systems
 
 COMMAND = "pipelines.report"
 HOSTILE = "<script>alert(1)</script>"
@@ -507,28 +503,6 @@ def test_the_drawing_process_never_outlives_an_error_or_a_kill() -> None:
     while is_running(started[0]) and time.monotonic() < end:
         time.sleep(0.1)
     assert not is_running(started[0])
-
-
-def test_a_command_prepares_its_charts_as_soon_as_a_run_is_made(tmp_path: Path) -> None:
-    """Not where runs are used again, so that the report may be too, and not in a library's user's hands."""
-    options = argparse.Namespace(maxp=None, pool=None)
-    drawing: list[list[int]] = []
-
-    def experiment() -> Experiment:
-        return Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs")
-
-    def interrupted(_: object, asked: Experiment, *__: object) -> list[SystemRuns]:
-        asked.retrieve(Words())
-        drawing.append(children(os.getpid()))
-        raise KeyboardInterrupt
-
-    with experiment() as asked:
-        asked.retrieve(Twice())
-        assert children(os.getpid()) == []
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            launch_systems(options, experiment(), interrupted)
-    assert [len(each) for each in drawing] == [1, 0] and not is_running(drawing[0][0])
 
 
 def children(pid: int) -> list[int]:

@@ -16,9 +16,12 @@ from conftest import ROOT, SHARED, Heed, call, stranger, write_jsonl
 from test_bm25 import anserini
 from test_followtable import beir, raw
 
+from heed.datasets.tables import find_tables
+from heed.experiment import Experiment
 from heed.io.topic_files import read_listed, read_topics
 from heed.io.topics import read_jsonl_topics
 from heed.io.trec_files import read_qrels, read_run
+from heed.retrieval import bm25
 from heed.retrieval.lucene import jvm
 
 COMMAND = "pipelines.tables"
@@ -195,6 +198,36 @@ def test_a_reranker_orders_the_same_tables_with_every_instruction_of_a_query(tmp
     # what only an instruction brought to the top is in it too
     bare = ranks(found.folder, "bm25", "query")
     assert any(bare["1"].get(docid, 11) > 10 for docid in pooled["1"])
+
+
+def test_a_command_and_the_same_calls_from_python_make_the_same_index_and_runs(tmp_path: Path) -> None:
+    by_command = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--reranker", "none")
+    with Experiment(find_tables(), indexes=tmp_path / "own/indexes", out=tmp_path / "own/runs") as experiment:
+        experiment.evaluate(experiment.retrieve("bm25"))
+        results = experiment.folder
+    assert postings(tmp_path / "own/indexes") == postings(tmp_path / "indexes")
+    assert {name.partition(".")[0] for name in postings(tmp_path / "indexes")} > {"caption", "contents", "header"}
+    assert files_in(results, "*.run") == files_in(by_command.folder, "*.run") != {}
+
+
+def test_an_index_of_texts_alone_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier version made one of small tables."""
+    with monkeypatch.context() as earlier:
+        earlier.setitem(bm25.FIELDS_IN, "bm25", ("contents",))
+        before = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--reranker", "none")
+        runs = files_in(before.folder, "*.run")
+    after = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--reranker", "polarity")
+    assert 'bm25: rebuilding, fields was ["contents"] and is now ["contents", "caption", "header"]' in after.stderr
+    assert runs.items() <= files_in(after.folder, "*.run").items()
+
+
+def files_in(folder: Path, pattern: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob(pattern)}
+
+
+def postings(indexes: Path) -> dict[str, bytes]:
+    """Return the files of BM25's postings, the note of how they were made among them."""
+    return files_in(indexes / "tables-sample/eng/bm25-postings", "*")
 
 
 def test_one_condition_alone_has_no_pair_and_a_form_its_own_folder(tmp_path: Path) -> None:

@@ -151,10 +151,7 @@ class LiveSystems:
         return self._has_index(self._bm25)
 
     def _has_index(self, system: Retriever | Reranker) -> bool:
-        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits.
-
-        One of few tables may lack captions and headers; seconds are enough to build it with them.
-        """
+        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
         reads = system.index_name if isinstance(system, Bm25) else "bm25" if isinstance(system, Polarity) else ""
         found = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
         return any(match and reads in ("", match[1]) for match in found)

@@ -1,4 +1,4 @@
-"""The process that draws a page's charts, which can be started before they are known."""
+"""The process that draws a page's charts, while the page's topics are read."""
 
 from collections.abc import Iterable, Iterator
 from typing import Self, cast
@@ -28,7 +28,7 @@ class Drawer:
             self._child.stop()
 
     def start(self) -> None:
-        """Let Vega start, while systems run, measures are computed or results read."""
+        """Let Vega start, while the first chart is specified."""
         if self._child is None:
             self._child = Child(draw)
             self._child.give([FIRST])

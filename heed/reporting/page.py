@@ -60,19 +60,16 @@ class Section(NamedTuple):
     topics: str  # the place of its first topic, empty where there is none
 
 
-def write_page(results: "Sequence[Results]", runs: Path, path: Path, drawer: Drawer | None = None) -> int:
-    """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes.
-
-    ``drawer`` may have been started before; it draws nothing after this.
-    """
-    content = page(results, runs, drawer).encode()
+def write_page(results: "Sequence[Results]", runs: Path, path: Path) -> int:
+    """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes."""
+    content = page(results, runs).encode()
     write_bytes(path, content)
     return len(content)
 
 
-def page(results: "Sequence[Results]", runs: Path, drawer: Drawer | None = None) -> str:
+def page(results: "Sequence[Results]", runs: Path) -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``."""
-    with ThreadPoolExecutor(1) as beside, drawer or Drawer() as drawing:  # it ends first: no error waits for charts
+    with ThreadPoolExecutor(1) as beside, Drawer() as drawing:  # it ends first: no error waits for charts
         drawn = beside.submit(charts, results, drawing)
         topics = embedded(results, LARGEST)
         tables = _overview(_title(runs), results, drawn.result)

@@ -26,16 +26,12 @@ NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
 class Lucene(NamedTuple):
-    """How Lucene is run: threads, the shards of an index, Java's largest heap, workers that may build shards.
-
-    ``lean``: captions and headers of few tables are indexed only for a reranker that reads them, which is known then.
-    """
+    """How Lucene is run: threads, the shards of an index, Java's largest heap, workers that may build shards."""
 
     threads: int = 1
     shards: int = 1
     heap: str = HEAP
     pool: WorkerPool | None = None
-    lean: bool = False
 
 
 class Bm25:
@@ -56,7 +52,6 @@ class Bm25:
         """
         self.name, self.corpus = name, corpus
         self._settings, self._lucene, self._index = settings, lucene, index
-        self.reads_fields = False  # a reranker over this index that reads captions and headers says so
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = settings.fields() if name == FIELDS else None
         if self._fields == {} or min((self._fields or {"": 1.0}).values()) < 0:
@@ -97,11 +92,11 @@ class Bm25:
     def searcher(self) -> Searcher:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
-        threads, shards, heap, pool, _ = self._lucene
+        threads, shards, heap, pool = self._lucene
         start(heap, self._brief)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
-        index, vectors, fields = folder / self.index_name, bool(self._feedback), self._fields_in(folder, store)
+        index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
         if shards > 1 and pool and pool.requested and pool.workers:
             parts = bm25_index.shards_of(index, store, language, vectors, shards, fields)
             indexed = bm25_index.indexed_fields(store, fields)
@@ -109,21 +104,6 @@ class Bm25:
             build_shards(parts, store, Building(indexed, language, vectors, heap, most), pool)
         bm25_index.build_index(index, store, language, threads, vectors, shards, fields)
         return Searcher(index, language, self._settings, shards=shards)
-
-    def _fields_in(self, folder: Path, store: DocumentStore) -> Sequence[str]:
-        """Return the fields that its own index gets; an index of all fields that is there already is kept."""
-        fields = FIELDS_IN[self.index_name]
-        if not (self._lucene.lean and self._brief and store.tabular) or self.reads_fields or self.index_name != "bm25":
-            return fields
-        whole = bm25_index.shards_of(
-            folder / self.index_name,
-            store,
-            self.corpus.language,
-            vectors=False,
-            shards=self._lucene.shards,
-            fields=fields,
-        )
-        return fields if all(shard.is_built for shard in whole) else (FIELD,)
 
     @property
     def index_name(self) -> str:

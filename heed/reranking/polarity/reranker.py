@@ -76,7 +76,6 @@ class Polarity:
     def __init__(self, bm25: Bm25, settings: Settings | None = None) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         tables = bm25.corpus.documents.tabular
-        bm25.reads_fields = True
         self._bm25, self._chosen = bm25, settings
         self._settings = settings or (TABLE_SETTINGS if tables else TEXT_SETTINGS)
         self._fields = TABLE_FIELDS if tables else TEXT_FIELDS
