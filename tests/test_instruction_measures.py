@@ -131,6 +131,13 @@ def test_irs_a_missing_document_passes_1_in_the_code_only() -> None:
     assert irs(base, new, {"q": ["p1"]}, {"q": ["n1"]}, 3)["q"] == pytest.approx(1)
 
 
+def test_irs_of_a_worst_base_that_loses_its_document_is_0_in_the_code() -> None:
+    """``eval/irs.py``: 0 where the worst ranking is the base's own, though a missing document has a rank below it."""
+    base, new = {"q": order("b", "c", "a")}, {"q": order("b", "c")}
+    assert irs(base, new, {"q": ["a"]}, {}, 3, "released") == {"q": 0.0}
+    assert irs(base, new, {"q": ["a"]}, {}, 3) == {"q": 0.0}
+
+
 def test_irs_documents_missing_together_share_the_bottom_ranks() -> None:
     # base lacks n1 and n2: each weighs (w5 + w6) / 2 of six documents; new lacks n2 alone: w6
     base, new = {"q": order("o1", "o2", "p1")}, {"q": order("p1", "n1")}

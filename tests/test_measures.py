@@ -1,5 +1,7 @@
 import math
 import random
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -106,6 +108,36 @@ def test_scores_that_differ_in_double_precision_only_are_no_ties() -> None:
     values = standard({"q": {"a": 1.0 + 1e-12, "b": 1.0}}, {"q": {"a": 1}})
     assert values["AP"]["q"] == 1.0
     assert standard({"q": {"a": 1e300, "b": 1e299}}, {"q": {"a": 1}})["AP"]["q"] == 1.0
+
+
+NEGATIVE = """
+import random
+import ir_measures
+from heed.measures import standard
+
+names = ["P@5", "RR", "Rprec", "Bpref", "infAP", "nDCG", "nDCG@20", "AP", "AP(rel=2)", "R@100", "Success@1"]
+measures = [ir_measures.parse_measure(name) for name in names]
+chooser = random.Random(20261124)
+documents = [f"d{number}" for number in range(30)]
+for _ in range(40):
+    best = {str(topic): chooser.randint(-3, 3) for topic in range(60)}
+    qrels = {qid: {one: chooser.randint(-3, top) for one in chooser.sample(documents, 12)} for qid, top in best.items()}
+    run = {qid: {docid: chooser.random() for docid in chooser.sample(documents, 20)} for qid in best}
+    ours = standard(run, qrels, names)
+    sound = {qid: grades for qid, grades in qrels.items() if max(grades.values()) >= 0}
+    values = ir_measures.pytrec_eval.iter_calc(measures, sound, run)
+    theirs = {(str(each.measure), each.query_id): each.value for each in values}
+    expected = {name: {qid: theirs.get((name, qid), 0.0) for qid in best} for name in names}
+    assert ours == expected, [name for name in names if ours[name] != expected[name]]
+print("equal")
+"""
+
+
+@pytest.mark.golden(program="pytrec-eval-terrier 0.5.11", compared="measures of negative grades", systems=())
+def test_topics_whose_grades_are_all_negative_count_0() -> None:
+    """In a process of its own, since pytrec_eval ends it, or hangs, where a topic's best grade is below 0."""
+    done = subprocess.run([sys.executable, "-c", NEGATIVE], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "equal\n", "")
 
 
 def test_a_judged_topic_that_a_run_lacks_counts_0() -> None:

@@ -74,8 +74,9 @@ def irs(
 
     ``paper``: judged documents missing from a list share the bottom ranks of the corpus, so that
     IRS stays in [−1, 1]; an ideal base that is kept scores 1 (the paper's RQ5). ``released``
-    (``eval/irs.py``): a missing document has rank ``corpus_size + 1``, which can pass 1; an ideal
-    base scores 0. In both a base that becomes ideal scores exactly 1, whatever rounding leaves.
+    (``eval/irs.py``): a missing document has rank ``corpus_size + 1``, which can pass 1 and −1; an
+    ideal base scores 0, as does one that is the worst and gets worse. In both a base that becomes
+    ideal scores exactly 1, whatever rounding leaves.
 
     Raises :class:`UsageError` if lists and judged documents do not fit into ``corpus_size``.
     """
@@ -95,10 +96,11 @@ def irs(
     ideal = _tops(good.tolist()) - _bottoms(bad.tolist(), corpus_size) - old
     worst = _bottoms(good.tolist(), corpus_size) - _tops(bad.tolist()) - old
     with np.errstate(divide="ignore", invalid="ignore"):  # a quotient by 0 is not the one selected
-        shares = [gain / np.abs(worst), np.ones(len(gain)), np.maximum(gain, 0) / ideal]
+        shares = [np.zeros(len(gain)), gain / np.abs(worst), np.ones(len(gain)), np.maximum(gain, 0) / ideal]
+    from_worst = (gain < -EXACT) & (np.abs(worst) <= EXACT)
     becomes_ideal = (ideal > EXACT) & (np.abs(gain - ideal) <= EXACT)
-    ideal_kept = 1.0 if variant == "paper" else 0.0
-    values = ranks.by_topic(np.select([gain < -EXACT, becomes_ideal, ideal > EXACT], shares, default=ideal_kept))
+    cases = [from_worst, gain < -EXACT, becomes_ideal, ideal > EXACT]
+    values = ranks.by_topic(np.select(cases, shares, default=1.0 if variant == "paper" else 0.0))
     return values | {qid: 0.0 for qid in topics if not judged[qid] and qid in base and qid in new}
 
 

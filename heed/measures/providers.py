@@ -51,7 +51,7 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
     """Yield qid, measure and value for every topic of both ``qrels`` and ``run``, computed by one of the providers."""
     if provider.NAME == "pytrec_eval":
         lists = {qid: _for_single_precision(scores) for qid, scores in run.items() if qid in qrels}
-        given, qids = qrels, {qid: qid for qid in qrels}
+        given, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}
     else:  # scores without ties, since each breaks them in its own way, and numbers as qids, which gdeval wants
         qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
         lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if qid in run}
@@ -77,6 +77,14 @@ def _judgements(qrels: Qrels, by_subtopic: bool) -> Any:
         for subtopic, of_subtopic in ((by_subtopic and subtopics_of(grades)) or {"0": grades}).items()
         for docid, grade in of_subtopic.items()
     ]
+
+
+def _with_a_level(grades: Mapping[str, int]) -> Mapping[str, int]:
+    """Return grades with the same values for which pytrec_eval has levels of relevance: without, it ends the process.
+
+    Others stay negative: Bpref and infAP leave out the documents with -1 and -2.
+    """
+    return dict.fromkeys(grades, 0) if all(grade < 0 for grade in grades.values()) else grades
 
 
 def _for_single_precision(scores: dict[str, float]) -> dict[str, float]:

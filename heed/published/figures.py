@@ -136,8 +136,8 @@ def as_rows(paper: Paper, tables: Sequence[Table]) -> list[dict[str, Any]]:
     rows = []
     for table in tables:
         for row in table.rows:
-            fields = msgspec.structs.asdict(row)
-            given = {name: value for name, value in fields.items() if name in always or value not in (None, False)}
+            fields = msgspec.structs.asdict(row).items()  # a value of 0 is a figure, though 0 == False
+            given = {name: value for name, value in fields if name in always or not (value is None or value is False)}
             rows.append({"paper": paper.paper.key, "table": table.table, **given})
     return rows
 
