@@ -82,6 +82,7 @@ def show(ann: Assessor, view: str, server: Running) -> None:
         server.change("Bea", grade("q1", "prose", 0, "changed"), wording="")
         ann.press("Escape")
         ann.until("!document.querySelector('dialog[open]')")  # the browser closes it after the key's own event
+        page.wait_for_timeout(200)  # and tells the page of it later still: until then keys are the dialog's
         ann.press("a")
         page.wait_for_selector(".disagreement")
     elif view == "conflict":
