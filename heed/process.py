@@ -1,9 +1,8 @@
 """What is one per process, and why; everything else belongs to an experiment.
 
-- Java: a process can start one Java virtual machine, once. Its largest heap, and whether it is set up for brief work,
-  are therefore those of the first experiment that opens a Lucene index (:func:`heed.retrieval.lucene.jvm.start`), and
-  one thread at a time talks to it (:func:`heed.retrieval.lucene.jvm.java_errors`): pyjnius mixes up objects of one
-  class that two threads call.
+- Java: a process can start one Java virtual machine, once. Its largest heap is therefore that of the first experiment
+  that opens a Lucene index (:func:`heed.retrieval.lucene.jvm.start`), and one thread at a time talks to it
+  (:func:`heed.retrieval.lucene.jvm.java_errors`): pyjnius mixes up objects of one class that two threads call.
 - The handlers of faults, which Java and Ray both set (:func:`faults_left_to_java`).
 - The handlers of SIGINT and SIGTERM, which the commands set and the library does not (``pipelines/stopping.py``).
 - How often garbage is collected, which the commands set and the library does not (``pipelines/command.py``).
