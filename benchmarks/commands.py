@@ -131,7 +131,7 @@ def _input(place: Path, data: Path) -> str:
     for path in (folder, folder / "qrels"):
         path.chmod(0o755)
     if (folder / "corpus.jsonl.gz").exists():
-        from heed.io.files import read_bytes
+        from heed.files import read_bytes
 
         (folder / "corpus.jsonl").write_bytes(read_bytes(folder / "corpus.jsonl.gz"))
         (folder / "corpus.jsonl.gz").unlink()

@@ -15,20 +15,20 @@ from pathlib import Path
 import numpy as np
 
 from heed.datasets.tables import JOIN, read_followtable
-from heed.io.document_store import open_store
-from heed.io.pairs import renamed
+from heed.formats.document_store import open_store
+from heed.formats.pairs import renamed
+from heed.judging.pools.fusion import pool
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
-from heed.pooling.fusion import pool
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity.reranker import Polarity
-from heed.retrieval.bm25 import Bm25, Lucene
-from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Document, Encoder, Query, Reranker, Topic, config_of, under

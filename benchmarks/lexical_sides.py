@@ -44,10 +44,10 @@ def heed_index(folder: Path) -> Times:
     """Documents into the store, Lucene's index, the matrix."""
     for left in ("heed-store", "heed", "heed-postings"):
         shutil.rmtree(folder / left, ignore_errors=True)
-    from heed.io.document_store import open_store
-    from heed.io.documents import Files
+    from heed.formats.document_store import open_store
+    from heed.formats.documents import Files
     from heed.languages import language
-    from heed.retrieval.bm25_index import Bm25Settings, Searcher, build_index
+    from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
 
     english = language("eng")
     store = open_store(folder / "heed-store", Files([folder / "docs"]))
@@ -98,7 +98,7 @@ def bm25s_index(folder: Path) -> Times:
 def heed_search(folder: Path) -> Times:
     """Searcher.search over the matrix."""
     from heed.languages import language
-    from heed.retrieval.bm25_index import Bm25Settings, Searcher
+    from heed.retrieval.bm25.index import Bm25Settings, Searcher
 
     searcher = Searcher(folder / "heed", language("eng"), Bm25Settings())
     return _searched(folder, "heed", lambda queries: searcher.search(queries, DEPTH, threads=2))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.table import Row, in_turn, text, write_rows
-from heed.io.trec_files import read_run, write_run
+from heed.formats.trec_files import read_run, write_run
+from heed.judging.pools.fusion import pool
 from heed.measures import mean, p_mrr, standard
-from heed.pooling.fusion import pool
 from heed.types import Qrels, Run
 
 TOPICS, DEPTH, JUDGED, SYSTEMS = 50, 1000, 300, 12

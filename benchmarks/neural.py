@@ -136,8 +136,8 @@ def dense(work: Work) -> tuple[Side, Side]:
     import faiss
     import numpy as np
 
-    from heed.retrieval.dense import open_index
-    from heed.retrieval.vectors import SHARD, Vectors
+    from heed.retrieval.dense.search import open_index
+    from heed.retrieval.dense.vectors import SHARD, Vectors
 
     chooser, count = np.random.default_rng(0), 100_000
     matrix = chooser.standard_normal((count, 384), dtype=np.float32)

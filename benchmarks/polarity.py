@@ -23,18 +23,18 @@ import numpy as np
 
 from heed.datasets.tables import JOIN, read_followtable
 from heed.errors import fail
-from heed.evaluation.significance import interval
-from heed.io.document_store import DocumentStore, StoredDocuments, open_store
-from heed.io.documents import Files
-from heed.io.pairs import renamed
-from heed.io.topic_files import read_topics
-from heed.io.trec_files import read_qrels
+from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
+from heed.formats.documents import Files
+from heed.formats.pairs import renamed
+from heed.formats.topic_files import read_topics
+from heed.formats.trec_files import read_qrels
+from heed.judging.pools.fusion import pool
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
-from heed.pooling.fusion import pool
+from heed.measures.significance import interval
 from heed.reranking.polarity.reranker import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Settings
-from heed.retrieval.bm25 import Bm25, Lucene
-from heed.retrieval.bm25_index import Bm25Settings
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Qrels, Query, Run, Topic, under

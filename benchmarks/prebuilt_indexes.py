@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.datasets.prebuilt import DATA, Prebuilt
-from heed.io.files import write_json
+from heed.files import write_json
 from heed.retrieval.lucene.jvm import anserini_version, jar
 
 IN_JAR = "prebuilt-indexes/"

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from heed.evaluation.summary import rows_of
 from heed.measures import mean
+from heed.measures.summary import rows_of
 
 CONDITIONS = ("query", "original", "changed")
 MEASURES = ("nDCG@20", "Judged@20", "AP", "R@100", "R@1000")

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.scale_input import write_documents, write_topics
 from benchmarks.scale_table import AGAIN, WHOLE, as_markdown, as_text
-from heed.io.artifacts import digests
-from heed.io.files import write_bytes, write_json
+from heed.files import write_bytes, write_json
+from heed.reuse import digests
 
 HEAP, DEPTH, POOLED = "768m", 1000, 100
 CONDITIONS = ("original", "changed")

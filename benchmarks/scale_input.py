@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.io.artifacts import ensure_folder
-from heed.io.files import finished
+from heed.files import finished
+from heed.reuse import ensure_folder
 
 VERSION = 1  # raise when other documents are made
 SEED = 7

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heed.evaluation.summary import aligned
+from heed.measures.summary import aligned
 from heed.progress import duration
 
 LARGER = {

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.scale_input import write_documents, write_topics
-from heed.io.document_store import DocumentStore, open_store
-from heed.io.documents import Files
-from heed.io.files import write_bytes
-from heed.io.topics import read_jsonl_topics
+from heed.files import write_bytes
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Files
+from heed.formats.topics import read_jsonl_topics
 from heed.languages import language
 from heed.progress import duration
-from heed.retrieval.bm25_index import FIELD, MAX_POSTINGS, Bm25Settings, Searcher, shards_of
-from heed.retrieval.lsa import SETTINGS as LSA
-from heed.retrieval.lsa import Lsa
-from heed.retrieval.spread_index import Building, build_shards
+from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, Bm25Settings, Searcher, shards_of
+from heed.retrieval.bm25.spread_index import Building, build_shards
+from heed.retrieval.lsa.lsa import SETTINGS as LSA
+from heed.retrieval.lsa.lsa import Lsa
 from heed.workers.pool import TaskFor
 from heed.workers.processes import Process
 from heed.workers.tasks import Task, WorkerState, value_of

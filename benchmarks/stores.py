@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.scale_input import write_documents
 from benchmarks.table import Row, in_turn, text, write_rows
-from heed.io.document_store import FILE, DocumentStore, open_store
-from heed.io.documents import Files, Source
+from heed.formats.document_store import FILE, DocumentStore, open_store
+from heed.formats.documents import Files, Source
 from heed.tables.documents import Tables
 from heed.types import Document
 

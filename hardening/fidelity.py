@@ -69,11 +69,11 @@ def main() -> int:
 
 def comparisons(tests: Path) -> list[Comparison]:
     """Return the markers of all tests under ``tests``, by file and line; :class:`ValueError` where one is malformed."""
-    return [one for path in sorted(tests.glob("test_*.py")) for one in read_markers(path)]
+    return [one for path in sorted(tests.rglob("test_*.py")) for one in read_markers(path, tests)]
 
 
-def read_markers(path: Path) -> Iterator[Comparison]:
-    """Yield the markers of a file of tests; their arguments are literals, or names that the file gives to literals."""
+def read_markers(path: Path, tests: Path) -> Iterator[Comparison]:
+    """Yield the markers of a file under ``tests``; their arguments are literals, or names of literals in the file."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     named = {
         target.id: node.value
@@ -87,7 +87,8 @@ def read_markers(path: Path) -> Iterator[Comparison]:
             continue
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == MARKER:
-                yield Comparison(f"{path.name}:{decorator.lineno}", node.name, **_arguments(path, decorator, named))
+                place = f"{path.relative_to(tests)}:{decorator.lineno}"
+                yield Comparison(place, node.name, **_arguments(path, decorator, named))
 
 
 class _Named(ast.NodeTransformer):

@@ -110,7 +110,7 @@ def _told_terminals(folder: Path) -> list[str]:
 
 def _keys(folder: Path) -> list[str]:
     """A key is in no file, line or error, whatever the server says of it."""
-    from tests.openai_server import Reply, Server
+    from tests.support.openai_server import Reply, Server
 
     _write(folder / "docs.jsonl", [{"id": f"d{at}", "text": f"water weight {at}"} for at in range(30)])
     _write(folder / "topics.jsonl", [{"qid": "1", "query": "water", "instructions": {"original": "rivers"}}])

@@ -116,7 +116,7 @@ class Server:
 
 def prepare(folder: Path, topics: int = 3, documents: int = 10) -> None:
     """A pool of the sample's judged documents, at most so many of each of the first ``topics``."""
-    from heed.io.trec_files import read_qrels
+    from heed.formats.trec_files import read_qrels
 
     folder.mkdir(parents=True)
     pooled = list(read_qrels(QRELS / "original.qrels", "zho").items())[:topics]

@@ -17,19 +17,19 @@ class Reader(NamedTuple):
 
 
 def _run(path: Path) -> object:
-    from heed.io.trec_files import read_run
+    from heed.formats.trec_files import read_run
 
     return read_run(path)
 
 
 def _any_run(path: Path) -> object:
-    from heed.io.run_formats import read_any_run
+    from heed.formats.run_formats import read_any_run
 
     return read_any_run(path)
 
 
 def _brought(path: Path) -> object:
-    from heed.io.run_formats import read_external_runs
+    from heed.formats.run_formats import read_external_runs
     from heed.types import Topic
 
     topics = [Topic(qid, "eng", "query", {"original": "told"}) for qid in ("1", "2")]
@@ -37,31 +37,31 @@ def _brought(path: Path) -> object:
 
 
 def _qrels(path: Path) -> object:
-    from heed.io.trec_files import read_qrels
+    from heed.formats.trec_files import read_qrels
 
     return read_qrels(path, "zho")
 
 
 def _topics(path: Path) -> object:
-    from heed.io.topic_files import read_topics
+    from heed.formats.topic_files import read_topics
 
     return read_topics(path, "zho", "title")
 
 
 def _neuclir(path: Path) -> object:
-    from heed.io.neuclir_topics import Wanted, read_neuclir_topics
+    from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
 
     return read_neuclir_topics(path, Wanted("zho", "zho", "any", "both"))
 
 
 def _expected(path: Path) -> object:
-    from heed.validation.expected import expected_topics
+    from heed.submission.expected import expected_topics
 
     return expected_topics(path)
 
 
 def _documents(path: Path) -> object:
-    from heed.io.documents import Files
+    from heed.formats.documents import Files
 
     return list(Files([path]).lines())
 
@@ -73,31 +73,31 @@ def _tables(form: str, path: Path) -> object:
 
 
 def _pairs(path: Path) -> object:
-    from heed.io.pairs import pair
+    from heed.formats.pairs import pair
 
     return pair(["1", "2"], ["1_0", "2_0"], path)
 
 
 def _pool(path: Path) -> object:
-    from heed.io.pools import read_pool
+    from heed.formats.pools import read_pool
 
     return read_pool(path)
 
 
 def _listed(path: Path) -> object:
-    from heed.io.topic_files import read_listed
+    from heed.formats.topic_files import read_listed
 
     return read_listed(path)
 
 
 def _rows(path: Path) -> object:
-    from heed.io.configs import judgements
+    from heed.formats.configs import judgements
 
     return [judgements(path.parent, path.name.partition(".")[0])]
 
 
 def _hub_topics(path: Path) -> object:
-    from heed.io.configs import Columns, read_rows, topics_of
+    from heed.formats.configs import Columns, read_rows, topics_of
 
     return topics_of(read_rows([path]), "eng", Columns(instructions={"original": ("instruction",)}))
 
@@ -122,20 +122,20 @@ def _training(path: Path) -> object:
 
 
 def _judgements(path: Path) -> object:
-    from heed.exchange.judgements import count_votes, read_judgements
+    from heed.judging.exchange.judgements import count_votes, read_judgements
 
     return count_votes(read_judgements([path]), {}, None)
 
 
 def _check(track: str, path: Path) -> object:
-    from heed.validation.run_checks import check_run
-    from heed.validation.track_rules import TRACKS, Rules
+    from heed.submission.run_checks import check_run
+    from heed.submission.track_rules import TRACKS, Rules
 
     return check_run(path, Rules(TRACKS[track], 1000)).as_data()
 
 
 def _form(path: Path) -> object:
-    from heed.validation.submission_form import as_yaml, form_problems, read_form
+    from heed.submission.submission_form import as_yaml, form_problems, read_form
 
     read = read_form([path])
     problems = [form_problems(one, "neuclir-2023", "team") for one in read.values()]
@@ -143,13 +143,13 @@ def _form(path: Path) -> object:
 
 
 def _shown(path: Path) -> object:
-    from heed.annotation.documents import read_pooled
+    from heed.judging.annotate.documents import read_pooled
 
     return list(read_pooled([str(path)], ["doc1", "doc2"]))
 
 
 def _mteb(path: Path) -> object:
-    from heed.evaluation.mteb_results import merge_results, read_mteb_result
+    from heed.measures.mteb_results import merge_results, read_mteb_result
 
     found = read_mteb_result(path)
     return merge_results(found, found)

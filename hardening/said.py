@@ -40,9 +40,9 @@ def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
     import json
 
-    from heed.annotation.payloads import read_request
-    from heed.annotation.task import Task, parse_scale
     from heed.errors import HeedError
+    from heed.judging.annotate.payloads import read_request
+    from heed.judging.annotate.task import Task, parse_scale
     from heed.types import Topic
 
     task = Task({"1": ["a", "b"]}, {"1": Topic("1", "eng", "query", {"original": "told"})}, "eng", parse_scale("0,1,3"))

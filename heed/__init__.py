@@ -14,36 +14,36 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heed.collection import Collection
+    from heed.datasets.collection import Collection
     from heed.datasets.loading import load, load_files
     from heed.errors import DataError, HeedError, ModelError, UsageError
-    from heed.evaluation.evaluate import Judging, Pair
-    from heed.experiment import Experiment
-    from heed.io.documents import Documents
+    from heed.experiment.experiment import Experiment
+    from heed.experiment.results import Results, SystemRuns
+    from heed.experiment.runs import Qrels, Run
+    from heed.formats.documents import Documents
     from heed.languages import language
+    from heed.measures.evaluate import Judging, Pair
     from heed.models.registry.entries import Registry
     from heed.reranking.maxp import Cut
-    from heed.results import Results, SystemRuns
-    from heed.retrieval.bm25_index import Bm25Settings
-    from heed.runs import Qrels, Run
-    from heed.settings import Machine, Search
+    from heed.retrieval.bm25.index import Bm25Settings
+    from heed.systems.settings import Machine, Search
     from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
     from heed.workers import Workers
 
 _HOMES = {
-    "collection": ("Collection",),
+    "datasets.collection": ("Collection",),
     "datasets.loading": ("load", "load_files"),
     "errors": ("DataError", "HeedError", "ModelError", "UsageError"),
-    "evaluation.evaluate": ("Judging", "Pair"),
-    "experiment": ("Experiment",),
-    "io.documents": ("Documents",),
+    "measures.evaluate": ("Judging", "Pair"),
+    "experiment.experiment": ("Experiment",),
+    "formats.documents": ("Documents",),
     "languages": ("language",),
     "models.registry.entries": ("Registry",),
     "reranking.maxp": ("Cut",),
-    "results": ("Results", "SystemRuns"),
-    "retrieval.bm25_index": ("Bm25Settings",),
-    "runs": ("Qrels", "Run"),
-    "settings": ("Machine", "Search"),
+    "experiment.results": ("Results", "SystemRuns"),
+    "retrieval.bm25.index": ("Bm25Settings",),
+    "experiment.runs": ("Qrels", "Run"),
+    "systems.settings": ("Machine", "Search"),
     "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
     "workers": ("Workers",),
 }

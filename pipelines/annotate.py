@@ -7,14 +7,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.io.topics import FIELDS
+from heed.formats.topics import FIELDS
 from pipelines.command import run_command
 from pipelines.options import log_options
 from pipelines.serving import check_server_options, serve_page, server_options
 
 if TYPE_CHECKING:
-    from heed.annotation.store import Store
-    from heed.annotation.task import Task
+    from heed.judging.annotate.store import Store
+    from heed.judging.annotate.task import Task
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,8 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def open_given(options: argparse.Namespace) -> tuple["Task", "Store"]:
     """Return the task and the open database that ``options`` name."""
-    from heed.annotation.opening import open_annotation
-    from heed.annotation.sources import Sources
+    from heed.judging.annotate.opening import open_annotation
+    from heed.judging.annotate.sources import Sources
 
     sources = Sources(**{field.name: getattr(options, field.name) for field in fields(Sources)})
     return open_annotation(sources, options.database, must_exist=options.export is not None and not options.add)
@@ -104,20 +104,20 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
-    from heed.annotation.export import export
+    from heed.judging.annotate.export import export
 
     for line in export(task, store, options.export, options.assessor):
         print(line)
 
 
 def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
-    from heed.annotation.payloads import check_name, refuse_reserved
-    from heed.annotation.server import Server
+    from heed.judging.annotate.payloads import check_name, refuse_reserved
     from heed.languages import language
     from heed.progress import log
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.serving.guard import Access
-    from heed.serving.listening import LOWEST_PORT, listen
+    from heed.web.annotation import Server
+    from heed.web.guard import Access
+    from heed.web.listening import LOWEST_PORT, listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, HeedError, UsageError, fail
+from heed.submission.track_rules import TRACKS, Rules, Shape, Track
 from heed.types import CONDITIONS
-from heed.validation.track_rules import TRACKS, Rules, Shape, Track
 from pipelines.command import run_command
 from pipelines.options import log_options, positive
 
 if TYPE_CHECKING:
-    from heed.validation.run_report import CheckedRun
+    from heed.submission.run_report import CheckedRun
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,9 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.io.files import write_json
+    from heed.files import write_json
     from heed.progress import timed, warn
-    from heed.validation.run_checks import check_run
+    from heed.submission.run_checks import check_run
 
     fail(_contradictions(options), UsageError)
     rules = _rules(options)
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> None:
         no_package = [f"{options.submission}: not written; fix the runs first"] if options.submission else []
         raise DataError("\n".join(errors + no_package))
     if options.submission:
-        from heed.validation.submission import Package, write_package
+        from heed.submission.submission import Package, write_package
 
         reranks = bool(options.reranking)
         package = Package(options.submission, options.track, options.team, not options.no_gzip, reranks)
@@ -122,7 +122,7 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _rules(options: argparse.Namespace) -> Rules:
-    from heed.validation.expected import expected_topics, read_candidates, read_collection_ids
+    from heed.submission.expected import expected_topics, read_candidates, read_collection_ids
 
     track = TRACKS[options.track]
     return Rules(
@@ -170,7 +170,7 @@ def _not_checked(options: argparse.Namespace, rules: Rules, runs: "Sequence[Chec
 
 
 def _fix(options: argparse.Namespace, rules: Rules, runs: "Sequence[CheckedRun]") -> None:
-    from heed.validation.run_fixes import fix_run
+    from heed.submission.run_fixes import fix_run
 
     refused = []
     for run, target in zip(runs, _targets(options, rules, runs), strict=True):

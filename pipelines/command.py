@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from heed.errors import HeedError, UsageError, fail
-from heed.io.artifacts import logged_once
 from heed.memory import peak_mib
 from heed.progress import Timing, duration, escaped, log, recording
+from heed.reuse import logged_once
 from pipelines import missing_package, started_as_heed
 from pipelines.stopping import Terminated, stoppable
 
@@ -157,7 +157,7 @@ def resource_report(timings: Sequence[Timing]) -> str:
     A stage may contain others (``prepare`` contains ``embed``), so its seconds are no sum. What an earlier
     run had done has no rate.
     """
-    from heed.evaluation.summary import aligned
+    from heed.measures.summary import aligned
 
     if not timings:
         return ""

@@ -11,8 +11,8 @@ from pipelines.command import run_command
 from pipelines.options import log_options
 
 if TYPE_CHECKING:
-    from heed.evaluation.comparison import Comparison, Inputs, Statistics, Systems
     from heed.measures import PerTopic
+    from heed.measures.comparison import Comparison, Inputs, Statistics, Systems
     from heed.types import Qrels, Run
 
 ABSENCES = {"in_neither": "in neither list", "in_one_only": "in one list only"}
@@ -93,10 +93,10 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.evaluation.comparison import MEASURES, absent, compare, statistics, warn_of_runs
-    from heed.evaluation.doubts import warn_of_judgements
-    from heed.io.files import write_json
+    from heed.files import write_json
     from heed.measures import mean
+    from heed.measures.comparison import MEASURES, absent, compare, statistics, warn_of_runs
+    from heed.measures.comparison_warnings import warn_of_judgements
     from heed.progress import timed
 
     with timed("runs") as work:
@@ -126,10 +126,10 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
 
 
 def _inputs(options: argparse.Namespace) -> "Inputs":
-    from heed.evaluation.comparison import paired
-    from heed.io.pairs import pair, renamed, select
-    from heed.io.run_doubts import warn_of_tags
-    from heed.io.run_formats import read_any_run
+    from heed.formats.pairs import pair, renamed, select
+    from heed.formats.run_formats import read_any_run
+    from heed.formats.run_warnings import warn_of_tags
+    from heed.measures.comparison import paired
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
@@ -148,7 +148,7 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
 
 
 def _judgements(options: argparse.Namespace) -> "tuple[Qrels, Qrels]":
-    from heed.io.trec_files import read_qrels
+    from heed.formats.trec_files import read_qrels
     from heed.languages import language
 
     lang = language(options.lang).code if options.lang else None
@@ -158,8 +158,8 @@ def _judgements(options: argparse.Namespace) -> "tuple[Qrels, Qrels]":
 
 def _check_unknown(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
     """Raise an error for topics of one run that are in no other run and in no judgements: their ids are mistakes."""
-    from heed.io.pairs import stem
-    from heed.io.run_formats import place_of
+    from heed.formats.pairs import stem
+    from heed.formats.run_formats import place_of
 
     stems = {stem(qid) for qid in known}
     fail(
@@ -172,8 +172,8 @@ def _check_unknown(options: argparse.Namespace, runs: "list[Run]", known: set[st
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Return documents by new qid from a ``qrel_diff`` file, whose ids are the new or base ones, or their stems."""
-    from heed.io.pairs import stem
-    from heed.io.topic_files import read_listed
+    from heed.formats.pairs import stem
+    from heed.formats.topic_files import read_listed
 
     if path is None:
         return {}
@@ -193,7 +193,7 @@ def _warn_of_missing_judgements(options: argparse.Namespace) -> None:
 
 
 def _measure_table(by_measure: "dict[str, Statistics]") -> str:
-    from heed.evaluation.summary import aligned, format_value
+    from heed.measures.summary import aligned, format_value
 
     rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down", "in neither", "in one only"]]
     for measure, values in by_measure.items():
@@ -207,7 +207,7 @@ def _measure_table(by_measure: "dict[str, Statistics]") -> str:
 
 
 def _topic_table(values: "dict[str, PerTopic]") -> str:
-    from heed.evaluation.summary import ABSENT, aligned
+    from heed.measures.summary import ABSENT, aligned
 
     rows = [["topic", *values]]
     for qid in sorted({qid for per_topic in values.values() for qid in per_topic}):
@@ -217,8 +217,8 @@ def _topic_table(values: "dict[str, PerTopic]") -> str:
 
 
 def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
-    from heed.evaluation.mteb_results import merge_results, mteb_result, read_mteb_result
-    from heed.io.files import write_json
+    from heed.files import write_json
+    from heed.measures.mteb_results import merge_results, mteb_result, read_mteb_result
 
     if not options.mteb_task:
         raise UsageError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
@@ -229,9 +229,9 @@ def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
 
 
 def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.evaluation.comparison import MEASURES, compare_systems, statistics
-    from heed.evaluation.significance import ALPHA
-    from heed.io.files import write_json
+    from heed.files import write_json
+    from heed.measures.comparison import MEASURES, compare_systems, statistics
+    from heed.measures.significance import ALPHA
 
     qrels, new_qrels = _judgements(options)
     compared = compare_systems(
@@ -262,7 +262,7 @@ def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
 
 
 def _system_table(compared: "Systems") -> str:
-    from heed.evaluation.summary import aligned
+    from heed.measures.summary import aligned
 
     comparisons = compared.measures
     rows = [["system", *comparisons, "n"]]
@@ -275,8 +275,8 @@ def _system_table(compared: "Systems") -> str:
 
 def _marked(measure: str, comparison: "Comparison", system: str) -> str:
     """Return a system's mean: in ** the best, in _ those not significantly below it."""
-    from heed.evaluation.significance import ALPHA
-    from heed.evaluation.summary import ABSENT, format_value
+    from heed.measures.significance import ALPHA
+    from heed.measures.summary import ABSENT, format_value
 
     if system not in comparison.means:
         return ABSENT

@@ -18,7 +18,7 @@ from pipelines.options import (
 from pipelines.serving import check_server_options, serve_page, server_options
 
 if TYPE_CHECKING:
-    from heed.live.systems import Choice
+    from heed.web.playground.loaded_systems import Choice
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,14 +70,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     import secrets
 
-    from heed.exploring.flags import FILE, Flags
-    from heed.live.page import LivePage, live_policy
-    from heed.live.server import Server
-    from heed.live.tree import Tree
     from heed.progress import log
-    from heed.reporting.folders import read_tree
-    from heed.serving.guard import Access
-    from heed.serving.listening import listen
+    from heed.report.folders import read_tree
+    from heed.report.topics.flags import FILE, Flags
+    from heed.web.guard import Access
+    from heed.web.listening import listen
+    from heed.web.playground.page import LivePage, live_policy
+    from heed.web.playground.server import Server
+    from heed.web.playground.tree import Tree
 
     check_server_options(options)
     results = read_tree(options.runs)
@@ -97,9 +97,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _choice(options: argparse.Namespace) -> "Choice":
-    from heed.live.systems import Choice
     from heed.models.registry.entries import Registry
-    from heed.settings import Machine
+    from heed.systems.settings import Machine
+    from heed.web.playground.loaded_systems import Choice
 
     registry = Registry(
         [options.models] if options.models else [], {"family": options.family}, options.trust_remote_code

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError, fail
-from heed.io.topics import FIELDS
-from heed.judging.prompts import PROMPTS
+from heed.formats.topics import FIELDS
+from heed.judging.model.prompts import PROMPTS
 from heed.types import CONDITIONS
 from pipelines.command import run_command
 from pipelines.options import device_option, entry_options, inference_options, log_options, runtime_settings
 
 if TYPE_CHECKING:
-    from heed.exchange.exports import ExportedPool
-    from heed.judging.comparison import Comparison
-    from heed.judging.judge import Judge, Judged
+    from heed.judging.exchange.exports import ExportedPool
+    from heed.judging.model.comparison import Comparison
+    from heed.judging.model.judge import Judge, Judged
     from heed.models.registry.entries import Model
 
 RULES = """\
@@ -94,10 +94,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.exchange.exported_pool import check_exported
-    from heed.judging.chats import judge_chat
-    from heed.judging.judge import Judge
-    from heed.judging.report import check_replaceable, judgements_path
+    from heed.judging.exchange.exported_pool import check_exported
+    from heed.judging.model.chats import judge_chat
+    from heed.judging.model.judge import Judge
+    from heed.judging.model.report import check_replaceable, judgements_path
     from heed.models.local.language_models import check_device
     from heed.models.local.runtime import Runtime
     from heed.models.local.vllm import check_inference
@@ -146,10 +146,10 @@ def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
 def _pool(options: argparse.Namespace) -> "ExportedPool":
     """Return the pool with its topics and documents."""
     from heed.datasets.trec import given_files
-    from heed.exchange.exports import ExportedPool
-    from heed.io.files import locked
-    from heed.io.origin import noted_documents
-    from heed.io.pools import read_pool
+    from heed.files import locked
+    from heed.formats.origin import noted_documents
+    from heed.formats.pools import read_pool
+    from heed.judging.exchange.exports import ExportedPool
 
     pool = read_pool(options.pool)
     name, code, source, topics = given_files(
@@ -182,9 +182,9 @@ def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":
 
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
-    from heed.io.trec_files import read_qrels
-    from heed.judging.comparison import compare_judgements
-    from heed.pooling.inputs import read_runs
+    from heed.formats.trec_files import read_qrels
+    from heed.judging.model.comparison import compare_judgements
+    from heed.judging.pools.inputs import read_runs
 
     if not options.qrels:
         return None
@@ -201,9 +201,9 @@ def _write(
     comparison: "Comparison | None",
     warnings: list[str],
 ) -> None:
-    from heed.io.files import digest
-    from heed.judging.prompts import SYSTEM, prompt_text
-    from heed.judging.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
+    from heed.files import digest
+    from heed.judging.model.prompts import SYSTEM, prompt_text
+    from heed.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
     from heed.progress import log
 
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import fail
-from heed.exchange.judgements import FORMATS
+from heed.judging.exchange.judgements import FORMATS
 from pipelines.command import run_command
 from pipelines.options import log_options
 
@@ -56,9 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
-    from heed.io.pools import read_pool
-    from heed.io.trec_files import write_qrels
+    from heed.formats.pools import read_pool
+    from heed.formats.trec_files import write_qrels
+    from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
     from heed.progress import brief, log, timed
 
     grades = parse_grades(options.grades)

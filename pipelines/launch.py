@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from heed.collection import Collection
+from heed.datasets.collection import Collection
 from heed.errors import UsageError
-from heed.evaluation.summary import average, printed, table
-from heed.experiment import Experiment
-from heed.io.files import write_json
-from heed.io.run_formats import read_external_runs
+from heed.experiment.experiment import Experiment
+from heed.experiment.results import Results, SystemRuns
+from heed.files import write_json
+from heed.formats.run_formats import read_external_runs
+from heed.measures.summary import average, printed, table
 from heed.models.registry.entries import Registry
-from heed.own_systems import check_name
 from heed.progress import Timing, log
 from heed.reranking.maxp import Cut, parse_cut
-from heed.results import Results, SystemRuns
-from heed.retrieval.bm25 import Bm25
-from heed.retrieval.bm25_index import Bm25Settings
-from heed.retrieval.dense import Dense
-from heed.settings import Machine, Search
-from heed.systems import refuse_twins
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.dense.search import Dense
+from heed.systems.by_name import refuse_twins
+from heed.systems.own import check_name
+from heed.systems.settings import Machine, Search
 from heed.types import Run
 from heed.workers import Workers
 from pipelines.command import log_resources, refuse

@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.io.files import write_json
+    from heed.files import write_json
     from heed.progress import log
 
     registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
@@ -131,14 +131,14 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
 
 def _example_score(model: Model, runtime: "Runtime") -> float:
     """Return the score of the example's document for its query with the original instruction."""
-    from heed.systems import score_alone
+    from heed.systems.by_name import score_alone
 
     query = Query("1", f"{EXAMPLE_QUERY} {EXAMPLE['original']}", EXAMPLE_QUERY, EXAMPLE["original"])
     return score_alone(model, query, EXAMPLE_DOCUMENT, runtime)
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
-    from heed.evaluation.summary import aligned
+    from heed.measures.summary import aligned
     from heed.published.systems import in_tables, spelt_once
 
     head = ["name", "family", "status", "licence", "marks", "missing here"]

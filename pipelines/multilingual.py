@@ -10,9 +10,9 @@ from pipelines.launch import experiment_of, external_runs, launch_systems, run_s
 
 if TYPE_CHECKING:
     from heed.datasets.multilingual import Multilingual
-    from heed.experiment import Experiment
+    from heed.experiment.experiment import Experiment
+    from heed.experiment.results import Results, SystemRuns
     from heed.reranking.maxp import Cut
-    from heed.results import Results, SystemRuns
 
 RERANKER = "reranker"
 MERGES = ("score", "rank", RERANKER)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from heed.io.topics import FIELDS
+from heed.formats.topics import FIELDS
 from pipelines.command import refuse, run_command
 from pipelines.options import collection_options, own_files
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from heed import __version__
 from heed.errors import UsageError
-from heed.io.topic_files import OwnFiles
-from heed.retrieval.bm25_index import K1, B
-from heed.retrieval.dense import KINDS
+from heed.formats.topic_files import OwnFiles
+from heed.retrieval.bm25.index import K1, B
+from heed.retrieval.dense.search import KINDS
 from heed.types import CONDITIONS, PAPERS
 from heed.workers import ENGINES
 

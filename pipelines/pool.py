@@ -18,9 +18,9 @@ from pipelines.pool_options import (
 )
 
 if TYPE_CHECKING:
-    from heed.exchange.exports import ExportedPool
-    from heed.io.pools import Pool
-    from heed.pooling.build import PoolQrels
+    from heed.formats.pools import Pool
+    from heed.judging.exchange.exports import ExportedPool
+    from heed.judging.pools.build import PoolQrels
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,13 +37,13 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.exchange.exports import export
-    from heed.io.files import write_json
-    from heed.io.pools import write_pool
-    from heed.pooling.build import build_pool, pool_inputs, poolable
-    from heed.pooling.inputs import document_languages, read_judged, read_runs, topic_languages
-    from heed.pooling.report import as_data, as_text, pool_report
-    from heed.pooling.samples import write_probabilities
+    from heed.files import write_json
+    from heed.formats.pools import write_pool
+    from heed.judging.exchange.exports import export
+    from heed.judging.pools.build import build_pool, pool_inputs, poolable
+    from heed.judging.pools.inputs import document_languages, read_judged, read_runs, topic_languages
+    from heed.judging.pools.samples import write_probabilities
+    from heed.judging.pools.statistics_report import as_data, as_text, pool_report
     from heed.progress import log, timed
 
     settings, qrels = settings_of(options), _read_qrels(options)
@@ -77,8 +77,8 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
 
 
 def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
-    from heed.pooling.build import PoolQrels
-    from heed.pooling.inputs import read_judged, relevant_documents
+    from heed.judging.pools.build import PoolQrels
+    from heed.judging.pools.inputs import read_judged, relevant_documents
 
     only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [])
     if options.only_relevant and not relevant_documents(only):
@@ -90,9 +90,9 @@ def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
 def _exported(options: argparse.Namespace, pool: "Pool") -> "ExportedPool":
     """Return the pool with its topics and documents; without --docs and --topics, for the forms that show no text."""
     from heed.datasets.trec import given_files
-    from heed.exchange.exports import ExportedPool
-    from heed.io.document_store import open_store
-    from heed.io.files import locked
+    from heed.files import locked
+    from heed.formats.document_store import open_store
+    from heed.judging.exchange.exports import ExportedPool
 
     if not (options.export and options.docs and options.topics):
         return ExportedPool(pool, {}, "query", None)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError, fail
-from heed.exchange.exports import FORMATS
-from heed.io.trec_files import parse_score
-from heed.pooling.build import DEPTH, PoolSettings
-from heed.pooling.orders import GUIDED, ORDERS
-from heed.pooling.samples import Stratum, parse_strata
-from heed.pooling.statistics import SECONDS
+from heed.formats.trec_files import parse_score
+from heed.judging.exchange.exports import FORMATS
+from heed.judging.pools.build import DEPTH, PoolSettings
+from heed.judging.pools.orders import GUIDED, ORDERS
+from heed.judging.pools.samples import Stratum, parse_strata
+from heed.judging.pools.statistics import SECONDS
 from heed.types import CONDITIONS
 from pipelines.options import log_options, positive
 

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.io.files import write_json
+    from heed.files import write_json
     from heed.published.figures import as_rows
     from heed.published.layout import as_text
 

@@ -10,7 +10,7 @@ from pipelines.command import run_command
 from pipelines.options import log_options
 
 if TYPE_CHECKING:
-    from heed.reporting.folders import Results
+    from heed.report.folders import Results
 
 FORMATS = ("text", "markdown", "latex", "csv")
 
@@ -50,11 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.io.files import write_bytes
+    from heed.files import write_bytes
     from heed.progress import log, timed
-    from heed.reporting.folders import read_tree
-    from heed.reporting.page import write_page
-    from heed.reporting.tables import tables
+    from heed.report.folders import read_tree
+    from heed.report.page import write_page
+    from heed.report.tables import tables
 
     folders = read_tree(options.runs)
     for results in folders:
@@ -81,10 +81,10 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
-    from heed.io.files import write_bytes
+    from heed.files import write_bytes
     from heed.progress import bar, log
-    from heed.reporting.drawing import render
-    from heed.reporting.plots import plots
+    from heed.report.charts.drawing import render
+    from heed.report.charts.plots import plots
 
     drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):

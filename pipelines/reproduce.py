@@ -14,7 +14,7 @@ from pipelines.command import run_command
 from pipelines.options import log_options, paper_options, published_tables
 
 if TYPE_CHECKING:
-    from heed.evaluation.summary import Detail
+    from heed.measures.summary import Detail
     from heed.published.reproduction import Cell, Task
 
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.io.files import write_bytes, write_json
+    from heed.files import write_bytes, write_json
     from heed.models.registry.entries import Registry
     from heed.progress import log
     from heed.published.matrix import page
@@ -137,7 +137,7 @@ def _details(options: argparse.Namespace, arguments: list[str], out: Path) -> "l
 
 def _verdicts(cells: "Sequence[Cell]") -> str:
     """Return a line for each figure that ran, and counts of all verdicts."""
-    from heed.evaluation.summary import aligned
+    from heed.measures.summary import aligned
 
     lines = [["table", "system", "subset", "condition", "measure", "ours", "published", "difference", "verdict"]]
     for cell in cells:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
-from heed.io.topics import FIELDS
+from heed.formats.topics import FIELDS
 from heed.progress import brief, log
 from heed.reranking.rescore import PoolDocuments
 from heed.types import CONDITIONS
@@ -15,8 +15,8 @@ from pipelines.command import run_command
 from pipelines.options import engine_options, log_options, machine_options, model_options, positive
 
 if TYPE_CHECKING:
-    from heed.io.document_store import DocumentStore
-    from heed.io.pools import Pool
+    from heed.formats.document_store import DocumentStore
+    from heed.formats.pools import Pool
     from heed.retrieval.corpus import Corpus
     from heed.types import Reranker, Topic
     from heed.workers.pool import WorkerPool
@@ -69,13 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.trec import given_files
-    from heed.io.files import locked
-    from heed.io.origin import noted_documents
-    from heed.io.trec_files import as_tag
+    from heed.experiment.run_files import rescore_to_file
+    from heed.files import locked
+    from heed.formats.origin import noted_documents
+    from heed.formats.trec_files import as_tag
     from heed.languages import language
     from heed.progress import timed
     from heed.retrieval.corpus import Corpus
-    from heed.run_files import rescore_to_file
     from heed.workers.pool import open_pool
     from pipelines.launch import machine_of
 
@@ -106,7 +106,7 @@ def _condition(topics: "Sequence[Topic]") -> str:
 
 def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPool", pooled: "Pool") -> "Reranker":
     from heed.reranking.maxp import parse_cut
-    from heed.settings import Search, systems_of
+    from heed.systems.settings import Search, systems_of
     from pipelines.launch import machine_of, registry_of
 
     systems = systems_of(corpus, Search(), machine_of(options), registry_of(options), workers, options.indexes / "api")
@@ -119,8 +119,8 @@ def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPoo
 
 def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "DocumentStore") -> "Pool":
     """Return the docids to be rescored by qid: each topic's best, all of them among the documents."""
-    from heed.io.pools import read_pool
-    from heed.io.run_formats import read_any_run
+    from heed.formats.pools import read_pool
+    from heed.formats.run_formats import read_any_run
     from heed.ranking import ranked
 
     is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))

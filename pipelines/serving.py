@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from heed.serving.guard import Access
+    from heed.web.guard import Access
 
 
 def server_options(parser: argparse._ActionsContainer, port: str) -> None:
@@ -26,8 +26,8 @@ def server_options(parser: argparse._ActionsContainer, port: str) -> None:
 
 def check_server_options(options: argparse.Namespace) -> None:
     """Raise :class:`heed.errors.UsageError` for a port or a host that cannot be served."""
-    from heed.serving.guard import check_host
-    from heed.serving.listening import check_port
+    from heed.web.guard import check_host
+    from heed.web.listening import check_port
 
     check_port(options.port)
     options.allow_host = [check_host(host) for host in options.allow_host]
@@ -38,7 +38,7 @@ def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: "socket.socket
     import threading
     import webbrowser
 
-    from heed.serving.listening import serve
+    from heed.web.listening import serve
 
     addresses = access.addresses(sock.getsockname()[1])
     print(*addresses, sep="\n", flush=True)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
-from heed.io.topics import FIELDS
+from heed.formats.topics import FIELDS
 from heed.types import ABLATIONS
 from pipelines.command import refuse, run_command
 from pipelines.options import catalogue_option, collection_options, own_files
 
 if TYPE_CHECKING:
-    from heed.collection import Collection
-    from heed.results import Results
+    from heed.datasets.collection import Collection
+    from heed.experiment.results import Results
 
 
 FOLLOWIR, OLDER = "followir", "followir-older"  # entries of the catalogue; the older form has ABLATIONS too
@@ -121,7 +121,7 @@ def _with_score(results: "Results") -> "Results":
     FollowIR's tables average MAP of two collections and nDCG@5 of the third under that name.
     """
     from heed.datasets.catalogue import Catalogue
-    from heed.evaluation.summary import Detail
+    from heed.measures.summary import Detail
 
     [benchmark] = Catalogue().find(f"{FOLLOWIR}/{results.subset.removesuffix('-full')}")
     measure = benchmark.entry.measures[0]

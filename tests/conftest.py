@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parent.parent
+SUPPORT = ROOT / "tests" / "support"
 SAMPLED = ("eng", "zho", "fas", "rus")  # languages of the embedded sample
 SHARED = ROOT.parent / "shared" / "data"
 MESSAGES = logging.getLogger("heed")
@@ -112,7 +113,7 @@ def stranger(home: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def without_plots() -> Iterator[None]:
     """Pages are written without charts, which take longer than all else."""
-    with mock.patch("heed.reporting.page.plots", lambda _: []):
+    with mock.patch("heed.report.page.plots", lambda _: []):
         yield
 
 
@@ -168,7 +169,7 @@ def call(
 UNDRAWN = """
 import importlib
 import sys
-from heed.reporting import page
+from heed.report import page
 page.plots = lambda results: []
 sys.exit(importlib.import_module(sys.argv[1]).main(sys.argv[2:]))
 """

@@ -13,7 +13,7 @@ from hardening.models.folders import Case
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.similarity import Similarity
-from heed.systems import standalone
+from heed.systems.by_name import standalone
 from heed.types import Document, Query, close
 
 Score = Callable[[str, str], float]  # of a query and a text

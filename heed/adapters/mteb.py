@@ -2,7 +2,7 @@
 
 MTEB's instruction tasks then reach a model with the instruction, in Heed's form of it: ``predict`` gets the queries'
 columns ``query`` and ``instruction``. The scores are those of :class:`heed.Experiment` over the same documents.
-(The other way round, ``mteb:NAME`` is a system of Heed: :mod:`heed.models.mteb_models`.)
+(The other way round, ``mteb:NAME`` is a system of Heed: :mod:`heed.models.local.mteb_models`.)
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,14 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from heed.io.files import digest_json
-from heed.io.pairs import ENDINGS
-from heed.io.run_formats import ROLES
+from heed.files import digest_json
+from heed.formats.pairs import ENDINGS
+from heed.formats.run_formats import ROLES
+from heed.models.local.mteb_models import require_mteb
 from heed.models.local.runtime import Runtime
-from heed.models.mteb_models import require_mteb
 from heed.models.registry.entries import Registry
-from heed.own_systems import is_encoder
-from heed.systems import standalone
+from heed.systems.by_name import standalone
+from heed.systems.own import is_encoder
 from heed.types import Document, Encoder, Query, Reranker, config_of, load
 
 if TYPE_CHECKING:

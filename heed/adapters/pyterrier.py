@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from heed.errors import DataError, JavaError, ModelError, UsageError, fail
+from heed.experiment.runs import Run
 from heed.languages import language
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
-from heed.own_systems import check_name, is_encoder
 from heed.progress import brief
 from heed.ranking import ranked
 from heed.reranking.similarity import Similarity
 from heed.retrieval.lucene import jvm
-from heed.runs import Run
-from heed.systems import standalone
+from heed.systems.by_name import standalone
+from heed.systems.own import check_name, is_encoder
 from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic, load
 
 try:

@@ -11,12 +11,12 @@ import msgspec
 from msgspec import Struct
 
 from heed.errors import DataError, HeedError, UsageError, fail
-from heed.evaluation.evaluate import CHANGED, Pair
-from heed.evaluation.mteb_results import TASKS
-from heed.io.configs import Columns
-from heed.io.files import parse_json, read_bytes
+from heed.files import parse_json, read_bytes
+from heed.formats.configs import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
+from heed.measures.evaluate import CHANGED, Pair
+from heed.measures.mteb_results import TASKS
 from heed.types import CONDITIONS, JOIN
 
 DATA = Path(__file__).with_name("catalogue.json")
@@ -31,7 +31,7 @@ Values = Mapping[str, Any]
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of one kind, in a data set of the hub (by default the entry's) or below an address.
 
-    Each of ``files`` is a file, or a config (see :mod:`heed.io.layouts`), of which ``split`` is taken, or all.
+    Each of ``files`` is a file, or a config (see :mod:`heed.formats.layouts`), of which ``split`` is taken, or all.
     """
 
     files: tuple[str, ...]
@@ -61,11 +61,11 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     ``topics`` and ``qrels`` by condition, with ``columns`` of the topics' rows (without them the form of the topics is
     recognised); or an ``id`` of ir_datasets. ``lang`` is the documents' language, ``query_lang`` the topics' where that
     is another. ``reranked``, ``join``, ``robust``, ``pairs`` and ``measures`` are those of
-    :class:`heed.collection.Collection` and :class:`heed.evaluation.evaluate.Judging`; with ``passages`` its docids are
-    those of passages, ``DOCNO_NUMBER``. ``subsets`` are collections of their own, ``NAME/SUBSET``: ``{subset}``
-    and ``{key}`` for each of their keys are replaced in all texts, in a list by several if it is a list; keys that are
-    fields replace these. ``task`` is MTEB's, whose revision is taken; ``ir_datasets`` are downloads that it
-    knows, by source. ``use`` is the command that runs it.
+    :class:`heed.datasets.collection.Collection` and :class:`heed.measures.evaluate.Judging`; with ``passages`` its
+    docids are those of passages, ``DOCNO_NUMBER``. ``subsets`` are collections of their own, ``NAME/SUBSET``:
+    ``{subset}`` and ``{key}`` for each of their keys are replaced in all texts, in a list by several if it is a list;
+    keys that are fields replace these. ``task`` is MTEB's, whose revision is taken; ``ir_datasets`` are downloads that
+    it knows, by source. ``use`` is the command that runs it.
     """
 
     holds: str

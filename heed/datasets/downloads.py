@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, fail
-from heed.io.files import locked
+from heed.files import locked
 from heed.progress import bar, log
 
 CHUNK = 1 << 20

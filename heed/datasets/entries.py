@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.collection import Collection, with_warnings
 from heed.datasets.catalogue import Catalogue, Named, Part
+from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.downloads import fetch
 from heed.datasets.fetchable import page_files, repository_of
 from heed.datasets.hub import Repository, snapshot
 from heed.datasets.trec import ir_dataset, of_documents, own_collection, source_of
 from heed.errors import DataError, UsageError, fail
-from heed.evaluation.evaluate import Judging
-from heed.io.configs import grades_of, listed_of, read_rows, topics_of, warn_blank
-from heed.io.documents import Files
-from heed.io.layouts import is_data_set, split_files
-from heed.io.topic_files import NO_FILES, ROWS, OwnFiles, judged_topics, read_judgements, read_topics
+from heed.formats.configs import grades_of, listed_of, read_rows, topics_of, warn_blank
+from heed.formats.documents import Files
+from heed.formats.layouts import is_data_set, split_files
+from heed.formats.topic_files import NO_FILES, ROWS, OwnFiles, judged_topics, read_judgements, read_topics
 from heed.languages import language
+from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, Topic
 

@@ -11,7 +11,7 @@ from heed.datasets.followir import files_of
 from heed.datasets.hub import Repository, hub_download
 from heed.datasets.irds import home, known_file
 from heed.errors import UsageError
-from heed.io.layouts import SUFFIXES
+from heed.formats.layouts import SUFFIXES
 from heed.languages import code_of, suggestion
 
 
@@ -99,7 +99,7 @@ def repository_of(entry: Entry, part: Part) -> Repository:
 
 
 def _patterns(name: str, split: str) -> tuple[str, ...]:
-    """Return what the names of a file, or of the files of a config, match; see :mod:`heed.io.layouts`."""
+    """Return what the names of a file, or of the files of a config, match; see :mod:`heed.formats.layouts`."""
     if name.endswith((*SUFFIXES, ".txt")):
         return (name,)
     return (f"{name}/{split}[-./]*",) if split else (f"{name}/*", f"{name}.*")

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from heed.datasets.hub import Repository, snapshot
 from heed.errors import DataError, fail
-from heed.evaluation.mteb_results import TASKS
-from heed.io.configs import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
-from heed.io.layouts import config_files
+from heed.formats.configs import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
+from heed.formats.layouts import config_files
+from heed.measures.mteb_results import TASKS
 from heed.measures.pairwise import no_longer_relevant
 from heed.progress import brief, warn
 from heed.types import Qrels, Topic

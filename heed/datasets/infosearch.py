@@ -7,18 +7,18 @@ measured.
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.collection import Collection
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue
+from heed.datasets.collection import Collection
 from heed.datasets.entries import find_entries
 from heed.datasets.fetchable import holdings
 from heed.errors import DataError, UsageError, fail
-from heed.evaluation.evaluate import Judging
-from heed.io.documents import Files
-from heed.io.layouts import config_files
-from heed.io.topics import read_jsonl_topics
-from heed.io.trec_files import read_qrels
+from heed.formats.documents import Files
+from heed.formats.layouts import config_files
+from heed.formats.topics import read_jsonl_topics
+from heed.formats.trec_files import read_qrels
 from heed.languages import language
+from heed.measures.evaluate import Judging
 from heed.progress import log
 
 NAME, SAMPLE = "infosearch", "infosearch-sample"

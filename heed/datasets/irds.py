@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 from heed.datasets.downloads import File
 from heed.errors import DataError, HeedError, UsageError
 from heed.extras import require
-from heed.io.documents import Line
-from heed.io.files import LARGEST, UNREADABLE
-from heed.io.neuclir_topics import Wanted, read_neuclir_topics
-from heed.io.topics import query_text
-from heed.io.trec_files import parse_qrels, read_qrels
+from heed.files import LARGEST, UNREADABLE
+from heed.formats.documents import Line
+from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.topics import query_text
+from heed.formats.trec_files import parse_qrels, read_qrels
 from heed.languages import LANGUAGES
 from heed.progress import log
 from heed.types import Document, Qrels, Subtopics, Topic, by_subtopic
@@ -40,7 +40,7 @@ NIST_2023 = "qrels.final.gains.{}"  # the gains 0, 1, 3; qrels.final has the fou
 
 
 class IrDataset:
-    """The documents of an ir_datasets id as a :class:`heed.io.documents.Source`."""
+    """The documents of an ir_datasets id as a :class:`heed.formats.documents.Source`."""
 
     def __init__(self, dataset_id: str) -> None:
         """Look the id up; raises :class:`DataError` if ir_datasets does not know it or it has no documents."""

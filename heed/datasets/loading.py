@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.collection import Collection
 from heed.datasets.catalogue import Catalogue
+from heed.datasets.collection import Collection
 from heed.datasets.entries import find_entries
 from heed.datasets.followir import REPOSITORIES
 from heed.datasets.infosearch import find_dimensions
@@ -14,7 +14,7 @@ from heed.datasets.neuclir import NewsSettings, find_news
 from heed.datasets.tables import find_tables
 from heed.datasets.trec import SAMPLE, english_sample, ir_dataset, own_collection
 from heed.errors import DataError, UsageError, fail
-from heed.io.topic_files import OwnFiles
+from heed.formats.topic_files import OwnFiles
 from heed.languages import code_of, language
 
 ENTRIES = ("catalogue", "data", "fields")  # the arguments of an entry of the catalogue

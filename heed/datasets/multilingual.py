@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from heed.collection import Collection
+from heed.datasets.collection import Collection
 from heed.datasets.neuclir import LANGS, SAMPLE, NewsSettings, dataset_language, find_news
 from heed.errors import UsageError
-from heed.evaluation.evaluate import Judging
-from heed.io.documents import Documents, Line, Source
-from heed.io.topic_files import NO_FILES, OwnFiles
+from heed.formats.documents import Documents, Line, Source
+from heed.formats.topic_files import NO_FILES, OwnFiles
 from heed.languages import code_of, language
+from heed.measures.evaluate import Judging
 from heed.types import Qrels, SubtopicGrades, Topic
 
 MLIR = "mlir"  # what the track calls the task, in place of a language
@@ -29,7 +29,7 @@ class Multilingual(NamedTuple):
 
 
 class Joined:
-    """The documents of several sources, as a :class:`heed.io.documents.Source`."""
+    """The documents of several sources, as a :class:`heed.formats.documents.Source`."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         """Join ``sources``, which have no document in common."""

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.collection import Collection, with_warnings
 from heed.datasets import irds, sample_root
+from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.followir import download, is_mfollowir, read_mfollowir
 from heed.errors import DataError, UsageError, fail
-from heed.evaluation.evaluate import Judging
-from heed.io.documents import SUFFIXES, Files, corpus_files
-from heed.io.layouts import collection_name, data_set_of
-from heed.io.neuclir_topics import Wanted, read_neuclir_topics
-from heed.io.topic_files import NO_FILES, OwnFiles, read_own, read_topics, recognised
-from heed.io.topics import read_jsonl_topics
-from heed.io.trec_files import read_qrels
+from heed.formats.documents import SUFFIXES, Files, corpus_files
+from heed.formats.layouts import collection_name, data_set_of
+from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.topic_files import NO_FILES, OwnFiles, read_own, read_topics, recognised
+from heed.formats.topics import read_jsonl_topics
+from heed.formats.trec_files import read_qrels
 from heed.languages import code_of, language, script_language, suggestion
+from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, Topic
 

@@ -16,7 +16,7 @@ from typing import IO, NamedTuple, cast
 
 from heed.datasets.downloads import Download, File, check, check_space, fetch, size_text
 from heed.errors import DataError, UsageError, fail
-from heed.io.files import UNREADABLE, finished_folder, locked, unreadable
+from heed.files import UNREADABLE, finished_folder, locked, unreadable
 from heed.progress import log
 
 DATA = Path(__file__).with_suffix(".json")

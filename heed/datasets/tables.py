@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.collection import Collection, with_warnings
 from heed.datasets import sample_root
+from heed.datasets.collection import Collection, with_warnings
 from heed.errors import DataError, UsageError, fail
-from heed.evaluation.evaluate import Judging, Pair
-from heed.io.files import parse_json, read_bytes
-from heed.io.layouts import collection_name
-from heed.io.topic_files import NO_FILES, OwnFiles, read_listed, read_own, read_topics
-from heed.io.topics import read_objects, with_bases
-from heed.io.trec_files import read_qrels
+from heed.files import parse_json, read_bytes
+from heed.formats.layouts import collection_name
+from heed.formats.topic_files import NO_FILES, OwnFiles, read_listed, read_own, read_topics
+from heed.formats.topics import read_objects, with_bases
+from heed.formats.trec_files import read_qrels
 from heed.languages import language
 from heed.measures import JUDGED
+from heed.measures.evaluate import Judging, Pair
 from heed.progress import log
 from heed.tables.documents import Tables
 from heed.types import Qrels, Topic

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.collection import Collection, warn_of_unchanged, with_warnings
 from heed.datasets import sample_root
+from heed.datasets.collection import Collection, warn_of_unchanged, with_warnings
 from heed.datasets.followir import docno, is_paired, read_pairs
 from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgements, read_queries
 from heed.errors import DataError
-from heed.evaluation.evaluate import Judging
-from heed.io.configs import read_candidates
-from heed.io.documents import Files, Source
-from heed.io.layouts import collection_name, config_files
-from heed.io.topic_files import NO_FILES, OwnFiles, read_own, read_topics
-from heed.io.topics import read_jsonl_topics
-from heed.io.trec_files import read_qrels
+from heed.formats.configs import read_candidates
+from heed.formats.documents import Files, Source
+from heed.formats.layouts import collection_name, config_files
+from heed.formats.topic_files import NO_FILES, OwnFiles, read_own, read_topics
+from heed.formats.topics import read_jsonl_topics
+from heed.formats.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
+from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, Topic
 
@@ -71,8 +71,9 @@ def ir_dataset(
 def own_collection(files: OwnFiles, *, lang: str | None = None, fields: str = "title") -> Collection:
     """Return the collection of the user's own documents, topics and judgements.
 
-    A folder in BEIR's or MTEB's layout brings topics and judgements along; see :func:`heed.io.topic_files.read_own`.
-    One in FollowIR's form brings both instructions, their judgements and candidates.
+    A folder in BEIR's or MTEB's layout brings topics and judgements along, see
+    :func:`heed.formats.topic_files.read_own`. One in FollowIR's form brings both instructions, their
+    judgements and candidates.
     """
     code = _language([path for path in files.docs if not Path(path).exists()], lang)
     name, folder = files.name or _name(files.docs), files.data_set

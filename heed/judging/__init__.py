@@ -1,1 +1,1 @@
-"""Judgements by a language model for documents that nobody judged, apart from people's, and how far they agree."""
+"""Making judgements: pools, annotation in the browser, exchange with other tools, a model's judgements."""

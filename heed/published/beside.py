@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from heed.evaluation.summary import ABSENT, Row, aligned, format_value
+from heed.measures.summary import ABSENT, Row, aligned, format_value
 from heed.published.figures import Figure, find_table, read_paper
 from heed.published.layout import DOUBTFUL
 from heed.types import PAPERS

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heed.evaluation.summary import ABSENT, aligned
+from heed.measures.summary import ABSENT, aligned
 from heed.published.figures import Figure, Paper, Table
 
 DOUBTFUL, NOTED = "*", "†"

@@ -6,12 +6,12 @@ from functools import cached_property
 from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING
 
-from heed.io.document_store import StoredDocuments, chosen, docids_of
-from heed.io.files import digest_json
+from heed.files import digest_json
+from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.kept_vectors import PREFIX, KeptVectors
-from heed.retrieval.vectors import (
+from heed.retrieval.dense.chosen_vectors import PREFIX, KeptVectors
+from heed.retrieval.dense.vectors import (
     Vectors,
     embedded,
     encoded,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import UsageError
-from heed.io.document_store import DocumentStore
-from heed.io.documents import Line
-from heed.io.files import digest_json
+from heed.files import digest_json
+from heed.formats.document_store import DocumentStore
+from heed.formats.documents import Line
 from heed.languages import counted, words_in
 from heed.reranking.rescore import BatchReranker, Pair, score_all
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
@@ -64,7 +64,7 @@ def cut_documents(documents: Iterable[Document], cut: Cut) -> Iterator[Document]
 
 
 class Passages:
-    """The passages of chosen documents as a :class:`heed.io.documents.Source`, for rerankers that need an index."""
+    """The passages of chosen documents, a :class:`heed.formats.documents.Source`, for rerankers that need an index."""
 
     def __init__(self, store: DocumentStore, docids: Iterable[str], cut: Cut) -> None:
         """Read nothing before :meth:`lines`."""

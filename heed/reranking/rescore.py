@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 from msgspec.json import encode  # a twentieth of json's time
 
 from heed.errors import ModelError, fail
-from heed.io.document_store import DocumentStore, StoredDocuments
-from heed.io.files import digest_json
+from heed.files import digest_json
+from heed.formats.document_store import DocumentStore, StoredDocuments
 from heed.progress import bar, duration, log, timed
 from heed.types import Document, Estimating, Query, Reranker, Run, config_of
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.io.document_store import DocumentStore
+from heed.formats.document_store import DocumentStore
 from heed.languages import Language
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import thread_time
 
 from heed.errors import DataError, UsageError
-from heed.io.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
-from heed.io.files import digest, read_bytes, read_lines
+from heed.files import digest, read_bytes, read_lines
+from heed.formats.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
 from heed.tables.markup import Table, parse_table
 from heed.tables.reading import read_by_processes
 from heed.tables.text import FORMS, as_fields, serialise

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, ModelError, fail
-from heed.io.artifacts import Recipe, rebuild_reason
-from heed.io.files import digest, digest_json, finished_folder, locked, read_lines, write_json
+from heed.files import digest, digest_json, finished_folder, locked, read_lines, write_json
 from heed.models.files.model_files import fingerprint, local_copy
 from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, place, precision
 from heed.models.local.runtime import Runtime
@@ -18,6 +17,7 @@ from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
 from heed.progress import log
+from heed.reuse import Recipe, rebuild_reason
 from heed.training.trainer import WEIGHTS, EncodedExample, Trainer, TrainingSettings
 from heed.types import Document
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import ModelError
-from heed.io.files import write_bytes, write_json
+from heed.files import write_bytes, write_json
 from heed.models.local.language_models import ADAPTER, load_network
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from heed.io.document_store import DocumentStore
+from heed.formats.document_store import DocumentStore
 from heed.types import Config, Document, Estimating, Query
 from heed.workers.pool import WorkerPool, result_of
 from heed.workers.tasks import System, SystemTask

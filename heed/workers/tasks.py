@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from heed.errors import HeedError, WorkerError
-from heed.io.files import digest_json
+from heed.files import digest_json
 from heed.memory import peak_mib
 from heed.progress import log, warn
 from heed.types import Config, close

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import ModelError
-from heed.io.document_store import DocumentStore
+from heed.formats.document_store import DocumentStore
 from heed.models.encoders.bi_encoder import Input, SentenceEncoder
 from heed.models.encoders.late_models import load
 from heed.models.local.runtime import DEFAULT, Runtime, on_device

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from heed.errors import HeedError, ModelError
-from heed.io.files import digest, finished_folder, parse_json, read_bytes, write_json
+from heed.files import digest, finished_folder, parse_json, read_bytes, write_json
 from heed.models.files.unpickling import unpickle
 from heed.progress import log
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from heed.io.files import read_bytes
+from heed.files import read_bytes
 from heed.models.files.model_files import read_object, source_folder
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, BLOCK, CROSS_ENCODER, LATE, TABLE

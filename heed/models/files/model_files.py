@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError, fail
-from heed.io.files import digest, read_bytes
+from heed.files import digest, read_bytes
 from heed.models.files.conversion import converted, has_weights, lacks_safetensors
 from heed.models.registry.entries import Model
 from heed.progress import log, logging_only, quiet

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 import msgspec
 
 from heed.errors import DataError, HeedError, ModelError, UsageError, fail
-from heed.io.files import parse_json, read_bytes
+from heed.files import parse_json, read_bytes
 from heed.models.registry.families import BI_ENCODER, FAMILIES
 
 DATA = Path(__file__).with_name("registry.json")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from heed.errors import ServiceError, UsageError
-from heed.io.files import digest_json
+from heed.files import digest_json
 from heed.models.registry.entries import Model
 from heed.progress import log
 from heed.types import Config

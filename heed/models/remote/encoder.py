@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import ServiceError, fail
-from heed.io.document_store import DocumentStore
+from heed.formats.document_store import DocumentStore
 from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model

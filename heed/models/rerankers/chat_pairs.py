@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError
-from heed.io.files import read_bytes
+from heed.files import read_bytes
 from heed.models.registry.entries import Model
 from heed.models.text.fit import Cutter, room_for_document
 from heed.models.text.templates import query_text

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import ModelError
-from heed.io.files import parse_json, read_bytes
+from heed.files import parse_json, read_bytes
 from heed.languages import counted, words_in
 from heed.models.registry.entries import Model
 from heed.models.text.templates import document_text

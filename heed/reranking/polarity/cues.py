@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.io.files import digest_json
+from heed.files import digest_json
 from heed.languages import known_language
 from heed.progress import warn
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heed.errors import UsageError
-from heed.io.document_store import docids_of
+from heed.formats.document_store import docids_of
 from heed.reranking.polarity.clauses import pieces
 from heed.reranking.polarity.reranker import Polarity
 from heed.types import Document, Query

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.io.document_store import chosen, docids_of
-from heed.io.files import digest_json
+from heed.files import digest_json
+from heed.formats.document_store import chosen, docids_of
 from heed.ranking import ranked
 from heed.reranking.polarity.cues import cues_digest, warn_without_cues
 from heed.reranking.polarity.feedback import CHARACTERS, Vector, centroid, vector
 from heed.reranking.polarity.terms import topic_terms
 from heed.reranking.rescore import Pair
-from heed.retrieval.bm25 import Bm25
-from heed.retrieval.bm25_index import FIELD, Subset, Term
+from heed.retrieval.bm25.index import FIELD, Subset, Term
+from heed.retrieval.bm25.index_copies import IndexCopy
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.index_copies import IndexCopy
 from heed.types import Config, Document, Query
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Record the scores of pylate 1.6.0 on a tiny ColBERT whose weights are made by arithmetic, in colbert_of_pylate.json.
 
-    python tests/golden_models.py FOLDER
+    python tests/support/golden_models.py FOLDER
     uv venv v --python 3.11
     uv pip install --python v/bin/python --no-deps pylate==1.6.0
     uv pip install --python v/bin/python torch==2.13.0 sentence-transformers==5.3.0 transformers==5.3.0 \
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from golden_texts import ASKED, DOCUMENTS
 from pylate import models, scores
 

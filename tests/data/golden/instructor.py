@@ -1,6 +1,6 @@
 """Record the vectors of InstructorEmbedding 1.0.1 on a tiny INSTRUCTOR, weights by arithmetic, in instructor.json.
 
-    python tests/golden_models.py FOLDER
+    python tests/support/golden_models.py FOLDER
     uv venv v --python 3.11
     uv pip install --python v/bin/python torch==2.13.0 InstructorEmbedding==1.0.1 sentence-transformers==2.2.2 \
         transformers==4.46.3 'huggingface_hub<0.26' 'numpy<2' sentencepiece
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 sys.path.remove(str(Path(__file__).parent))
 from golden_texts import ASKED, DOCUMENTS
 from InstructorEmbedding import INSTRUCTOR

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[1]), sys.argv[1]]
+sys.path[:0] = [str(HERE.parents[1] / "support"), sys.argv[1]]
 
 import torch  # noqa: E402
 from modeling_jina import JinaForRanking, format_docs_prompts_func  # noqa: E402

@@ -1,6 +1,6 @@
 """Record what mteb 1.21.0's loaders, which mFollowIR used, make of queries and documents, in mteb_1.json.
 
-    python tests/golden_models.py FOLDER
+    python tests/support/golden_models.py FOLDER
     uv venv v --python 3.11
     uv pip install --python v/bin/python torch==2.13.0 mteb==1.21.0 transformers==4.46.3 sentence-transformers==3.3.1 \
         gritlm==1.0.2 FlagEmbedding==1.4.2 peft==0.15.2 'datasets<4' accelerate sentencepiece protobuf
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from golden_texts import ASKED, DOCUMENTS
 
 FOLDER = Path(sys.argv[1])

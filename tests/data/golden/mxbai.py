@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(HERE.parents[1] / "support"))
 
 import torch  # noqa: E402
 from mxbai_rerank.mxbai_rerank_v2 import MxbaiRerankV2  # noqa: E402

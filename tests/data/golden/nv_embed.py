@@ -1,4 +1,4 @@
-"""Record what NV-Embed's own program computes from the tiny weights of ``tests/tiny_published_models.py``.
+"""Record what NV-Embed's own program computes from the tiny weights of ``tests/support/tiny_published_models.py``.
 
     python -m pip install torch==2.13.0 transformers==4.42.4 numpy==1.26.4 einops datasets==2.19.2 pyarrow==15.0.2
     PYTHONPATH=tests:FOLDER python tests/data/golden/nv_embed.py

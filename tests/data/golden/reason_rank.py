@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[1]), sys.argv[1]]
+sys.path[:0] = [str(HERE.parents[1] / "support"), sys.argv[1]]
 for name in (
     "config",
     "data",

@@ -1,4 +1,4 @@
-"""Record what Google's network of its table retriever computes from the weights of ``tests/tiny_published_models.py``.
+"""Record what Google's network of its table retriever computes from the weights of ``tiny_published_models.py``.
 
     python -m pip install tensorflow-cpu==2.15.1 tf_slim safetensors tokenizers
     PYTHONPATH=tests:FOLDER python tests/data/golden/tapas_dtr.py

@@ -1,4 +1,4 @@
-"""Record what TART's own program computes from the tiny weights of ``tests/tiny_published_models.py``.
+"""Record what TART's own program computes from the tiny weights of ``tests/support/tiny_published_models.py``.
 
     python -m pip install torch==2.13.0 transformers==4.42.4 numpy==1.26.4 sentencepiece protobuf
     PYTHONPATH=tests:FOLDER python tests/data/golden/tart_full.py

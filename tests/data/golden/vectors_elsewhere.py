@@ -1,4 +1,4 @@
-"""Write vectors_elsewhere.json: files of vectors as other programs write them, for tests/test_foreign_vectors.py.
+"""Write vectors_elsewhere.json: files of vectors as other programs write them, for test_foreign_vectors.py.
 
     python tests/data/golden/vectors_elsewhere.py PYSERINI   # with numpy 1.26.4 and faiss-cpu
 

@@ -1,0 +1,141 @@
+"""A collection: documents, topics, and the judgements and measures of its runs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec
+
+from heed.errors import UsageError, fail
+from heed.files import CONTROL
+from heed.formats.document_store import DocumentStore
+from heed.formats.documents import Source
+from heed.languages import Language
+from heed.measures.evaluate import Judging
+from heed.progress import brief, gathering, log, warn
+from heed.types import INSTRUCTED, JOIN, Topic
+
+Arguments = ParamSpec("Arguments")
+SHOWN_IDS = 6  # docids named as examples, and one more
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents, topics and qrels by condition.
+
+    Results go to ``<out>/<name>/<subset>/``, indexes to ``<indexes>/<name>/<index>/``; ``index`` defaults to
+    ``subset``. ``candidates`` are published lists by qid, which rerankers rescore by default if ``reranked`` is
+    true; ``join`` is how query and instruction become one text for systems without a template;
+    ``warnings`` are those of its files, which results repeat.
+    """
+
+    name: str
+    subset: str
+    language: Language
+    source: Source
+    topics: list[Topic]
+    judging: Judging
+    index: str = ""
+    candidates: dict[str, list[str]] = field(default_factory=dict)
+    reranked: bool = False
+    join: str = JOIN
+    warnings: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Fill in ``index``."""
+        object.__setattr__(self, "index", self.index or self.subset)
+
+
+def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, Collection]:
+    """Return ``load`` with the warnings of loading in the collection that it returns."""
+
+    @wraps(load)
+    def loading(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Collection:
+        with gathering([]) as warnings:
+            collection = load(*args, **kwargs)
+            warn_of_unchanged(collection.topics)
+        return replace(collection, warnings=[*collection.warnings, *warnings])
+
+    return loading
+
+
+def warn_of_unchanged(topics: Sequence[Topic]) -> None:
+    """Warn of topics whose changed instruction is the original one: there is no change that a system could follow."""
+    both = [topic for topic in topics if {"original", "changed"} <= topic.instructions.keys()]
+    same = [topic.qid for topic in both if len({_words(topic, "original"), _words(topic, "changed")}) == 1]
+    if same:
+        warn(f"the changed instruction is the original one in {len(same)} of {len(both)} topics: {brief(same)}")
+
+
+def _words(topic: Topic, condition: str) -> tuple[str, ...]:
+    return tuple(topic.instructions[condition].split())
+
+
+def check_collection(collection: Collection) -> None:
+    """Raise :class:`DataError` for topics, and :class:`UsageError` for names, that no results can be written of."""
+    folders = (collection.name, collection.subset, collection.index)
+    names = [f"collection name {name!r}: expected the name of a folder" for name in folders if not _is_folder(name)]
+    fail(names, UsageError)
+    fail(_topic_problems(collection))
+
+
+def _is_folder(name: str) -> bool:
+    return name not in ("", ".", "..") and Path(name).name == name
+
+
+def _topic_problems(collection: Collection) -> Iterator[str]:
+    qids: set[str] = set()
+    for topic in collection.topics:
+        qid = topic.qid
+        if not isinstance(qid, str) or qid.split() != [qid]:
+            yield f"topic {qid!r}: its id is no word; expected a text without white space"
+            continue
+        if CONTROL.search(qid):
+            yield f"topic {qid!r}: its id holds a control character, which no report shows; rename the topic"
+        if qid in qids:
+            yield f"topic {qid}: comes twice; keep one"
+        qids.add(qid)
+        unknown = sorted(set(topic.instructions).difference(INSTRUCTED))
+        if unknown:
+            yield f"topic {qid}: instructions for {', '.join(unknown)}, expected some of {', '.join(INSTRUCTED)}"
+
+
+def missing_documents(collection: Collection, store: DocumentStore) -> int:
+    """Return how many judged documents are not here, with a warning: such documents rank below all others.
+
+    Raises :class:`DataError` for qrels that belong to other topics or other documents altogether; those that do in part
+    are warnings.
+    """
+    missing: set[str] = set()
+    problems = []
+    known = [topic.qid for topic in collection.topics]
+    given = {condition: qrels for condition, qrels in collection.judging.qrels.items() if qrels}
+    if not given:
+        log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
+    for condition, qrels in given.items():
+        unknown = sorted(qrels.keys() - set(known))
+        judged = sorted({docid for qid in qrels.keys() & set(known) for docid in qrels[qid]})
+        absent = store.missing(judged)
+        if len(unknown) == len(qrels):
+            problems.append(_foreign(condition, "topics", unknown, known, "among the topics"))
+        elif judged and len(absent) == len(judged):
+            here = [document.docid for document in store.within(0, SHOWN_IDS)]
+            problems.append(_foreign(condition, "judged documents", judged, here, "in the collection"))
+        else:
+            missing.update(absent)
+            _warn_in_part(condition, "topics", unknown, len(qrels), "among the topics")
+            _warn_in_part(condition, "judged documents", absent, len(judged), "in the collection")
+    fail(problems)
+    return len(missing)
+
+
+def _foreign(condition: str, kind: str, found: Sequence[str], expected: Sequence[str], where: str) -> str:
+    return (
+        f"qrels ({condition}): none of {len(found)} {kind} is {where}: found {brief(found)}, expected ids such as "
+        f"{brief(expected)}; give judgements of this collection, or none"
+    )
+
+
+def _warn_in_part(condition: str, kind: str, absent: Sequence[str], count: int, where: str) -> None:
+    if absent:
+        warn(f"qrels ({condition}): {len(absent)} of {count} {kind} are not {where}: {brief(absent)}")

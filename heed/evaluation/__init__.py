@@ -1,1 +1,0 @@
-"""Evaluation: from runs and judgements to figures, intervals and significance tests."""

@@ -1,0 +1,395 @@
+"""An experiment over one collection: index, search, pool, rerank, measure, write."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from heed.datasets.collection import Collection, check_collection, missing_documents
+from heed.datasets.prebuilt import find_index
+from heed.errors import UsageError, fail
+from heed.experiment.manifest import manifest, write_manifest
+from heed.experiment.result_files import earlier_results, forget_results, judging_recipe, note_results, program
+from heed.experiment.results import Results, SystemRuns
+from heed.experiment.run_files import FileRuns, RunFile, contents, digests_of, rescore_to_file, search_to_file
+from heed.experiment.runs import Run
+from heed.experiment.stray_runs import move_aside
+from heed.files import digest_json, locked, write_json
+from heed.formats.document_store import DocumentStore
+from heed.formats.origin import noted_documents
+from heed.formats.pools import read_pool, write_pool
+from heed.formats.trec_files import as_tag, write_run
+from heed.judging.pools.fusion import pool as fused_pool
+from heed.measures.evaluate import Runs, evaluate, shifts
+from heed.measures.summary import Shift
+from heed.models.registry.entries import Registry
+from heed.progress import Timing, brief, gathering, log, recording, timed, warn
+from heed.ranking import ranks_known
+from heed.reranking.maxp import Cut
+from heed.reranking.rescore import PoolDocuments
+from heed.retrieval.corpus import Corpus
+from heed.reuse import Recipe, ensure_file
+from heed.systems.by_name import Systems, manifest_entry, refuse_twins
+from heed.systems.own import check_name
+from heed.systems.settings import Machine, Search, systems_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, close, conditions_of
+from heed.workers.pool import WorkerPool, open_pool
+
+Pool = Mapping[str, Sequence[str]]  # qid -> docids
+
+
+class Experiment:
+    """Runs systems over a collection, under each of its conditions, and measures them.
+
+    What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
+    ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Results that an earlier run completed with the
+    same inputs and settings are reused. As a context manager it locks its folders, so that no other process
+    writes there meanwhile, and stops its workers at the end.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        indexes: str | Path = "indexes",
+        out: str | Path = "runs",
+        conditions: Sequence[str] = (),
+        depth: int = 1000,
+        device: str = "auto",
+        threads: int | None = None,
+        search: Search | None = None,
+        machine: Machine | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        """Check the settings; nothing is read or built before the first system runs.
+
+        ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry);
+        ``depth`` the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what
+        models, Java and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the
+        models. Raises :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that
+        no result can be written of.
+        """
+        if machine and (device != "auto" or threads is not None):
+            raise UsageError("device and threads beside a machine: give them as the machine's")
+        if isinstance(conditions, str):
+            raise UsageError(f"conditions: found {conditions!r}, expected a list")
+        machine, search = machine or Machine(device, threads), search or Search()
+        machine.check()
+        search.check()
+        _check_depth(depth)
+        check_collection(collection)
+        self.collection, self.depth = collection, depth
+        self.conditions = conditions_of(collection.topics, conditions)
+        self.folder = Path(out) / collection.name / collection.subset
+        self.command = "python"  # what the manifest says that made the runs; commands give theirs
+        self.timings: list[Timing] = []
+        self.warnings = list(collection.warnings)
+        self._machine, self._search, self._registry = machine, search, registry or Registry()
+        self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
+        self._open, self._held = ExitStack(), False
+        self._made: set[Path] = set()
+        self._pool: Recipe = {}  # where the last pool came from, for the manifest
+
+    def __enter__(self) -> Self:
+        """Lock the folders of results and indexes until the end of the block."""
+        self._open.enter_context(self._working())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop the workers and release the folders."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the workers and release the folders."""
+        self._open.close()
+        self.__dict__.pop("_workers", None)
+        self.__dict__.pop("_systems", None)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Lock the folders inside the block, record its timings and gather its warnings."""
+        if self._held:
+            with recording(self.timings), gathering(self.warnings):
+                yield
+            return
+        with locked(self.folder), locked(self._index), recording(self.timings), gathering(self.warnings):
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+
+    @cached_property
+    def documents(self) -> DocumentStore:
+        """The collection's documents, read and sorted by docid the first time."""
+        with self._working(), timed("documents") as work:
+            store = noted_documents(self.collection.source, self._index, self.folder)
+            work.did(store.count, "documents")
+        self._missing = missing_documents(self.collection, store)
+        return store
+
+    @cached_property
+    def _workers(self) -> WorkerPool:
+        return self._open.enter_context(open_pool(self._machine.workers, self._machine.device))
+
+    @cached_property
+    def _systems(self) -> Systems:
+        corpus = Corpus(self._index, self.documents, self.collection.language)
+        answers = self._indexes / "api"
+        search = self._search
+        if search.lucene_index:
+            search = search._replace(lucene_index=find_index(str(search.lucene_index), self._indexes / "prebuilt"))
+        systems = systems_of(corpus, search, self._machine, self._registry, self._workers, answers)
+        return replace(systems, instructed=self.conditions != ["query"])
+
+    def retriever(self, system: str | Retriever | Encoder) -> Retriever:
+        """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
+        with self._working():
+            return self._systems.retriever(system)
+
+    def reranker(self, system: str | Reranker) -> Reranker:
+        """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
+        with self._working():
+            return self._systems.reranker(system)
+
+    def retrieve(self, system: str | Retriever | Encoder) -> SystemRuns:
+        """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
+        with self._working():
+            retriever = self._systems.retriever(system)
+            with _closed(retriever):
+                files = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
+            return SystemRuns(retriever.name, manifest_entry(retriever), FileRuns(files))
+
+    def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
+        """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
+
+        A query has one pool under all its instructions, so that a reranker orders the same documents with
+        and without them. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused where it was
+        made of the same runs.
+        """
+        depth = self.depth if depth is None else depth
+        _check_depth(depth)
+        self._pool = {"from": "runs", "depth": depth}
+        base = {topic.qid: topic.base or topic.qid for topic in self.collection.topics}
+        digests = digests_of({system.name: system.runs for system in runs})
+        if digests is None or not base:
+            return self._fused(runs, base, depth)
+        recipe = {"program": program(), "runs": list(digests.items()), "depth": depth, "queries": digest_json(base)}
+        path = self.folder / "pool.jsonl"
+
+        made: dict[str, list[str]] = {}
+
+        def build() -> Recipe:
+            made.update(self._fused(runs, base, depth))
+            write_pool(path, made)
+            return {}
+
+        with self._working():
+            ensure_file(path, recipe, build)
+            pooled = made or read_pool(path)
+        return {qid: pooled[qid] for qid in base}
+
+    def _fused(self, runs: Sequence[SystemRuns], base: Mapping[str, str], depth: int) -> dict[str, list[str]]:
+        """Return the pool of ``runs``; ``base`` is the topic that asks the same query alone, by qid."""
+        lists = (item for system in runs for run in contents(system.runs).values() for item in run.items())
+        pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
+        return {qid: pooled.get(base[qid], []) for qid in base}
+
+    def published_pool(self) -> dict[str, list[str]]:
+        """Return the candidates that came with the topics; :class:`DataError` if there are none."""
+        candidates = self.collection.candidates
+        fail([] if candidates else ["--pool published: these topics come without candidate lists"])
+        self._pool = {"from": "published candidates"}
+        pooled = {}
+        for topic in self.collection.topics:
+            docids = candidates.get(topic.qid, [])
+            missing = set(self.documents.missing(docids))
+            if missing:
+                counted = f"{len(missing)} of {len(docids)} candidates"
+                warn(f"topic {topic.qid}: {counted} are not in the collection, left out")
+            pooled[topic.qid] = [docid for docid in docids if docid not in missing]
+        return pooled
+
+    def write_pool(self, pool: Pool) -> None:
+        """Write ``pool.jsonl``, as :meth:`rerank` does."""
+        with self._working():
+            write_pool(self.folder / "pool.jsonl", {qid: list(docids) for qid, docids in pool.items()})
+
+    def rerank(
+        self,
+        system: str | Reranker,
+        candidates: SystemRuns | Sequence[SystemRuns] | Pool,
+        depth: int | None = None,
+        maxp: Cut | None = None,
+    ) -> SystemRuns:
+        """Return the runs of a reranker under each condition over ``candidates``: runs to be pooled, or a pool.
+
+        ``depth``: documents per topic in the pool built from runs; ``maxp``: score documents by their best passage.
+        Raises :class:`DataError` for a pool with documents that the collection does not have.
+        """
+        with self._working():
+            reranker = self._systems.reranker(system)
+            pooled = self._pooled(candidates, depth)
+            docids = {docid for listed in pooled.values() for docid in listed}
+            missing = self.documents.missing(sorted(docids))
+            fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
+            self.write_pool(pooled)
+            if maxp:
+                reranker = self._systems.maxp(reranker, docids, maxp)
+            documents = PoolDocuments(pooled, self.documents)
+            with _closed(reranker):
+                files = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
+            return SystemRuns(reranker.name, manifest_entry(reranker), FileRuns(files))
+
+    def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
+        if isinstance(candidates, SystemRuns):
+            return self.pool([candidates], depth)
+        if isinstance(candidates, Sequence):
+            return self.pool(candidates, depth)
+        if depth is not None:
+            raise UsageError("depth beside a pool: a pool is rescored whole; cut it, or give runs")
+        return candidates
+
+    def add(
+        self, name: str, runs: Mapping[str, Mapping[str, Mapping[str, float]]], config: Config | None = None
+    ) -> SystemRuns:
+        """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others.
+
+        ``config`` is what the manifest says of it, by default that it ran elsewhere. Raises :class:`UsageError` for a
+        name that no file can have, and for unknown conditions.
+        """
+        check_name(name)
+        fail((f"system {name}: unknown condition {one!r}" for one in runs if one not in CONDITIONS), UsageError)
+        with self._working():
+            for condition, run in runs.items():
+                write_run(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
+            return SystemRuns(
+                name, config, {condition: Run(run, f"{name}.{condition}") for condition, run in runs.items()}
+            )
+
+    def evaluate(self, systems: SystemRuns | Sequence[SystemRuns]) -> Results:
+        """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on.
+
+        Files that an earlier experiment wrote from the same runs, judgements and settings are reused. Runs of other
+        documents, topics or settings that it left in the folder are moved to ``earlier/`` in it.
+        """
+        systems = [systems] if isinstance(systems, SystemRuns) else systems
+        refuse_twins([system.name for system in systems])
+        collection, folder = self.collection, self.folder
+        with self._working():
+            topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
+            move_aside(folder, self._made, self.documents.digest, topics)
+            made_by = self._manifest(systems)
+            recipe = self._results_recipe(systems, made_by)
+            earlier = earlier_results(folder, recipe) if recipe else None
+            if earlier:
+                results = Results(collection.name, collection.subset, earlier.details, tuple(self.warnings))
+            else:
+                forget_results(folder)
+                write_manifest(folder / "manifest.yml", made_by)  # the report reads it
+                results = self._measured(systems)
+                note_results(folder, recipe, self.warnings)
+        write_json(folder / "timings.json", self.timings)
+        return results
+
+    def _measured(self, systems: Sequence[SystemRuns]) -> Results:
+        """Return the measures, written with the report."""
+        from heed.report import folders
+        from heed.report.page import write_page
+        from heed.report.topics.noted import note_topics
+
+        collection, folder = self.collection, self.folder
+        note_topics(folder, collection, self._index / "documents", self.documents.digest)
+        runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
+        results, moved = self._evaluated(runs)
+        write_json(folder / "summary.json", results.summary())
+        if results.rows:
+            as_files = digests_of({system.name: system.runs for system in systems}) is not None
+            about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
+            measured = folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
+            with timed("report"):
+                write_page(folders.read_tree(folder, measured), folder, folder / "report.html")
+        else:
+            (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
+        return results
+
+    def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
+        collection = self.collection
+        with timed("measures"), ranks_known():
+            size = self.documents.count + self._missing
+            moved = shifts(runs, collection.judging, collection.topics)  # first: of all documents of a list at once
+            details = evaluate(runs, collection.judging, collection.topics, size)
+            write_json(self.folder / "per_topic.json", {"rows": details, "shifts": moved})
+            return Results(collection.name, collection.subset, details, tuple(self.warnings)), moved
+
+    def _results_recipe(self, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
+        """Return what decides the files of results; None where runs may be other than their files."""
+        runs = digests_of({system.name: system.runs for system in systems})
+        return runs and {
+            "program": program(),
+            "runs": runs,
+            "judging": judging_recipe(self.collection.judging),
+            "documents": self.documents.count + self._missing,
+            "index": os.path.relpath(self._index, self.folder),
+            "language": self.collection.language.code,
+            "manifest": made_by,
+            "warnings": list(self.warnings),
+        }
+
+    def _retrieved(self, retriever: Retriever, condition: str) -> RunFile:
+        path = self._path(retriever.name, condition)
+        return self._note_run(
+            search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest)
+        )
+
+    def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> RunFile:
+        path = self._path(reranker.name, condition)
+        return self._note_run(rescore_to_file(path, reranker, self._queries(condition), documents))
+
+    def _note_run(self, file: RunFile) -> RunFile:
+        """Return ``file``; log where it is used again."""
+        if file.reused:
+            log.info(f"{file.path}: used again")
+        return file
+
+    def _queries(self, condition: str) -> list[Query]:
+        join = self.collection.join
+        return [topic.under(condition, join) for topic in self.collection.topics if topic.has(condition)]
+
+    def _path(self, name: str, condition: str) -> Path:
+        """Return where a run goes, noted as one of this experiment's."""
+        path = self.folder / f"{name}.{condition}.run"
+        self._made.add(path)
+        return path
+
+    def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
+        collection = self.collection
+        data: Recipe = {
+            "name": f"{collection.name}/{collection.subset}",
+            "documents": self.documents.digest,
+            "query and instruction": collection.join,
+            "topics": digest_json(collection.topics),
+            "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
+        }
+        methods = {system.name: system.config for system in systems if system.config is not None}
+        added = [system.name for system in systems if system.config is None]
+        settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
+        settings["made elsewhere"] = added
+        return manifest(self.command, data, methods, settings)
+
+
+def _check_depth(depth: int) -> None:
+    if depth < 1:
+        raise UsageError(f"depth: found {depth}, expected at least 1")
+
+
+@contextmanager
+def _closed(system: Retriever | Reranker) -> Iterator[None]:
+    """Close ``system`` after the block, also after an error."""
+    try:
+        yield
+    finally:
+        close(system)

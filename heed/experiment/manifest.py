@@ -1,0 +1,59 @@
+"""``manifest.yml`` beside the runs: ir_metadata 0.1 fields (never inside a run: most readers reject ``#``)."""
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from heed import __version__
+from heed.files import write_bytes
+from heed.retrieval.lucene.jvm import anserini_version
+from heed.reuse import Recipe
+
+SCHEMA = "0.1"  # irgroup/ir_metadata
+LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
+
+
+def manifest(command: str, collection: Recipe, methods: dict[str, Recipe], settings: Recipe) -> Recipe:
+    """Return how ``command`` made the runs of a folder; without times, so that it never differs by itself."""
+    return {
+        "schema-version": SCHEMA,
+        "run-version": __version__,
+        "platform": _platform(),
+        "implementation": {"executable": {"cmd": command}, "source": {"lang": "python"}},
+        "method": {
+            "automatic": True,
+            "score ties": "score descending, then docid descending (trec_eval)",
+            "retrieval": [{"name": name, "parameters": recipe} for name, recipe in methods.items()],
+        },
+        "data": {"test collection": collection},
+        "settings": settings,
+    }
+
+
+def write_manifest(path: Path, manifest: Recipe) -> None:
+    """Write what :func:`manifest` returned."""
+    import yaml
+
+    text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
+    write_bytes(path, text.encode())
+
+
+def _platform() -> dict[str, Any]:
+    return {
+        "hardware": {"cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()}},
+        "operating system": {"kernel": platform.release()},
+        "software": {
+            "python": platform.python_version(),
+            "libraries": {name: _version(name) for name in LIBRARIES},
+            "retrieval toolkit": [f"Anserini {anserini_version()}"],
+        },
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except ImportError:  # faiss-gpu instead of faiss-cpu
+        return "not installed"

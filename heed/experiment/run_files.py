@@ -1,0 +1,140 @@
+"""Run files: made by a system, or reused where they were made with the same inputs and settings."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from heed.errors import DataError
+from heed.experiment.runs import Run
+from heed.files import digest, digest_json
+from heed.formats.trec_files import as_tag, read_run, write_run
+from heed.progress import brief, timed, warn
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.reuse import ensure_file
+from heed.types import Config, Query, Reranker, Retriever, config_of, load
+
+VERSION = 4  # raise when runs are made in another way
+
+Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
+
+
+class RunFile:
+    """A run in a file; one that was reused is read when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the file at ``path``, which is about to be written or found to be the same as before."""
+        self.path, self.reused, self.sha256 = path, False, ""
+        self._run: Run | None = None
+
+    def write(self, scores: Scores, tag: str) -> None:
+        """Write the file, and hold what it says."""
+        self._run = self._named(write_run(self.path, scores, tag))
+
+    def read(self) -> Run:
+        """Return what the file says; raises :class:`DataError` if something else is in it by now."""
+        if self._run is None:
+            if digest(self.path) != self.sha256:
+                raise DataError(f"{self.path}: was changed since this experiment used it; retrieve or rerank again")
+            # a run without any document is an empty file
+            self._run = self._named(read_run(self.path) if self.path.stat().st_size else {})
+        return self._run
+
+    def _named(self, scores: Scores) -> Run:
+        return Run(scores, self.path.name.removesuffix(".run"))
+
+
+class FileRuns(Mapping[str, Run]):
+    """Runs in files by condition; whoever asks for one may change it, so that it is no longer what the file says."""
+
+    def __init__(self, files: Mapping[str, RunFile]) -> None:
+        """Take the files by condition."""
+        self.files, self._asked_for = dict(files), False
+
+    def __getitem__(self, condition: str) -> Run:
+        """Return the run of a condition."""
+        run = self.files[condition].read()
+        self._asked_for = True
+        return run
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the conditions."""
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        """Return the number of conditions."""
+        return len(self.files)
+
+    def digests(self) -> dict[str, str] | None:
+        """Return the SHA-256 of each file by condition; None where a run may have been changed in memory."""
+        return None if self._asked_for else {name: file.sha256 for name, file in self.files.items()}
+
+
+def contents(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """Return ``runs`` by condition, for a reader that changes none."""
+    return {name: file.read() for name, file in runs.files.items()} if isinstance(runs, FileRuns) else dict(runs)
+
+
+def digests_of(systems: Mapping[str, Mapping[str, Run]]) -> dict[str, dict[str, str]] | None:
+    """Return the SHA-256 of each run's file by system and condition; None unless all runs are as their files are."""
+    digests = {name: runs.digests() if isinstance(runs, FileRuns) else None for name, runs in systems.items()}
+    known = {name: of_system for name, of_system in digests.items() if of_system is not None}
+    return known if len(known) == len(digests) else None
+
+
+def search_to_file(path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str) -> RunFile:
+    """Return the ``depth`` best documents of each query, written to ``path`` or reused.
+
+    ``documents`` is the digest of the collection's documents.
+    """
+
+    def search() -> Scores:
+        with timed("run", _label(retriever, queries)) as work:
+            work.did(len(queries), "topics")
+            return retriever.search(queries, depth)
+
+    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents}, search)
+
+
+def rescore_to_file(
+    path: Path, reranker: Reranker, queries: Sequence[Query], documents: PoolDocuments, tag: str = ""
+) -> RunFile:
+    """Return the rescored pool of each query, written to ``path`` or reused.
+
+    What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
+    """
+    journal = path.parent / ".made" / f"{path.name}.partial"
+    recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
+    file = _ensure(
+        path, reranker, queries, recipe, lambda: rescore(reranker, queries, documents, journal, documents.digest)
+    )
+    journal.unlink(missing_ok=True)
+    return file
+
+
+def _ensure(
+    path: Path, system: Retriever | Reranker, queries: Sequence[Query], recipe: Config, make: Callable[[], Scores]
+) -> RunFile:
+    """Return the run, and warn where nothing was found for a query."""
+    name, config = _label(system, queries), config_of(system)
+    condition = queries[0].condition if queries else ""
+    made_of = {"run": VERSION, "system": config, "condition": condition, "topics": digest_json(queries), **recipe}
+    file = RunFile(path)
+
+    def build() -> Config:
+        with timed("prepare", system.name):
+            load(system)
+        run = make()
+        tag = recipe.get("tag") or as_tag(name)
+        file.write({qid: scores for qid, scores in run.items() if scores}, tag)
+        return {"without documents": [query.qid for query in queries if query.qid not in file.read()]}
+
+    file.reused, file.sha256, about = ensure_file(path, made_of, build, reuse=config is not None)
+    empty = about.get("without documents")
+    if empty is None:  # noted by an earlier version
+        empty = [query.qid for query in queries if query.qid not in file.read()]
+    if empty:
+        warn(f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}")
+    return file
+
+
+def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:
+    return f"{system.name}.{queries[0].condition}" if queries else system.name

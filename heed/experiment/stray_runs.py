@@ -1,0 +1,74 @@
+"""Runs in a results folder that do not belong to what is there now: moved aside, so that nothing compares them.
+
+``compare --runs`` takes every ``<system>.<condition>.run`` of a folder. One that an earlier command made may stay if
+it could have been made now: over these documents, for these topics, and with the settings of the system's other runs.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from heed.errors import HeedError
+from heed.files import digest, read_bytes
+from heed.progress import brief, log
+from heed.reuse import Recipe
+from heed.types import CONDITIONS
+
+ASIDE = "earlier"
+OF_CONDITION = ("condition", "topics")  # what differs between the runs of one system
+
+
+def move_aside(folder: Path, made: Collection[Path], documents: str, topics: Mapping[str, str]) -> None:
+    """Move the runs of ``folder`` that are neither ``made`` nor belong there to ``earlier/<number>``, with a warning.
+
+    ``documents`` is the digest of the documents, ``topics`` those of the queries by condition.
+    """
+    settings = {_parts(path)[0]: _settings(path) for path in made}
+    stray = [path for path in _runs(folder) if path not in made and not _belongs(path, documents, topics, settings)]
+    if not stray:
+        return
+    numbers = [int(path.name) for path in (folder / ASIDE).glob("*") if path.name.isdecimal()]
+    aside = folder / ASIDE / str(max(numbers, default=0) + 1)
+    aside.mkdir(parents=True)
+    for path in stray:
+        path.rename(aside / path.name)
+        _note(path).unlink(missing_ok=True)
+    names = brief([path.name for path in stray])
+    # no warning of the results: they are the same when the command runs again, and nothing is there to be moved
+    log.warning(f"{aside}: {len(stray)} runs of other documents, topics or settings are moved there: {names}")
+
+
+def _runs(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.run")) if _parts(path)[1] in CONDITIONS]
+
+
+def _parts(path: Path) -> tuple[str, str]:
+    """Return the system and the condition of a run file."""
+    system, _, condition = path.name.removesuffix(".run").rpartition(".")
+    return system, condition
+
+
+def _belongs(path: Path, documents: str, topics: Mapping[str, str], settings: Mapping[str, Recipe]) -> bool:
+    """Whether an earlier run could have been made now; ``settings`` are those of the systems that ran now."""
+    recipe, (system, condition) = _recipe(path), _parts(path)
+    if recipe.get("documents") != documents or recipe.get("topics") != topics[condition]:
+        return False
+    # a system without a config may be another one by now
+    return system not in settings or (recipe["system"] is not None and _settings(path) == settings[system])
+
+
+def _note(path: Path) -> Path:
+    return path.parent / ".made" / f"{path.name}.json"
+
+
+def _recipe(path: Path) -> Recipe:
+    """Return what a run was made of; empty where there is no note of it, or it was changed since."""
+    try:
+        note = json.loads(read_bytes(_note(path)))
+        return dict(note["recipe"]) if note["sha256"] == digest(path) else {}
+    except (ValueError, KeyError, TypeError, HeedError):
+        return {}
+
+
+def _settings(path: Path) -> Recipe:
+    return {key: value for key, value in _recipe(path).items() if key not in OF_CONDITION}

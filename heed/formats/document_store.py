@@ -1,0 +1,306 @@
+"""Document store: the documents of a collection in one SQLite file, read by docid and in docid order.
+
+SQLite (standard library) gives crash-safe building, sorting beyond memory and random access in
+microseconds. Lucene keeps no text: with stored text every hit would carry its whole document.
+Documents are numbered in docid order, so that counting and splitting them into ranges reads none.
+Each is compressed on its own (:mod:`heed.formats.compression`), so that reading one unpacks no other.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+from weakref import finalize
+
+from heed.errors import SHOWN, DataError, HeedError, fail
+from heed.files import digest_json, read_bytes
+from heed.formats.compression import Sample, joined, packer, separated, unpacker
+from heed.formats.documents import Source
+from heed.memory import trim
+from heed.progress import bar
+from heed.reuse import NOTE, Recipe, ensure_folder
+from heed.types import Document
+
+VERSION = 4  # raise when the stored form changes
+FILE = "documents.sqlite"
+STAGED = "staged.sqlite"  # the documents in the order of their files, while the store is built
+CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
+PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
+BATCH = 1_000  # documents written at once
+
+
+class PackedDocuments(NamedTuple):
+    """Documents as a store holds them, compressed, to be sent elsewhere: by docid, with the store's digest."""
+
+    bodies: dict[str, bytes]
+    dictionary: bytes
+    digest: str
+
+    def get(self, docids: Iterable[str]) -> list[Document]:
+        """Return the documents of ``docids``."""
+        return list(self._unpacked(docids))
+
+    def unpacked(self) -> Iterator[Document]:
+        """Yield all documents."""
+        return self._unpacked(self.bodies)
+
+    def _unpacked(self, docids: Iterable[str]) -> Iterator[Document]:
+        unpack = unpacker(self.dictionary).unpack
+        return (Document(docid, *separated(unpack(self.bodies[docid]))) for docid in docids)
+
+
+class DocumentStore:
+    """An open document store; ``digest`` identifies its inputs, ``tabular`` is true if it holds tables."""
+
+    def __init__(self, folder: Path, inputs: str) -> None:
+        """Open the store in ``folder``; ``inputs`` is the digest for the recipes of indexes and runs.
+
+        Raises :class:`DataError` for a store of another version. A damaged one raises it here or when read.
+        """
+        self.digest, self._path = inputs, folder / FILE
+        address = f"{self._path.resolve().as_uri()}?mode=ro"
+        # a statement of the cache may be given to two threads at once (Python 3.12 and later): each then loses rows
+        self._db = sqlite3.connect(address, uri=True, check_same_thread=False, cached_statements=0)
+        finalize(self, self._db.close)  # Python 3.13 and later warn of a connection that nobody closed
+        [[version]] = self._select("PRAGMA user_version")
+        if version != VERSION:
+            raise DataError(f"{self._path}: made by another version of Heed; run the command that made it again")
+        [[tabular, dictionary]] = self._select("SELECT tabular, dictionary FROM form")
+        [[count]] = self._select("SELECT MAX(place) FROM documents")
+        self.count: int = count
+        self.tabular = bool(tabular)
+        self._dictionary: bytes = dictionary
+        self._unpacker = unpacker(dictionary)
+
+    @property
+    def size(self) -> int:
+        """Its bytes on disk, somewhat less than half of those of the documents."""
+        return self._path.stat().st_size
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield all documents by docid, so that the order of the input files never matters."""
+        return self.within(0, self.count)
+
+    def within(self, start: int, end: int) -> Iterator[Document]:
+        """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
+        return self._documents("place > ? AND place <= ? ORDER BY place", (start, end))
+
+    def packed(self, start: int, end: int) -> PackedDocuments:
+        """Return the same documents as they are stored."""
+        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
+        return PackedDocuments(dict(self._select(query, (start, end))), self._dictionary, self.digest)
+
+    def packed_of(self, docids: Sequence[str]) -> PackedDocuments:
+        """Return the documents of ``docids`` as they are stored, those that are there."""
+        bodies: dict[str, bytes] = {}
+        for part, marks in _parts(docids):
+            query = f"SELECT docid, body FROM documents WHERE docid IN ({marks})"  # noqa: S608 (our marks)
+            bodies.update(self._select(query, part))
+        return PackedDocuments(bodies, self._dictionary, self.digest)
+
+    def docids(self) -> Iterator[str]:
+        """Return all docids, in their order."""
+        return (docid for (docid,) in self._select("SELECT docid FROM documents ORDER BY docid"))
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
+        documents = self.find(docids)
+        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
+        return [documents[docid] for docid in docids]
+
+    def find(self, docids: Sequence[str]) -> dict[str, Document]:
+        """Return those of ``docids`` that the collection holds, by docid."""
+        documents: dict[str, Document] = {}
+        for part, marks in _parts(docids):
+            for document in self._documents(f"docid IN ({marks})", part):
+                documents[document.docid] = document
+        return documents
+
+    def missing(self, docids: Sequence[str]) -> list[str]:
+        """Return those of ``docids`` that the collection does not hold."""
+        here: set[str] = set()
+        for part, marks in _parts(docids):
+            query = f"SELECT docid FROM documents WHERE docid IN ({marks})"  # noqa: S608 (our marks)
+            here.update(docid for (docid,) in self._select(query, part))
+        return [docid for docid in docids if docid not in here]
+
+    def _documents(self, condition: str, values: Sequence[Any]) -> Iterator[Document]:
+        query = f"SELECT docid, body FROM documents WHERE {condition}"  # noqa: S608 (our conditions)
+        unpack, docid = self._unpacker.unpack, ""
+        try:
+            for docid, body in self._db.execute(query, values):
+                yield Document(docid, *separated(unpack(body)))
+        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+            raise self._damaged(f"near document {docid}: {error}" if docid else error) from error
+
+    def _select(self, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        try:
+            yield from self._db.execute(query, values)
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, why: object) -> DataError:
+        return DataError(f"{self._path}: damaged ({why}); remove its folder and run the command that made it again")
+
+
+def _parts(docids: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
+    """Yield docids in parts that one statement may have, with a question mark for each."""
+    for start in range(0, len(docids), 500):
+        part = docids[start : start + 500]
+        yield part, ",".join("?" * len(part))
+
+
+class StoredDocuments(Sequence[Document]):
+    """Chosen documents of a store, read when the first of them is looked at."""
+
+    def __init__(self, store: DocumentStore | PackedDocuments, docids: Sequence[str]) -> None:
+        """Choose ``docids``, in that order."""
+        self.docids, self._store = docids, store
+
+    @property
+    def digest(self) -> str:
+        """The digest of the store's documents."""
+        return self._store.digest
+
+    def chosen(self, places: Sequence[int]) -> list[Document]:
+        """Return the documents at ``places``, and read no other."""
+        return self._store.get([self.docids[place] for place in places])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Take the documents along where these are sent elsewhere, compressed."""
+        packed = self._store.packed_of(self.docids) if isinstance(self._store, DocumentStore) else self._store
+        return StoredDocuments, (packed, self.docids)
+
+    @cached_property
+    def _documents(self) -> list[Document]:
+        return self._store.get(self.docids)
+
+    @overload
+    def __getitem__(self, index: int) -> Document: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Document]: ...
+    def __getitem__(self, index: int | slice) -> Document | list[Document]:
+        """Return a document, or those of a slice."""
+        return self._documents[index]
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.docids)
+
+
+def chosen(documents: Sequence[Document], places: Sequence[int]) -> list[Document]:
+    """Return the documents at ``places``; of a store these alone are read."""
+    if isinstance(documents, StoredDocuments):
+        return documents.chosen(places)
+    return [documents[place] for place in places]
+
+
+def docids_of(documents: Sequence[Document]) -> Sequence[str]:
+    """Return the docids of ``documents``, without reading those of a store."""
+    return documents.docids if isinstance(documents, StoredDocuments) else [document.docid for document in documents]
+
+
+def open_store(folder: Path, source: Source) -> DocumentStore:
+    """Return the store of ``source`` in ``folder``, built unless it is there with the same inputs.
+
+    Raises :class:`DataError` naming file and line of every document without an id or text and of
+    every docid that comes twice, and when there is no document at all.
+    """
+    inputs = source.recipe
+    recipe: Recipe = {"store": VERSION, "documents": inputs}
+
+    def build(part: Path) -> None:
+        _build(part / FILE, source)
+        if source.recipe != inputs:
+            raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
+
+    ensure_folder(folder, recipe, build)
+    return DocumentStore(folder, digest_json(inputs))
+
+
+def existing_store(folder: Path, documents: str) -> DocumentStore | None:
+    """Return the store in ``folder`` if it is there and of the documents with this digest, else None."""
+    try:
+        recipe = json.loads(read_bytes(folder / NOTE))["recipe"]
+        if recipe["store"] != VERSION or digest_json(recipe["documents"]) != documents:
+            return None
+        return DocumentStore(folder, documents)
+    except (ValueError, KeyError, TypeError, HeedError, sqlite3.Error):
+        return None
+
+
+def _build(target: Path, source: Source) -> None:
+    staged = target.with_name(STAGED)
+    with closing(sqlite3.connect(target, isolation_level=None)) as db:
+        # another file, since a dropped table leaves its space in the file
+        db.execute("ATTACH ? AS early", (str(staged),))
+        for name in ("main", "early"):
+            # the whole folder is renamed into place when complete: a journal would only cost time
+            db.executescript(f"PRAGMA {name}.journal_mode = OFF; PRAGMA {name}.synchronous = OFF;")
+            db.execute(f"PRAGMA {name}.cache_size = -{CACHE << 10}")
+            db.execute(f"PRAGMA {name}.page_size = {PAGE}")
+        db.execute("PRAGMA temp_store = FILE")
+        db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT)")
+        sample = Sample()
+        files, tabular = _stage(db, source, sample)
+        db.execute("BEGIN")
+        db.execute("CREATE TABLE form (tabular INT, dictionary BLOB)")
+        db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
+        db.execute("CREATE INDEX docids ON documents (docid)")
+        dictionary = sample.dictionary()
+        pack = packer(dictionary)
+        ordered = db.execute("SELECT docid, body FROM staged ORDER BY docid")
+        insert = "INSERT INTO documents (docid, body) VALUES (?, ?)"
+        db.executemany(insert, ((docid, pack(body)) for docid, body in ordered))
+        db.execute("INSERT INTO form VALUES (?, ?)", (tabular, dictionary))
+        db.execute(f"PRAGMA main.user_version = {VERSION}")
+        db.execute("COMMIT")
+        fail(_duplicates(db, files))
+        if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
+            raise DataError(f"{source}: no document in it; expected one JSON object a line")
+    staged.unlink()
+    trim()
+
+
+def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list[Path], bool]:
+    """Write every document with its file's number and line; return the files by number, and whether one is a table."""
+    problems: list[str] = []
+    rows: list[tuple[str, bytes, int, int]] = []
+    number: dict[Path, int] = {}
+    tabular = False
+    insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?)"
+    db.execute("BEGIN")
+    for line in bar(source.lines(), 0, "documents", "documents"):
+        if line.document is None:
+            if len(problems) == SHOWN:
+                raise DataError("\n".join([*problems, "… and more; reading stopped here"]))
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+            continue
+        tabular = tabular or line.document.is_table
+        docid, body = line.document.docid, joined(line.document[1:])
+        sample.add(docid, body)
+        rows.append((docid, body, number.setdefault(line.path, len(number)), line.line_no))
+        if len(rows) == BATCH:
+            db.executemany(insert, rows)
+            rows.clear()
+    db.executemany(insert, rows)
+    db.execute("COMMIT")
+    fail(problems)
+    return list(number), tabular
+
+
+def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:
+    several = "SELECT docid FROM documents GROUP BY docid HAVING COUNT(*) > 1"
+    if db.execute(f"{several} LIMIT 1").fetchone() is None:
+        return  # saves reading every text once more
+    twice = f"SELECT docid, file, line FROM staged WHERE docid IN ({several}) ORDER BY docid, file, line"  # noqa: S608
+    first: tuple[str, int, int] = ("", 0, 0)
+    for docid, file, line in db.execute(twice):
+        if docid == first[0]:
+            place = f"{files[first[1]]}, line {first[2]}"
+            yield f"{files[file]}, line {line}: document {docid} was already at {place}; keep one of them"
+        else:
+            first = (docid, file, line)

@@ -1,0 +1,200 @@
+"""Runs in any format (TREC files, rank_llm results, MTEB predictions), and those given as a system's with ``--run``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from heed.errors import DataError, UsageError, fail
+from heed.files import parse_json, read_bytes, read_lines
+from heed.formats.pairs import ENDINGS
+from heed.formats.run_warnings import warn_of_order, warn_of_tags
+from heed.formats.trec_files import parse_score, read_given_run
+from heed.progress import brief, warn
+from heed.types import CONDITIONS, Run, Topic, under
+
+ROLES = {"original": "base", "changed": "new", "reversed": "reversed"}  # as heed.formats.pairs calls them
+FORMS = (
+    "NAME.CONDITION=FILE, NAME=FILE with {condition} in it, or NAME=FILE with ids that end -og and -changed; "
+    "FILE#SUBSET for MTEB predictions of several subsets"
+)
+
+
+def read_any_run(path: Path, subset: str | None = None) -> Run:
+    """Read a run from a TREC file, a rank_llm JSON or JSONL file, or an MTEB ``…_predictions.json``; ``.gz`` too.
+
+    Warns where the order of a file is not that of its scores.
+
+    ``subset`` names the MTEB subset (``subset`` or ``subset/split``) where a file holds several.
+    Raises :class:`DataError` for a file of another form, naming what was found.
+    """
+    name = path.name.removesuffix(".gz")
+    if not name.endswith((".json", ".jsonl")):
+        return read_given_run(path)
+    content = _load(path)
+    if isinstance(content, list):
+        return _rank_llm(path, content)
+    if isinstance(content, dict):
+        return _mteb(path, content, subset)
+    raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
+
+
+def place_of(path: Path, qid: str) -> str:
+    """Return ``file, line`` of a topic's first line in a TREC file; the file alone for JSON."""
+    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+        return str(path)
+    lines = (line_no for line_no, line in read_lines(path) if line.split()[:1] == [qid])
+    return f"{path}, line {next(lines, 0)}"
+
+
+def _load(path: Path) -> Any:
+    """Return the JSON value of a file, or the list of those of a JSON Lines file."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        if path.name.removesuffix(".gz").endswith(".jsonl"):
+            return [parse_json(line) for line in text.split("\n") if line.strip()]  # U+2028 ends no line
+        return parse_json(text)
+    except ValueError as error:
+        raise DataError(f"{path}: not JSON ({error}); expected rank_llm results or MTEB predictions") from error
+
+
+def _rank_llm(path: Path, results: list[Any]) -> Run:
+    run: Run = {}
+    problems = []
+    for number, result in enumerate(results, 1):
+        where = f"{path}, result {number}"
+        try:
+            qid, candidates = str(result["query"]["qid"]), result["candidates"]
+            scored = [(str(candidate["docid"]), candidate["score"]) for candidate in candidates]
+        except (KeyError, TypeError) as error:
+            problems.append(f"{where}: no {error}; expected query.qid and candidates with docid and score")
+            continue
+        if qid in run:
+            problems.append(f"{where}: topic {qid} comes twice")
+        run[qid] = _checked(where, scored, problems)
+    fail(problems)
+    warn_of_order(path, run, {qid: [str(rank) for rank in range(1, len(run[qid]) + 1)] for qid in run})
+    return _not_empty(path, run)
+
+
+def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
+    choices = {
+        f"{name}/{split}": queries
+        for name, splits in predictions.items()
+        if name != "mteb_model_meta" and isinstance(splits, dict)
+        for split, queries in splits.items()
+        if isinstance(queries, dict)
+    }
+    chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
+    if len(chosen) != 1:
+        option = f"--subset {subset}: " if subset else ""
+        raise DataError(
+            f"{path}: {option}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
+        )
+    problems: list[str] = []
+    run: Run = {}
+    for qid, scores in choices[chosen[0]].items():
+        if not isinstance(scores, dict):
+            problems.append(f"{path}: topic {qid} holds no docid: score object")
+            continue
+        run[qid] = _checked(f"{path}, topic {qid}", list(scores.items()), problems)
+    fail(problems)
+    warn_of_order(path, run, {})  # their order is no ranking
+    return _not_empty(path, run)
+
+
+def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
+    """Return the scores by docid, adding to ``problems``."""
+    scores: dict[str, float] = {}
+    for docid, given in scored:
+        score = parse_score(str(given)) if not isinstance(given, bool) else None
+        if score is None:
+            problems.append(f"{where}: document {docid}: score {given!r}, expected a finite number")
+        elif docid in scores:
+            problems.append(f"{where}: document {docid} is listed again")
+        else:
+            scores[docid] = score
+    return scores
+
+
+def _not_empty(path: Path, run: Run) -> Run:
+    if not any(run.values()):
+        raise DataError(f"{path}: holds no scores")
+    return run
+
+
+def read_external_runs(
+    given: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]
+) -> dict[tuple[str, str], Run]:
+    """Return by system and condition the runs that ``given`` names, for those of ``conditions`` that they have.
+
+    Each is named in one of ``FORMS``. Raises :class:`UsageError` for another form, and :class:`DataError` for a file
+    that cannot be read or a run without any of its condition's topics.
+    """
+    runs: dict[tuple[str, str], Run] = {}
+    files: dict[str, dict[str, Path]] = {}
+    for text in given:
+        system, of_conditions, by_condition = _read_by_condition(text, conditions)
+        files.setdefault(system, {}).update(of_conditions)
+        if not by_condition:
+            raise DataError(f"--run {text}: no such file for any of {', '.join(conditions)}")
+        twice = [condition for condition in by_condition if (system, condition) in runs]
+        if twice:
+            raise UsageError(f"--run {text}: {system} has a run of {', '.join(twice)} already; name another")
+        for condition, run in by_condition.items():
+            if condition in conditions:
+                runs[system, condition] = _of_topics(text, run, topics, condition)
+    for of_system in files.values():
+        warn_of_tags([of_system[condition] for condition in CONDITIONS if condition in of_system])
+    return runs
+
+
+def _read_by_condition(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, Path], dict[str, Run]]:
+    """Return the system that ``text`` names, its files of one condition each, and its runs, by condition."""
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise UsageError(f"--run {text}: expected {FORMS}")
+    system, _, condition = name.rpartition(".")
+    if condition in CONDITIONS:
+        name, files = system, {condition: file}
+    elif "{condition}" in file:
+        files = {condition: file.replace("{condition}", condition) for condition in conditions}
+        files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
+    else:
+        return name, {}, _by_endings(text, _read(file))
+    paths = {condition: _split(path)[0] for condition, path in files.items()}
+    return name, paths, {condition: _read(path) for condition, path in files.items()}
+
+
+def _read(file: str) -> Run:
+    path, subset = _split(file)
+    return read_any_run(path, subset)
+
+
+def _split(file: str) -> tuple[Path, str | None]:
+    """Return the file, and the subset of MTEB predictions that ``FILE#SUBSET`` names."""
+    name, mark, subset = file.rpartition("#")
+    return (Path(name), subset) if mark and not Path(file).exists() else (Path(file), None)
+
+
+def _by_endings(text: str, run: Run) -> dict[str, Run]:
+    """Return the parts of ``run`` whose ids end ``-og``, ``-changed`` or ``-reversed``, by condition."""
+    runs: dict[str, Run] = {}
+    for condition, role in ROLES.items():
+        ending = ENDINGS[role]
+        part = {qid.removesuffix(ending): scores for qid, scores in run.items() if qid.endswith(ending)}
+        if part:
+            runs[condition] = part
+    if not runs:
+        raise UsageError(f"--run {text}: which condition is it a run of? expected {FORMS}")
+    return runs
+
+
+def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
+    qids = [topic.qid for topic in under(topics, condition)]
+    known = {qid: run[qid] for qid in qids if qid in run}
+    if not known:
+        raise DataError(f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}")
+    missing = [qid for qid in qids if qid not in known]
+    if missing:
+        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}")
+    return known

@@ -1,0 +1,171 @@
+"""Topics, judgements and lists of documents in the user's files, in any form that Heed reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from heed.errors import DataError, UsageError, fail
+from heed.files import UNREADABLE, open_packed, unreadable
+from heed.formats.configs import grades_of, read_queries, read_rows
+from heed.formats.layouts import is_data_set, qrels_files, test_qrels
+from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.topics import read_jsonl_topics, read_objects, read_trec_topics, read_tsv_topics
+from heed.formats.trec_files import read_qrels
+from heed.progress import log
+from heed.types import Qrels, Topic
+
+HEAD = 1 << 16
+JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+ROWS = (".jsonl", ".jsonl.gz", ".parquet")
+
+
+def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> list[Topic]:
+    """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
+
+    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. Raises :class:`DataError` for bad lines
+    and a file without topics, :class:`UsageError` for another form.
+    """
+    if form is None and is_data_set(path):
+        if fields != "title":
+            raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
+        return read_queries(path, lang)
+    form = form or recognised(path)
+    if form == "tsv":
+        topics = read_tsv_topics(path, lang)
+    elif form == "trec":
+        topics = read_trec_topics(path, lang, fields)
+    elif form == "heed":
+        topics = read_jsonl_topics(path, lang, fields)
+    elif form == "neuclir":
+        topics = read_neuclir_topics(path, Wanted(lang, lang, "any", fields))
+    else:
+        raise UsageError(f"{path}: topics in {form}'s form; they belong to python -m pipelines.neuclir")
+    fail([] if topics else [f"{path}: no topic in {lang}; expected at least one; name their language with --lang"])
+    return topics
+
+
+def recognised(path: Path) -> str:
+    """Return the form of a topics file: by its suffix and first lines, else by the fields of its first object."""
+    if b"<top" in _head(path).lower() and not path.name.endswith(JSON):  # TREC's own names have no suffix
+        return "trec"
+    if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):
+        return "tsv"
+    first = next(iter(read_objects(path)), None)
+    if first is None:
+        raise DataError(f"{path}: empty; expected one topic a line")
+    return "neuclir" if "topic_id" in first[1] else "heed"
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes, whatever their encoding: TREC's own files are older than UTF-8."""
+    try:
+        with open_packed(path) as stream:
+            return stream.read(HEAD)
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+
+
+def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
+    """Return the qrels of a file in TREC's, BEIR's or MTEB's form, or of the test split of a data set's folder.
+
+    Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
+    ``only_language``.
+    """
+    files = test_qrels(path) if is_data_set(path) else [path]
+    fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
+    if len(files) == 1 and not files[0].name.endswith(ROWS):
+        return read_qrels(files[0], only_language)
+    return grades_of(read_rows(files))
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """Documents, topics and judgements of the user's own, and what their collection is called.
+
+    ``docs`` and ``topics`` may also be ids of ir_datasets; a single folder of ``docs`` may be a data set in BEIR's or
+    MTEB's layout.
+    """
+
+    docs: tuple[str, ...] = ()
+    topics: str | None = None
+    topics_format: str | None = None
+    qrels: Path | None = None
+    changed_qrels: Path | None = None
+    reversed_qrels: Path | None = None
+    name: str | None = None
+
+    @property
+    def data_set(self) -> Path | None:
+        """The folder of ``docs`` that is a data set; None for other documents."""
+        folder = Path(self.docs[0]) if len(self.docs) == 1 else None
+        return folder if folder and is_data_set(folder) else None
+
+    def judgements(self, only_language: str | None = None) -> dict[str, Qrels]:
+        """Read the judgements by condition; see :func:`read_judgements`."""
+        paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
+        return {condition: read_judgements(path, only_language) for condition, path in paths.items() if path}
+
+
+NO_FILES = OwnFiles()
+
+
+def read_own(
+    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None
+) -> tuple[list[Topic], dict[str, Qrels]]:
+    """Return topics and judgements by condition; what ``files`` do not name is taken from their data set.
+
+    Of a data set's topics those that are judged are taken, as BEIR does: its queries are those of all splits. Raises
+    :class:`UsageError` where there are no topics, and for a data set of several splits without ``test``.
+    """
+    qrels, folder = files.judgements(only_language), files.data_set
+    if files.topics:
+        topics = read_topics(Path(files.topics), lang, fields, files.topics_format)
+        return topics, qrels if files.qrels or not folder else qrels | _judgements_of(folder, topics)
+    if not folder:
+        raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
+    topics = read_topics(folder, lang, fields)
+    if not files.qrels and qrels_files(folder):
+        qrels["original"] = read_judgements(folder)
+    kept = judged_topics(topics, qrels)
+    of_judged = f"{len(kept)} of {len(topics)} topics, those that are judged" if kept != topics else "all topics"
+    grades = "" if files.qrels or not (found := _split_read(folder)) else f", judgements of {found}"
+    log.info(f"{folder}: in BEIR's or MTEB's layout; documents of its corpus alone, {of_judged}{grades}")
+    return kept, qrels
+
+
+def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
+    """Return the topics that are judged under some condition, or all if none is."""
+    judged = {qid for grades in qrels.values() for qid in grades}
+    return [topic for topic in topics if topic.qid in judged] or topics
+
+
+def _judgements_of(folder: Path, topics: Sequence[Topic]) -> dict[str, Qrels]:
+    """Return a data set's judgements, if they are of any of ``topics``, as those of the condition original."""
+    if not qrels_files(folder):
+        return {}
+    grades = read_judgements(folder)
+    if not any(topic.qid in grades for topic in topics):
+        log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used")
+        return {}
+    log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {_split_read(folder)} are taken")
+    return {"original": grades}
+
+
+def _split_read(folder: Path) -> str:
+    """Return the first file of the judgements of a data set, as shown to the user; empty without any."""
+    return next((str(path.relative_to(folder)) for path in test_qrels(folder)), "")
+
+
+def read_listed(path: Path) -> dict[str, set[str]]:
+    """Return documents by qid from JSON lines of ``query-id`` and ``corpus-ids``, as MTEB's ``qrel_diff`` has them."""
+    listed: dict[str, set[str]] = {}
+    for line_no, record in read_objects(path):
+        qid, docids = record.get("query-id"), record.get("corpus-ids")
+        if (
+            not isinstance(qid, str)
+            or not isinstance(docids, list)
+            or not all(isinstance(docid, str) for docid in docids)
+        ):
+            raise DataError(f"{path}, line {line_no}: expected query-id and corpus-ids, a list of docids in quotes")
+        listed.setdefault(qid, set()).update(docids)
+    return listed

@@ -1,0 +1,205 @@
+"""TREC run and qrels files: the one reader and the one writer of each."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from heed.errors import DataError, fail
+from heed.files import CONTROL, read_lines, write_packed
+from heed.formats.run_warnings import warn_of_order
+from heed.progress import warn
+from heed.ranking import in_order, ranked
+from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
+
+NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
+
+
+def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> Run:
+    """Write a run: topics by :func:`heed.ranking.in_order`, each best first, rank from 1, ``.gz`` by suffix.
+
+    Returns the run as :func:`read_run` reads it from the file, in its order.
+
+    A score is written as the shortest decimal that reads back as the same double, so that rounding
+    makes no ties. Raises :class:`DataError` for a score that is not finite and for an id that a
+    six-column file cannot hold.
+    """
+    fail(_unwritable(path, run, tag))
+    written = {qid: {docid: float(run[qid][docid]) for docid in ranked(run[qid])} for qid in in_order(run) if run[qid]}
+    ranks = [f" {rank} " for rank in range(1, max(map(len, written.values()), default=0) + 1)]
+    topics = (_lines(qid, scores, ranks, tag) for qid, scores in written.items())
+    write_packed(path, "".join(topics).encode())
+    return written
+
+
+def _lines(qid: str, scores: Mapping[str, float], ranks: Sequence[str], tag: str) -> str:
+    """Return the lines of a topic; joined from columns they take half of the time of one format a line."""
+    start, end = f"{qid} Q0 ", f" {tag}\n"
+    rows = map("".join, zip(scores, ranks, map(repr, scores.values()), strict=False))  # there are ranks for the longest
+    return f"{start}{f'{end}{start}'.join(rows)}{end}"
+
+
+def as_tag(name: str) -> str:
+    """Return ``name`` as a run's tag, which may hold letters, digits, ``_`` and, not first, ``-``."""
+    return re.sub(r"[^\w-]", "-", name, flags=re.ASCII).lstrip("-") or "run"
+
+
+def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> list[str]:
+    problems = [] if _is_field(tag) else [f"{path}: tag {tag!r} holds white space or is empty; use one word"]
+    for qid, scores in run.items():
+        if not _is_field(qid):
+            problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
+        elif qid.startswith("#"):
+            problems.append(f"{path}: qid {qid!r} begins a comment, which trec_eval passes over; rename the topic")
+        if " ".join(scores).split() == list(scores) and all(map(math.isfinite, scores.values())):
+            continue  # as in nearly every topic, known without looking at its documents one by one
+        for docid, score in scores.items():
+            if not _is_field(docid):
+                problems.append(f"{path}: docid {docid!r} holds white space or is empty; a run file cannot carry it")
+            if not math.isfinite(score):
+                problems.append(f"{path}: topic {qid}, document {docid}: score {score}, expected a finite number")
+    return problems
+
+
+def _is_field(text: str) -> bool:
+    return bool(text) and text.split() == [text]
+
+
+def read_run(path: Path) -> Run:
+    """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
+
+    Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
+    finite number, a document listed twice for a topic; and for an empty file.
+    """
+    return _parse_run(path, {})
+
+
+def read_given_run(path: Path) -> Run:
+    """Read a TREC run file as :func:`read_run` does, and warn where its ranks say something else than its scores."""
+    ranks: dict[str, list[str]] = {}
+    run = _parse_run(path, ranks)
+    warn_of_order(path, run, ranks)
+    return run
+
+
+def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
+    """Return the run, and add the rank of each line to ``ranks`` by topic."""
+    run: Run = {}
+    problems = []
+    qid = ""
+    scores: dict[str, float] = {}
+    given: list[str] = []
+    for line_no, line in read_lines(path):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 6:
+            problems.append(
+                f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"
+            )
+            continue
+        score = parse_score(fields[4])
+        if score is None:
+            problems.append(f"{path}, line {line_no}: score {fields[4]!r}, expected a finite number")
+            continue
+        if fields[0] != qid:
+            qid = fields[0]
+            scores, given = run.setdefault(qid, {}), ranks.setdefault(qid, [])
+        if fields[2] in scores:
+            problems.append(f"{path}, line {line_no}: document {fields[2]} is listed again for topic {fields[0]}")
+        scores[fields[2]] = score
+        given.append(fields[3])
+    fail(problems)
+    if not run:
+        raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
+    return run
+
+
+def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
+    """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
+
+    Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
+    whose second column names another of NeuCLIR's languages are left out (the official files hold
+    all three); without it several languages are a warning, as is a repeated judgement, which counts
+    once. Where column 2 has several values the grades of a topic are :class:`heed.types.SubtopicGrades`. Raises
+    :class:`DataError` naming every bad line and contradiction, and for an empty file.
+    """
+    return parse_qrels(read_lines(path), path, only_language)
+
+
+def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:
+    """Return the qrels of numbered lines of ``path``; see :func:`read_qrels`."""
+    topics: dict[str, Subtopics] = {}
+    problems = []
+    lines_read = 0
+    left_out = set(NEUCLIR) - {only_language} if only_language else set()
+    languages = set()
+    beir = False
+    for line_no, line in lines:
+        if line_no == 1 and line.split("\t")[0] == "query-id":
+            beir = True
+            continue
+        fields = line.split("\t") if beir else line.split()
+        if not line.strip():
+            continue
+        if len(fields) != (3 if beir else 4):
+            form = "3 (query-id corpus-id score)" if beir else "4 (topic 0 docid grade)"
+            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected {form}")
+            continue
+        if CONTROL.search(line):
+            problems.append(f"{path}, line {line_no}: holds a control character ({line[:60]!r}); remove it")
+            continue
+        if fields[1] in left_out and not beir:
+            continue
+        languages.add(fields[1])
+        qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
+        if grade is None or not grade.is_integer():
+            problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
+            continue
+        subtopic = "0" if beir or fields[1] == "Q0" else fields[1]
+        before = topics.setdefault(qid, {}).setdefault(subtopic, {}).setdefault(docid, int(grade))
+        if before != grade:
+            again = f"document {docid} of topic {qid} has grade {grade:g}, and {before} further up"
+            problems.append(f"{path}, line {line_no}: {again}; keep one")
+        lines_read += 1
+    fail(problems)
+    several = [lang for lang in NEUCLIR if lang in languages and not beir]
+    if len(several) > 1:
+        warn(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
+    repeated = lines_read - sum(len(grades) for subtopics in topics.values() for grades in subtopics.values())
+    if repeated:
+        warn(f"{path}: {repeated} judgements are repeated with the same grade and count once")
+    if not topics:
+        raise DataError(f"{path}: holds no judgements; expected topic 0 docid grade")
+    return by_subtopic(topics)
+
+
+def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """Write ``topic 0 docid grade`` lines, topics as in a run, documents in the order of ``qrels``, ``.gz`` by suffix.
+
+    Column 2 is 0, as in nearly all of NIST's files, but for topics judged by subtopic. Raises :class:`DataError` for
+    an id that holds white space or is empty, and without any judgement, since readers refuse an empty file.
+    """
+    fail(
+        f"{path}: {kind} {name!r} holds white space or is empty; a qrels file cannot carry it"
+        for qid, grades in qrels.items()
+        for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
+        if not _is_field(name)
+    )
+    lines = [
+        f"{qid} {subtopic} {docid} {grade}\n"
+        for qid in in_order(qrels)
+        for subtopic, grades in (subtopics_of(qrels[qid]) or {"0": dict(qrels[qid])}).items()
+        for docid, grade in grades.items()
+    ]
+    fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
+    write_packed(path, "".join(lines).encode())
+
+
+def parse_score(text: str) -> float | None:
+    """Return the finite number in ``text``; None for other text."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None

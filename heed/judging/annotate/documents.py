@@ -1,0 +1,132 @@
+"""Read the documents of a pool from any kind of collection, with dates, and recognise tables."""
+
+import html
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.datasets import irds
+from heed.datasets.irds import IrDataset
+from heed.errors import DataError, HeedError, fail
+from heed.files import read_lines
+from heed.formats.documents import SUFFIXES, Line, Source, corpus_files, parse_line, read_corpus
+from heed.progress import bar
+from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
+from heed.tables.markup import HTML_TABLE, Table, parse_table
+
+DATES = ("time", "date", "published", "timestamp")  # NeuCLIR1 and HC4 have time, Patapsco and the guidelines date
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+LONGEST_DATE = 40
+TAG = re.compile(r"<[^<>]*>")
+WORD = re.compile(r"\w+")
+KEPT_SHARE = 0.9  # of a text's words: a table that would lose more of them is shown as text
+
+
+class PooledDocument(NamedTuple):
+    """A document as an assessor sees it; ``date`` may be empty, ``tabular`` says that it is displayed as a table."""
+
+    docid: str
+    title: str
+    date: str
+    text: str
+    tabular: bool
+
+
+def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[PooledDocument]:
+    """Yield the documents ``docids`` of ``docs`` (files, folders or ir_datasets ids), each once, in reading order.
+
+    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
+    could not be read.
+    """
+    missing = dict.fromkeys(docids)
+    problems = []
+    for line, record in bar(_lines(docs), 0, "documents", "documents"):
+        if not missing:
+            break
+        if line.document is None:
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+        elif line.document.docid in missing:
+            docid, title, text = line.document[:3]
+            del missing[docid]
+            tabular = line.document.is_table or as_table(text) is not None
+            yield PooledDocument(docid, title, _date(record) if record else "", text, tabular)
+    collections = ", ".join(docs)
+    lost = [f"document {docid} of the pool: not in {collections}; name its collection with --docs" for docid in missing]
+    fail([*lost, *problems] if lost else [])
+
+
+def as_table(text: str, known: bool = False) -> Table | None:
+    """Return the table that ``text`` is, in HTML or Markdown; None for running text, even with a table inside.
+
+    With ``known`` the text was read as a table, so that it may be CSV too, with its file's name in the first line. At
+    most a tenth of the text's words may be lost by it, since an assessor must see them all.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    has_marks = HTML_TABLE.search(text) or 2 * sum("|" in line for line in lines) >= len(lines)
+    if not has_marks and not known:
+        return None
+    try:
+        table = parse_table(text) if has_marks else _csv_table(text)
+    except HeedError:  # a grid too large for any memory
+        return None
+    if len(table.header) + len(table.body) < 2:
+        return None
+    cells = (table.caption, *(cell for row in (*table.header, *table.body) for cell in row))
+    kept = {word for cell in cells for word in WORD.findall(cell)}
+    words = WORD.findall(html.unescape(TAG.sub(" ", text)))
+    return table if sum(word in kept for word in words) >= KEPT_SHARE * len(words) else None
+
+
+def _csv_table(text: str) -> Table:
+    table = parse_table(text)
+    if table.header and any(table.header[0][1:]):
+        return table
+    name, _, rows = text.partition("\n")
+    return parse_table(rows, title=name)
+
+
+def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:
+    """Yield every document with the JSON it was read from, empty if it was read from something else."""
+    for name in docs:
+        source = _source(name)
+        if isinstance(source, list):
+            yield from _lines_of_files(source)
+        else:
+            yield from ((line, "") for line in source.lines())
+
+
+def _source(name: str) -> list[Path] | Source:
+    """Return files of records, or the source of an ir_datasets id or of files with one table each."""
+    path = Path(name)
+    if not path.exists():
+        known = irds.parse_id(name)
+        if known is None:
+            return IrDataset(name)
+        path = irds.documents_file(known[0], known[1])
+        if not path.exists():
+            raise DataError(f"{path}: no documents of {name}; python -m pipelines.fetch says how to get them")
+    files = corpus_files([path], TABLE_SUFFIXES)
+    records = [file for file in files if file.name.endswith(SUFFIXES)]
+    tables = [file for file in files if file.name.endswith(ONE_TABLE)]
+    return records or (Tables(tables, "raw") if tables else files)
+
+
+def _lines_of_files(paths: Sequence[Path]) -> Iterator[tuple[Line, str]]:
+    for path in paths:
+        if path.suffix == ".parquet":  # the hub's mirrors have no column for a date
+            yield from ((line, "") for line in read_corpus([path]))
+            continue
+        for line_no, record in read_lines(path):
+            if record.strip():
+                yield parse_line(path, line_no, record), record
+
+
+def _date(record: str) -> str:
+    """Return the day of a record's date if it is in ISO 8601, else the date as it is written."""
+    fields = json.loads(record)
+    dates = (fields[name].strip() for name in DATES if isinstance(fields.get(name), str))
+    date = next(filter(None, dates), "")
+    day = DAY.match(date)
+    return day[0] if day else date[:LONGEST_DATE]

@@ -1,0 +1,188 @@
+"""Export judgements as files that the collection commands read: qrels of both conditions, topics, and agreement."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heed.errors import DataError, UsageError
+from heed.files import write_bytes, write_json
+from heed.formats.trec_files import write_qrels
+from heed.judging.annotate.agreement import consensus, disagreements, pair_agreements
+from heed.judging.annotate.payloads import check_name
+from heed.judging.annotate.store import ADJUDICATED, Judgement, Store, wording_of
+from heed.judging.annotate.task import CONDITIONS, Task
+from heed.progress import brief
+from heed.types import Qrels
+
+Narratives = Mapping[str, str]  # qid -> the current changed narrative
+
+
+class FinalGrades(NamedTuple):
+    """The exported grades of both conditions.
+
+    ``undecided`` counts documents without a consensus; ``incomplete`` counts, by topic, the relevant documents for
+    which it has no changed grades.
+    """
+
+    original: Qrels
+    changed: Qrels
+    undecided: int
+    incomplete: dict[str, int]
+
+
+def export(task: Task, store: Store, folder: Path, assessor: str | None) -> list[str]:
+    """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
+
+    Of one assessor the grades are exported as they are. Of several together a document has the adjudicated grade, else
+    the grade that more than half of those who graded it gave; without either it is left out. Where nobody judged, the
+    given judgements are exported. ``changed.qrels`` holds the topics whose changed narrative differs from the original
+    and whose relevant documents are all judged under it: a relevant document without a changed grade would count as
+    one that the edit has made non-relevant. Documents that were not relevant and are not judged under it keep
+    their grades, since an edit only narrows (FollowIR, mFollowIR). Returns lines that say what was written and what
+    was not.
+
+    Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
+    """
+    judgements = store.judgements()
+    chosen = _chosen(judgements, assessor)
+    narratives = {qid: text for qid, (text, _) in store.narratives().items()}
+    final = final_grades(task, chosen, narratives)
+    if not any(final.original.values()) and not final.changed:
+        raise DataError(f"{store.path}: no document is judged; there is nothing to export")
+    lines = _write(task, final, narratives, folder)
+    _write_judgements(folder / "judgements.jsonl", store, narratives)
+    pairs = [{**pair, "agreement": pair["agreement"]._asdict()} for pair in pair_agreements(judgements, task.grades())]
+    differing = disagreements(judgements)
+    write_json(folder / "agreement.json", {"scale": task.grades(), "pairs": pairs, "disagreements": differing})
+    return [*lines, *_gaps(task, final, chosen, narratives), *map(_agreement_line, pairs)]
+
+
+def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judgement]:
+    """Return the graded judgements to export: one assessor's, or everybody's."""
+    graded = [judgement for judgement in judgements if judgement.grade is not None]
+    if assessor is None:
+        return graded
+    name = check_name(assessor)
+    own = [judgement for judgement in graded if judgement.assessor == name]
+    if not own:
+        known = ", ".join(sorted({judgement.assessor for judgement in graded} - {ADJUDICATED})) or "nobody"
+        raise UsageError(f"--assessor {name}: has judged nothing; who has: {known}")
+    return own
+
+
+def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> FinalGrades:
+    """Return one grade a document and condition; the rules are those of :func:`export`."""
+    by_document: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    for judgement in judgements:
+        if judgement.grade is not None:
+            documents = by_document.setdefault((judgement.qid, judgement.condition), {})
+            documents.setdefault(judgement.docid, {})[judgement.assessor] = judgement.grade
+    undecided = 0
+    grades: dict[str, Qrels] = {condition: {} for condition in CONDITIONS}
+    for qid in task.pool:
+        for condition in CONDITIONS:
+            decided = {docid: consensus(votes) for docid, votes in by_document.get((qid, condition), {}).items()}
+            undecided += sum(grade is None for grade in decided.values())
+            grades[condition][qid] = {docid: grade for docid, grade in decided.items() if grade is not None}
+    original = {qid: _in_order(task, qid, {**task.given.get(qid, {}), **grades["original"][qid]}) for qid in task.pool}
+    changed, incomplete = {}, {}
+    for qid in task.pool:
+        if not is_changed(task, qid, narratives):
+            continue
+        begun = task.only_relevant or grades["changed"][qid]
+        kept = {docid: grade for docid, grade in original[qid].items() if begun and grade <= 0}
+        judged = {**kept, **grades["changed"][qid]}
+        missing = sum(grade > 0 and docid not in judged for docid, grade in original[qid].items())
+        if missing and grades["changed"][qid]:
+            incomplete[qid] = missing
+        elif judged and not missing:
+            changed[qid] = _in_order(task, qid, judged)
+    graded = {qid: by_docid for qid, by_docid in original.items() if by_docid}
+    return FinalGrades(graded, changed, undecided, incomplete)
+
+
+def is_changed(task: Task, qid: str, narratives: Narratives) -> bool:
+    """Whether the current narrative differs from the original in more than white space."""
+    return bool(narratives[qid].strip()) and wording_of(narratives[qid]) != wording_of(task.original(qid))
+
+
+def _in_order(task: Task, qid: str, grades: Mapping[str, int]) -> dict[str, int]:
+    """Return grades in the pool's order, those of documents outside of it last, by docid."""
+    pooled = [docid for docid in task.pool[qid] if docid in grades]
+    return {docid: grades[docid] for docid in [*pooled, *sorted(grades.keys() - set(pooled))]}
+
+
+def _write(task: Task, final: FinalGrades, narratives: Narratives, folder: Path) -> list[str]:
+    lines = []
+    for condition, qrels in (("original", final.original), ("changed", final.changed)):
+        path = folder / f"{condition}.qrels"
+        if qrels:
+            write_qrels(path, qrels)
+            lines.append(f"{path}: {sum(map(len, qrels.values()))} judgements, {len(qrels)} topics")
+        else:
+            path.unlink(missing_ok=True)  # an earlier export's is outdated
+            lines.append(f"{path}: not written, no topic is judged as {condition}")
+    records = "".join(_line(_topic(task, qid, narratives)) for qid in task.topics)
+    write_bytes(folder / "topics.jsonl", records.encode())
+    changed = sum(is_changed(task, qid, narratives) for qid in task.pool)
+    return [*lines, f"{folder / 'topics.jsonl'}: {len(task.topics)} topics, {changed} with a changed narrative"]
+
+
+def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
+    topic = task.topics[qid]
+    instructions = dict(topic.instructions)
+    if qid in narratives:
+        instructions.pop("changed", None)
+        if is_changed(task, qid, narratives):
+            instructions["changed"] = narratives[qid].strip()
+    record: dict[str, Any] = {"qid": qid, "lang": topic.lang, "query": topic.query}
+    if instructions:
+        record["instructions"] = instructions
+    return {**record, "type": topic.type} if topic.type else record
+
+
+def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:
+    """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it."""
+    times, wordings = store.times(), {qid: wording_of(text) for qid, text in narratives.items()}
+    lines = []
+    for judgement in sorted(store.judgements(), key=lambda judgement: judgement[:4]):
+        record: dict[str, Any] = {"qid": judgement.qid, "docid": judgement.docid, "condition": judgement.condition}
+        record |= {"assessor": judgement.assessor, "grade": judgement.grade, "note": judgement.note}
+        record |= {"at": times[judgement[0:4]], "reworded": judgement.is_stale(wordings[judgement.qid])}
+        lines.append(_line(record))
+    write_bytes(path, "".join(lines).encode())
+
+
+def _line(record: object) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narratives: Narratives) -> list[str]:
+    """Return what is missing in the export, and what to do about it."""
+    lines = []
+    for qid, missing in final.incomplete.items():
+        lines.append(
+            f"topic {qid}: left out of changed.qrels, {missing} relevant documents have no grade under the changed "
+            "narrative; judge them"
+        )
+    judged = {judgement.qid for judgement in chosen if judgement.condition == "changed"}
+    same = sorted(qid for qid in judged if not is_changed(task, qid, narratives))
+    if same:
+        lines.append(f"{len(same)} topics judged as changed have the original narrative still, left out: {brief(same)}")
+    reworded = sum(judgement.is_stale(wording_of(narratives[judgement.qid])) for judgement in chosen)
+    if reworded:
+        lines.append(f"{reworded} judgements were made before the narrative's last edit; N on the page goes to them")
+    if final.undecided:
+        lines.append(f"{final.undecided} judgements left out: assessors differ; decide them on the agreement page")
+    return lines
+
+
+def _agreement_line(pair: dict[str, Any]) -> str:
+    values = pair["agreement"]
+    kappas = [f"{name} {_kappa(values[key])}" for name, key in (("κ", "kappa"), ("linear κ", "weighted"))]
+    return f"{pair['first']} and {pair['second']}, {pair['condition']}: {values['n']} documents, {', '.join(kappas)}"
+
+
+def _kappa(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.3f}"

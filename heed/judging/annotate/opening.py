@@ -1,0 +1,158 @@
+"""Open an annotation: its database is made from files at the first start, and later compared with what is given."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from heed.datasets.followir import is_mfollowir
+from heed.errors import DataError, HeedError, UsageError, fail
+from heed.formats.pools import Pool, read_pool
+from heed.judging.annotate.assessors import parse_names
+from heed.judging.annotate.database import create, is_annotation, upgrade
+from heed.judging.annotate.documents import read_pooled
+from heed.judging.annotate.merging import add_databases
+from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_given, topics_of_pool
+from heed.judging.annotate.store import Store
+from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, topic_differences
+from heed.progress import brief, log
+
+
+def open_annotation(sources: Sources, database: Path | None = None, *, must_exist: bool = False) -> tuple[Task, Store]:
+    """Return the task and its open database, by default the one beside the pool.
+
+    A database that was made with other pools gets this pool's documents too, after those already there; other databases
+    are added by :func:`heed.judging.annotate.merging.add_databases`. Raises
+    :class:`HeedError` if the database belongs to other topics, judgements or grades, and with ``must_exist`` if there
+    is none.
+    """
+    pool, names = read_pool(sources.pool), parse_names(sources.names)
+    if names and not sources.add:
+        raise UsageError("--as without --add: it names the assessors of a database that is added")
+    path = database or path_beside(sources.pool)
+    if is_annotation(path):
+        upgrade(path, pool)
+        task = None
+    else:
+        task = _create(sources, path, pool, must_exist)
+    store = Store(path)
+    try:
+        task = task or _stored_task(sources, store, pool)
+        if sources.add:
+            add_databases(path, sources.add, names)
+            task = load_task(store.properties(), sources.only_relevant)
+    except BaseException:
+        store.close()
+        raise
+    if task.only_relevant:
+        _log_gaps(task)
+    return task, store
+
+
+def _create(sources: Sources, path: Path, pool: Pool, must_exist: bool) -> Task | None:
+    """Return the task of a new database; None if another process has created it meanwhile."""
+    if must_exist:
+        raise DataError(f"{path}: no judgements yet; judge first, or name their file with --database")
+    sources = complete(sources, pool)
+    task = make_task(sources, pool)
+    docs = corpus_of(sources)
+    return task if create(path, task, read_pooled(docs, task.docids()), _absolute(docs)) else None
+
+
+def _absolute(docs: Sequence[str]) -> list[str]:
+    """Return paths and ids of documents as they are found from another folder."""
+    return [str(Path(name).resolve()) if Path(name).exists() else name for name in docs]
+
+
+def path_beside(pool: Path) -> Path:
+    """Return the pool's path with the suffix ``.db`` in place of ``.jsonl`` or ``.jsonl.gz``."""
+    plain = pool.with_suffix("") if pool.suffix == ".gz" else pool
+    return plain.with_suffix(".db")
+
+
+def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
+    """Return the stored task, with the documents that are new in ``pool``."""
+    stored = store.properties()
+    task = load_task(stored, sources.only_relevant)
+    is_first = bool(sources.qrels and not task.given)  # judged so far without any, now to be judged again
+    if sources.qrels and is_first:
+        task = replace(task, given=read_given(sources.qrels, task.lang, task.pool))
+    if sources.only_relevant and not task.given:
+        raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
+    fail(_differences(sources, store, task, pool), UsageError)
+    if is_first:
+        store.set_property("given", dump_task(task)["given"])
+    new = new_in(pool, task.pool)
+    if not new:
+        if sources.docs:
+            log.info(f"the documents are in {store.path} since the first start; --docs is not read again")
+        return task
+    _add_round(sources, store, new, json.loads(stored.get("docs", "[]")))
+    judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
+    known = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
+    log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {known} already judged")
+    return replace(task, pool=join_pools(task.pool, pool))
+
+
+def _add_round(sources: Sources, store: Store, new: Pool, stored_docs: Sequence[str]) -> None:
+    """Add ``new`` documents to the database, read from those given, else from where the first ones were."""
+    docids = [*dict.fromkeys(docid for docids in new.values() for docid in docids)]
+    stored = store.titles(docids)
+    missing = [docid for docid in docids if docid not in stored]
+    brought = sources.docs or (sources.topics and is_mfollowir(Path(sources.topics), sources.lang))
+    docs = corpus_of(sources) if brought else stored_docs
+    if missing and not docs:
+        raise UsageError(f"{sources.pool}: {len(missing)} documents are not in {store.path}; name theirs with --docs")
+    store.add_pool(new, [*read_pooled(docs, missing)] if missing else [])
+
+
+def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list[str]:
+    """Return what is given now and differs from what the database was made with."""
+    problems = []
+    other = f"than {store.path} was made with; leave it out, or name another file with --database"
+    unknown = [qid for qid in pool if qid not in task.pool]
+    if unknown:
+        problems.append(
+            f"{sources.pool}: topics {brief(unknown)} are not in {store.path}, which has {brief([*task.pool])}; pool "
+            "those, or name another file with --database"
+        )
+    same_language = sources.lang in ("", task.lang)
+    if sources.topics:
+        shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
+        differing = _other_topics(sources, store, task, shared, same_language)
+        problems += [f"--topics {sources.topics}: other topics {other}{line}" for line in differing]
+    if sources.qrels and read_given(sources.qrels, task.lang, task.pool) != task.given:
+        problems.append(f"--qrels {sources.qrels}: other judgements {other}")
+    if sources.grades and parse_scale(sources.grades) != task.scale:
+        problems.append(f"--grades {sources.grades}: other grades {other}")
+    if not same_language:
+        problems.append(f"--lang {sources.lang}: another language {other}")
+    return problems
+
+
+def _other_topics(sources: Sources, store: Store, task: Task, pool: Pool, same_language: bool) -> list[str]:
+    """Return what differs in the given topics of ``pool``; those of another language may lack the task's language."""
+    try:
+        found = topics_of_pool(replace(sources, lang=task.lang), pool)
+    except HeedError:
+        if same_language:
+            raise
+        return [""]
+    narratives = store.narratives()
+    lines = []
+    for qid, topic in found.items():
+        edits = [narratives[qid][0]] if qid in narratives else []
+        differing = topic_differences(task.topics[qid], topic, edits)
+        lines += [f" (topic {qid}: {', '.join(differing)})"] if differing else []
+    return lines
+
+
+def _log_gaps(task: Task) -> None:
+    """Log which relevant documents cannot be judged again."""
+    without = [qid for qid in task.pool if not task.to_judge(qid)]
+    if without:
+        log.info(f"{len(without)} of {len(task.pool)} topics have no relevant document in the pool: {brief(without)}")
+    for qid, grades in task.given.items():
+        missing = sorted({docid for docid, grade in grades.items() if grade > 0} - set(task.pool[qid]))
+        if missing:
+            log.info(f"topic {qid}: {len(missing)} relevant documents are not in the pool: {brief(missing)}")

@@ -1,0 +1,162 @@
+"""What is judged: a pool, its topics, the scale of grades, and the judgements that exist already."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from heed.errors import UsageError
+from heed.formats.pools import Pool
+from heed.types import Qrels, Topic
+
+SHOWN_TEXT = 40  # characters of a text in a message
+CONDITIONS = ("original", "changed")  # what is judged: the narrative as it was given, and as it was edited
+
+# NeuCLIR's and HC4's levels by their guidelines: 3 belongs into the lead of a report on the topic, 1 elsewhere in it
+LABELS = {
+    (0, 1): ("not relevant", "relevant"),
+    (0, 1, 2): ("not relevant", "relevant", "highly relevant"),
+    (0, 1, 3): ("not relevant", "somewhat relevant", "fully relevant"),
+    (0, 1, 2, 3): ("not relevant", "marginally relevant", "relevant", "highly relevant"),
+}
+
+
+class Grade(NamedTuple):
+    """A grade, which is a key of the keyboard, and its label on the page."""
+
+    grade: int
+    label: str
+
+
+Scale = tuple[Grade, ...]
+
+
+def parse_scale(text: str) -> Scale:
+    """Return the grades of ``0,1,3`` or ``0=off topic,1=on topic``, ascending.
+
+    Raises :class:`UsageError` unless they are two or more different digits with 0 among them, and different labels:
+    each is a key of the keyboard, and a positive grade means relevant everywhere in Heed.
+    """
+    parts = [part.partition("=") for part in text.split(",")]
+    digits = [digit.strip() for digit, _, _ in parts]
+    if any(digit not in [*"0123456789"] for digit in digits) or len({*digits}) < len(digits) or digits[1:] == []:
+        raise UsageError(f"--grades {text!r}: expected two or more different digits with commas between, such as 0,1,3")
+    if "0" not in digits:
+        raise UsageError(f"--grades {text!r}: 0 is missing; it means not relevant")
+    grades = tuple(sorted(map(int, digits)))
+    usual = {0: "not relevant", **dict(zip(grades, LABELS.get(grades, ()), strict=False))}
+    given = {int(digit): label.strip() for digit, (_, _, label) in zip(digits, parts, strict=True)}
+    scale = tuple(Grade(grade, given[grade] or usual.get(grade, f"grade {grade}")) for grade in grades)
+    labels = Counter(grade.label.casefold() for grade in scale)
+    twice = [f"{grade.grade} {grade.label}" for grade in scale if labels[grade.label.casefold()] > 1]
+    if twice:
+        raise UsageError(f"--grades {text!r}: grades with the same label ({', '.join(twice)}); name each differently")
+    return scale
+
+
+@dataclass(frozen=True)
+class Task:
+    """The fixed content of a database, and which of its documents are to be judged.
+
+    ``topics`` are those of the pool and their bare queries, in the order of the topics file; ``lang`` is the
+    documents' language (ISO 639-3); ``given`` are the judgements of ``--qrels`` for the pool's topics. With
+    ``only_relevant`` only documents with a positive grade in ``given`` are to be judged.
+    """
+
+    pool: Pool
+    topics: dict[str, Topic]
+    lang: str
+    scale: Scale
+    given: Qrels = field(default_factory=dict)
+    only_relevant: bool = False
+
+    def grades(self) -> list[int]:
+        """Return the grades of the scale."""
+        return [grade.grade for grade in self.scale]
+
+    def to_judge(self, qid: str) -> list[str]:
+        """Return the docids of a topic that are to be judged, in the pool's order."""
+        if not self.only_relevant:
+            return self.pool[qid]
+        grades = self.given.get(qid, {})
+        return [docid for docid in self.pool[qid] if grades.get(docid, 0) > 0]
+
+    def conditions(self) -> tuple[str, ...]:
+        """Return the conditions under which documents are judged."""
+        return CONDITIONS[1:] if self.only_relevant else CONDITIONS
+
+    def docids(self) -> list[str]:
+        """Return every pooled document once."""
+        return list(dict.fromkeys(docid for docids in self.pool.values() for docid in docids))
+
+    def original(self, qid: str) -> str:
+        """Return the original narrative; empty if the topic has none."""
+        return self.topics[qid].instructions.get("original", "")
+
+    def first_changed(self, qid: str) -> str:
+        """Return the text that editing starts from: the topic's changed narrative, else the original."""
+        return self.topics[qid].instructions.get("changed", "") or self.original(qid)
+
+
+def dump_task(task: Task) -> dict[str, str]:
+    """Return the task as texts for a table of names and values."""
+    return {
+        "pool": _json(task.pool),
+        "topics": _json([topic._asdict() for topic in task.topics.values()]),
+        "lang": task.lang,
+        "scale": _json(task.scale),
+        "given": _json(task.given),
+    }
+
+
+def load_task(stored: dict[str, str], only_relevant: bool) -> Task:
+    """Return the task that :func:`dump_task` stored."""
+    topics = [Topic(**fields) for fields in json.loads(stored["topics"])]
+    return Task(
+        pool=json.loads(stored["pool"]),
+        topics={topic.qid: topic for topic in topics},
+        lang=stored["lang"],
+        scale=tuple(Grade(*grade) for grade in json.loads(stored["scale"])),
+        given=json.loads(stored["given"]),
+        only_relevant=only_relevant,
+    )
+
+
+def join_pools(first: Pool, later: Pool) -> Pool:
+    """Return the topics of ``first`` with its documents, then those that only ``later`` has, in its order."""
+    return {qid: [*dict.fromkeys([*docids, *later.get(qid, [])])] for qid, docids in first.items()}
+
+
+def new_in(later: Pool, first: Pool) -> Pool:
+    """Return the documents of ``later`` that ``first`` lacks, without topics that have none."""
+    known = {qid: {*docids} for qid, docids in first.items()}
+    new = {qid: [docid for docid in docids if docid not in known.get(qid, ())] for qid, docids in later.items()}
+    return {qid: docids for qid, docids in new.items() if docids}
+
+
+def topic_differences(stored: Topic, found: Topic, edits: Iterable[str]) -> list[str]:
+    """Return what of the topic ``found`` is not as in ``stored``, as parts of a message.
+
+    Its changed narrative may also be one of ``edits``, since an export writes the current one into its topics.
+    """
+    texts = [
+        ("language", stored.lang, found.lang),
+        ("query", stored.query, found.query),
+        *(
+            (f"{name} narrative", stored.instructions.get(name, ""), found.instructions.get(name, ""))
+            for name in CONDITIONS
+        ),
+    ]
+    differing = [(name, before, now) for name, before, now in texts if before != now]
+    if found.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
+        differing = [text for text in differing if text[0] != "changed narrative"]
+    return [f"{name} {_start(now)}, not {_start(before)}" for name, before, now in differing]
+
+
+def _start(text: str) -> str:
+    return repr(text if len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "…") if text else "none"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

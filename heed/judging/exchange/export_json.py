@@ -1,0 +1,127 @@
+"""A pool as JSON, one object for each document or topic: plain, doccano, Label Studio, rank_llm."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from heed.files import write_bytes, write_json
+from heed.judging.exchange.exported_pool import GRADES, ExportedPool, open_export, tasks, texts
+from heed.progress import log
+
+COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
+# line ends other than \n, at which some readers of JSON lines split (str.splitlines)
+ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"}
+EMPTY = "(this document is empty)"  # doccano refuses an empty text
+
+CHOICE = "grade"  # name of the choices, by which judgements are found in Label Studio's results
+UPLOAD_LIMIT = 250 * 1024 * 1024  # bytes; DATA_UPLOAD_MAX_MEMORY_SIZE of Label Studio 1.23, core/settings/base.py
+
+# plaintext: each line has the direction of its first strong letter, so that Persian documents
+# under an English query are set from the right. Label Studio 1.23 puts each line into an inline span
+# before a <br>; as a block it can have a direction and keeps its height when empty.
+STYLE = (
+    ".heed * { unicode-bidi: plaintext; text-align: start; white-space: pre-wrap; } "
+    ".heed span { display: block; min-height: 1.2em; } .heed br { display: none; }"
+)
+INSTRUCTION = '    <Text name="instruction" value="$instruction" valueType="text" selectionEnabled="false"/>\n'
+CONFIGURATION = """<View>
+  <Style>{style}</Style>
+  <View className="heed">
+    <Header value="$query" size="3"/>
+{instruction}    <Header value="$title" size="4"/>
+    <Text name="text" value="$text" valueType="text" selectionEnabled="false"/>
+  </View>
+  <Choices name="{choice}" toName="text" choice="single" required="true" showInline="true">
+{choices}
+  </Choices>
+</View>
+"""
+
+
+def write_jsonl(path: Path, exported: ExportedPool) -> None:
+    """Write one object for each document, ``.gz`` by suffix; ``grade`` is null, to be filled in."""
+    with open_export(path) as stream:
+        stream.writelines(_line({**task._asdict(), "grade": None}) for task in tasks(exported))
+
+
+def write_doccano(path: Path, exported: ExportedPool) -> None:
+    """Write doccano's JSONL for text classification, and its labels beside it as ``….labels.json``.
+
+    All fields but ``text`` and ``label`` become doccano's metadata, which it shows beside the text
+    and exports again. doccano refuses an empty text: an empty document is shown as such. Read by
+    doccano 1.8.4 with the column names text and label, its defaults.
+    """
+    with open_export(path) as stream:
+        for task in tasks(exported):
+            meta = task._asdict()
+            meta["text"] = task.contents or EMPTY
+            stream.write(_line({**meta, "label": []}))
+    labels = path.with_suffix(".labels.json")
+    style = {grade: {"background_color": COLOURS[grade], "text_color": "#000000"} for grade in GRADES}
+    write_json(labels, [{"text": str(grade), "suffix_key": str(grade), **style[grade]} for grade in GRADES])
+    log.info(f"{labels}: the labels {', '.join(map(str, GRADES))} with their keys; import it under doccano's Labels")
+
+
+def write_label_studio(path: Path, exported: ExportedPool) -> None:
+    """Write the tasks as a JSON list, and the labelling configuration beside them as ``….xml``.
+
+    Each task's ``data`` holds all fields of :class:`~heed.judging.exchange.exported_pool.Task`; Label Studio
+    returns them with its results. Imported by Label Studio 1.23.2.
+    """
+    with open_export(path) as stream:
+        stream.writelines(_json_list({"data": task._asdict()} for task in tasks(exported)))
+    configuration = path.with_suffix(".xml")
+    write_bytes(configuration, _label_studio_configuration(exported.condition).encode())
+    log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
+    size = path.stat().st_size
+    if size > UPLOAD_LIMIT:
+        limit = UPLOAD_LIMIT // 2**20
+        log.info(f"{path}: {size / 2**20:.0f} MiB; Label Studio takes {limit} MiB at once: export fewer topics")
+
+
+def _label_studio_configuration(condition: str) -> str:
+    choices = "\n".join(
+        f'    <Choice value={quoteattr(f"{grade}: {meaning}")} alias="{grade}" hotkey="{grade}"/>'
+        for grade, meaning in GRADES.items()
+    )
+    instruction = "" if condition == "query" else INSTRUCTION
+    return CONFIGURATION.format(style=STYLE, instruction=instruction, choice=CHOICE, choices=choices)
+
+
+def write_rank_llm(path: Path, exported: ExportedPool) -> None:
+    """Write rank_llm's requests as a JSON list or, by the suffix, as JSONL; one for each topic.
+
+    The query is query and instruction as MTEB joins them. A pool has no scores: the n documents
+    of a topic get n, n - 1, … 1, which stand for the pool's order only.
+    """
+    with open_export(path) as stream:
+        requests = _requests(exported)
+        if path.suffix == ".jsonl":
+            stream.writelines(map(_line, requests))
+        else:
+            stream.writelines(_json_list(requests))
+
+
+def _requests(exported: ExportedPool) -> Iterator[dict[str, Any]]:
+    for qid, docids in exported.pool.items():
+        query = {"text": exported.topics[qid].under(exported.condition).text, "qid": qid}
+        candidates = [
+            {"docid": docid, "score": float(len(docids) - index), "doc": {"title": title, "text": text}}
+            for index, (docid, title, text) in enumerate(texts(exported, docids))
+        ]
+        yield {"query": query, "candidates": candidates}
+
+
+def _json_list(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield a JSON list in pieces, an item a line, so that the whole list is never in memory."""
+    separator = b"[\n"
+    for record in records:
+        yield separator + _line(record).rstrip(b"\n")
+        separator = b",\n"
+    yield b"\n]\n"
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return f"{json.dumps(record, ensure_ascii=False).translate(ESCAPED)}\n".encode()

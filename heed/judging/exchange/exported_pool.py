@@ -1,0 +1,147 @@
+"""A pool with its topics and documents as exports show it, checked before anything is written."""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from heed.errors import DataError, HeedError, UsageError, fail
+from heed.files import finished, finished_folder, locked, read_bytes, write_json
+from heed.formats.document_store import DocumentStore
+from heed.formats.pools import Pool
+from heed.reuse import NOTE, digests, unchanged
+from heed.types import CONDITIONS, Topic
+
+AT_ONCE = 200  # documents in memory
+UNJUDGED = -1  # trec_eval's grade of a document that is in the pool and not judged
+GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}  # tools are set up for these
+
+
+class ExportedPool(NamedTuple):
+    """A pool with its topics and documents.
+
+    ``topics`` (by qid) may be empty and ``documents`` None for the forms that show no text,
+    ``trec-pool`` and ``qrels-template``. The instruction of ``condition`` is shown, none under ``query``.
+    """
+
+    pool: Pool
+    topics: dict[str, Topic]
+    condition: str
+    documents: DocumentStore | None
+
+
+class Task(NamedTuple):
+    """A document to be judged for a topic; the names are those of the exported fields."""
+
+    qid: str
+    docid: str
+    condition: str
+    query: str
+    instruction: str
+    title: str
+    text: str
+
+    @property
+    def contents(self) -> str:
+        """Title and text together, for tools that show one text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+def tasks(exported: ExportedPool) -> Iterator[Task]:
+    """Yield every task of a checked pool in the pool's order, a few documents at a time in memory."""
+    for qid, docids in exported.pool.items():
+        query = exported.topics[qid].under(exported.condition)
+        for docid, title, text in texts(exported, docids):
+            yield Task(qid, docid, exported.condition, query.query, query.instruction, title, text)
+
+
+def texts(exported: ExportedPool, docids: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield docid, title and text of ``docids``, in their order."""
+    store = _documents(exported)
+    for start in range(0, len(docids), AT_ONCE):
+        yield from (document[:3] for document in store.get(docids[start : start + AT_ONCE]))
+
+
+def check_exported(exported: ExportedPool, shows_text: bool) -> None:
+    """Raise one :class:`HeedError` for all that keeps a pool from being exported.
+
+    That is an empty pool, an id that is no word or no Unicode text and, where texts are shown, a
+    topic that is missing, has no instruction for the condition or is no Unicode text, and a
+    document that is not in the collection.
+    """
+    ids = dict.fromkeys([*exported.pool, *_docids(exported.pool)])
+    fail(
+        f"{name!r} in the pool: expected a word of Unicode text as id; fix the pool"
+        for name in ids
+        if name.split() != [name] or not _is_unicode(name)
+    )
+    fail([] if any(exported.pool.values()) else ["the pool holds no document; there is nothing to export"])
+    if not shows_text:
+        return
+    if exported.condition not in CONDITIONS:
+        raise UsageError(f"condition {exported.condition!r}: expected one of {', '.join(CONDITIONS)}")
+    fail(problem for qid in exported.pool if (problem := _topic_problem(qid, exported)))
+    missing = _documents(exported).missing(list(dict.fromkeys(_docids(exported.pool))))
+    fail(f"document {docid}: in the pool and not in the collection; give the documents it is from" for docid in missing)
+
+
+def _topic_problem(qid: str, exported: ExportedPool) -> str:
+    topic, condition = exported.topics.get(qid), exported.condition
+    if topic is None:
+        return f"topic {qid}: in the pool and not among the topics; give the topics file it is from"
+    if condition != "query" and condition not in topic.instructions:
+        carried = ", ".join(topic.instructions) or "none"
+        return f"topic {qid}: has no {condition} instruction (it has: {carried}); choose another condition"
+    texts_of = {"query": topic.query, **topic.instructions}
+    broken = [name for name in ("query", condition) if not _is_unicode(texts_of[name])]
+    return f"topic {qid}: {broken[0]} holds half of a surrogate pair; repair the text" if broken else ""
+
+
+def _docids(pool: Pool) -> Iterable[str]:
+    return (docid for docids in pool.values() for docid in docids)
+
+
+def _documents(exported: ExportedPool) -> DocumentStore:
+    if exported.documents is None:
+        raise UsageError("this form shows the documents' texts; give the documents")
+    return exported.documents
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+@contextmanager
+def open_export(path: Path) -> Iterator[IO[bytes]]:
+    """Open ``path`` for writing, gzipped by suffix; it appears, complete, only when the block ends without an error."""
+    with finished(path) as stream:
+        if path.suffix != ".gz":
+            yield stream
+            return
+        # no name and no time: the same export has the same bytes whenever and wherever it is written
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as zipped:
+            yield cast(IO[bytes], zipped)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder that becomes ``path`` when the block ends without an error, with a note of its files.
+
+    An earlier, unchanged export is replaced, so that a command that was killed can be started again. Raises
+    :class:`DataError` if anything else is there.
+    """
+    path = path.absolute()
+    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or _is_export(path))):
+        raise DataError(f"{path}: is there already and not empty; name a new folder, or remove this one first")
+    with locked(path.parent), finished_folder(path) as part:
+        yield part
+        write_json(part / NOTE, {"files": digests(part)})
+
+
+def _is_export(folder: Path) -> bool:
+    try:
+        return unchanged(folder, json.loads(read_bytes(folder / NOTE))["files"])
+    except (HeedError, ValueError, KeyError, TypeError, AttributeError):  # no note, or not ours
+        return False

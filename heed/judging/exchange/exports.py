@@ -1,0 +1,77 @@
+"""Exports of a pool: the forms that annotation tools, rerankers and MTEB take."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import UsageError
+from heed.formats.trec_files import write_qrels
+from heed.judging.exchange.export_folders import write_mteb, write_relevation
+from heed.judging.exchange.export_json import write_doccano, write_jsonl, write_label_studio, write_rank_llm
+from heed.judging.exchange.export_tables import write_csv, write_xlsx
+from heed.judging.exchange.exported_pool import UNJUDGED, ExportedPool, check_exported, open_export
+from heed.progress import brief, log
+
+__all__ = ["FORMATS", "ExportedPool", "export"]
+
+
+def write_trec_pool(path: Path, exported: ExportedPool) -> None:
+    """Write ``qid docid`` lines in the pool's order, ``.gz`` by suffix; NIST's lists are the second column by topic."""
+    with open_export(path) as stream:
+        for qid, docids in exported.pool.items():
+            stream.writelines(f"{qid} {docid}\n".encode() for docid in docids)
+
+
+def write_template(path: Path, exported: ExportedPool) -> None:
+    """Write qrels with every document of the pool at -1: for trec_eval pooled and not judged, so not relevant."""
+    write_qrels(path, {qid: dict.fromkeys(docids, UNJUDGED) for qid, docids in exported.pool.items()})
+
+
+class _Form(NamedTuple):
+    description: str
+    write: Callable[[Path, ExportedPool], None]
+    suffixes: tuple[str, ...] = ()  # by which the tool recognises the file; none: any name, or a folder
+    shows_text: bool = True
+
+
+_FORMS = {
+    "trec-pool": _Form("'qid docid' lines, .gz by suffix", write_trec_pool, shows_text=False),
+    "qrels-template": _Form("qrels with grade -1, pooled and not judged", write_template, shows_text=False),
+    "jsonl": _Form(
+        "one object a document, with query, instruction, title, text and a grade to fill in",
+        write_jsonl,
+        (".jsonl", ".jsonl.gz"),
+    ),
+    "csv": _Form("the same as a table in UTF-8; no cell becomes a formula", write_csv, (".csv", ".csv.gz")),
+    "xlsx": _Form("the same as an Excel workbook", write_xlsx, (".xlsx",)),
+    "label-studio": _Form(
+        "Label Studio's tasks, and its labelling configuration (.xml)", write_label_studio, (".json",)
+    ),
+    "doccano": _Form("doccano's text classification, and its labels (.labels.json)", write_doccano, (".jsonl",)),
+    "relevation": _Form("a folder for Relevation: queries, pool, documents, map of ids", write_relevation),
+    "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".json", ".jsonl")),
+    "mteb": _Form("a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels", write_mteb),
+}
+FORMATS = {name: form.description for name, form in _FORMS.items()}  # for --help
+
+
+def export(form: str, path: Path, exported: ExportedPool) -> None:
+    """Write ``exported`` to ``path``, a file or a folder, in one of :data:`FORMATS`; complete or not at all.
+
+    Raises :class:`UsageError` for an unknown form and for a file name that the form's tool would refuse, and
+    :class:`HeedError` for a folder that is not empty and for what :func:`check_exported` and the form refuse.
+    Topics without a document are logged and left out.
+    """
+    if form not in _FORMS:
+        raise UsageError(f"export as {form!r}: expected one of {', '.join(_FORMS)}")
+    chosen = _FORMS[form]
+    if chosen.suffixes and not path.name.endswith(chosen.suffixes):
+        raise UsageError(
+            f"{path}: {form} is recognised by its suffix; name a file that ends in {' or '.join(chosen.suffixes)}"
+        )
+    empty = [qid for qid, docids in exported.pool.items() if not docids]
+    if empty:
+        log.info(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")
+    exported = exported._replace(pool={qid: docids for qid, docids in exported.pool.items() if docids})
+    check_exported(exported, chosen.shows_text)
+    chosen.write(path, exported)

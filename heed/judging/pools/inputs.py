@@ -1,0 +1,264 @@
+"""What a pool is built from: runs and their lists by topic, judgements, the languages of documents and topics."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import DataError, UsageError, fail
+from heed.files import read_lines
+from heed.formats.documents import ID_FIELDS, corpus_files
+from heed.formats.pairs import stem
+from heed.formats.run_formats import read_any_run
+from heed.formats.topics import read_objects
+from heed.formats.trec_files import read_qrels
+from heed.measures.comparison_warnings import warn_of_same_runs
+from heed.progress import bar, brief, log
+from heed.ranking import in_order, ranked
+from heed.types import CONDITIONS, Qrels, Run
+
+JSON = (".jsonl", ".jsonl.gz")
+
+
+class RankedList(NamedTuple):
+    """A run's documents for a qid, best first; ``language`` is empty unless lists are split by language."""
+
+    run: str
+    qid: str
+    language: str
+    docids: list[str]
+
+
+def read_runs(paths: Sequence[Path], subset: str | None = None) -> dict[str, Run]:
+    """Read the runs by name, sorted by it, so that the order of ``paths`` never matters.
+
+    ``subset`` is a subset of MTEB predictions. Warns of two runs with the same lists: a copy counts twice in the
+    fusion and has no unique documents.
+    """
+    files = run_names(paths)
+    runs = {name: read_any_run(files[name], subset) for name in sorted(files)}
+    warn_of_same_runs(runs)
+    return runs
+
+
+def run_names(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return ``name -> path``: the file's name without ``.gz`` and ``.run``, after as many folders as make it unique.
+
+    Raises :class:`UsageError` for a file that is given twice and for names that no folder makes unique.
+    """
+    files: dict[Path, list[Path]] = {}
+    for path in paths:
+        files.setdefault(path.resolve(), []).append(path)
+    problems = [
+        f"{given[0]}: the same file is given {len(given)} times ({', '.join(map(str, given))}); give it once"
+        for given in files.values()
+        if len(given) > 1
+    ]
+    fail(problems, UsageError)
+    clashes: dict[str, list[Path]] = {}
+    for path in paths:
+        clashes.setdefault(_name(path, len(path.absolute().parts)), []).append(path)
+    problems = [
+        f"{' and '.join(sorted(map(str, same)))}: both runs would be called {_name(same[0], 1)}; rename one"
+        for same in clashes.values()
+        if len(same) > 1
+    ]
+    fail(problems, UsageError)
+    return {_shortest_name(path, paths): path for path in paths}
+
+
+def _name(path: Path, parts: int) -> str:
+    """Return the file's name without suffixes, after ``parts - 1`` of its folders."""
+    whole = path.absolute()
+    folders = whole.parts[:-1][len(whole.parts) - parts :]
+    return "/".join([*folders, whole.name.removesuffix(".gz").removesuffix(".run")])
+
+
+def _shortest_name(path: Path, paths: Sequence[Path]) -> str:
+    """Return the shortest name of ``path`` that none of the other ``paths`` has."""
+    parts, others = 1, [other for other in paths if other is not path]
+    while others := [other for other in others if _name(other, parts) == _name(path, parts)]:
+        parts += 1
+    return _name(path, parts)
+
+
+def system_of(name: str) -> str:
+    """Return the system of a run that is called ``<system>.<condition>``; of any other run, its name."""
+    system, _, condition = name.rpartition(".")
+    return system if system and condition in CONDITIONS else name
+
+
+def base_topics(qids: Collection[str]) -> dict[str, str]:
+    """Return ``qid -> base topic``, by the rules by which runs are paired.
+
+    The base is the id without a trailing ``-og``, ``-changed`` or ``-reversed``. Without such an
+    ending it is the part before the last ``_``, if that is one of ``qids`` itself or at least two of
+    them share it; an id that is the base of others is its own.
+    """
+    known = set(qids)
+    fronts = Counter(qid.rpartition("_")[0] for qid in known if stem(qid) == qid)
+    bases = {front for front, times in fronts.items() if front and (front in known or times > 1)}
+    base_of = {}
+    for qid in qids:
+        front = qid.rpartition("_")[0]
+        by_number = stem(qid) == qid and qid not in bases and front in bases
+        base_of[qid] = front if by_number else stem(qid)
+    return base_of
+
+
+def ranked_lists(
+    runs: Mapping[str, Run], base_of: Mapping[str, str], languages: Mapping[str, str]
+) -> dict[str, list[RankedList]]:
+    """Return ``topic -> its lists``: those of every run, for every qid that ``base_of`` maps to the topic.
+
+    With ``languages`` (by docid) a list is split by language, each part ranked separately, as NeuCLIR
+    pools its multilingual runs (guidelines 2023).
+    """
+    lists: dict[str, list[RankedList]] = {}
+    for name, run in sorted(runs.items()):
+        for qid in sorted(qid for qid in run if qid in base_of):
+            lists.setdefault(base_of[qid], []).extend(
+                RankedList(name, qid, language, ranked(scores))
+                for language, scores in _by_language(run[qid], languages).items()
+            )
+    return {topic: lists[topic] for topic in in_order(lists)}
+
+
+def first_documents(topics: Mapping[str, Sequence[RankedList]], depth: int) -> dict[str, list[RankedList]]:
+    """Return the lists, each cut to its first ``depth`` documents."""
+    return {
+        topic: [ranking._replace(docids=ranking.docids[:depth]) for ranking in lists] for topic, lists in topics.items()
+    }
+
+
+def _by_language(scores: dict[str, float], languages: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    if not languages:
+        return {"": scores}
+    parts: dict[str, dict[str, float]] = {}
+    for docid, score in scores.items():
+        parts.setdefault(languages[docid], {})[docid] = score
+    return dict(sorted(parts.items()))
+
+
+def read_judged(option: str, paths: Sequence[Path]) -> Qrels:
+    """Read the judgements of all ``paths``; a document judged in several files keeps its highest grade.
+
+    A negative grade is trec_eval's mark of a document that is pooled and not judged: it is no judgement.
+    ``option`` is the option that named the files. Raises :class:`DataError` if nothing is judged.
+    """
+    judged = merge_qrels(
+        {qid: {docid: grade for docid, grade in grades.items() if grade >= 0} for qid, grades in qrels.items()}
+        for qrels in map(read_qrels, paths)
+    )
+    if paths and not any(judged.values()):
+        raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")
+    return judged
+
+
+def merge_qrels(several: Iterable[Qrels]) -> Qrels:
+    """Return all judgements of ``several``; a document that is judged more than once keeps its highest grade."""
+    merged: Qrels = {}
+    for qrels in several:
+        for qid, grades in qrels.items():
+            highest = merged.setdefault(qid, {})
+            for docid, grade in grades.items():
+                highest[docid] = max(grade, highest.get(docid, grade))
+    return merged
+
+
+def check_topics(option: str, judged: Qrels, topics: Collection[str], base_of: Mapping[str, str]) -> None:
+    """Log judged topics that are not among the pool's ``topics``; raise :class:`DataError` if none is."""
+    unknown = sorted(qid for qid in judged if base_of.get(qid, qid) not in topics)
+    if judged and len(unknown) == len(judged):
+        raise DataError(
+            f"{option}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
+            "the ids must be the same, see --by-base"
+        )
+    if unknown:
+        log.info(f"{option}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}")
+
+
+def fully_judged(judged: Qrels, narratives: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Return ``topic -> documents that need no further judgement``.
+
+    ``narratives`` holds the qids of each topic's runs. A document needs none when it is judged under
+    every one of them, or under the topic's own id where that is none of them.
+    """
+    documents = {}
+    for topic, qids in narratives.items():
+        by_narrative = [judged.get(qid, {}).keys() for qid in qids]
+        under_all = set(by_narrative[0]).intersection(*by_narrative[1:]) if by_narrative else set()
+        under_topic = judged.get(topic, {}).keys() if topic not in qids else set()
+        documents[topic] = under_all | under_topic
+    return documents
+
+
+def qrels_by_topic(judged: Qrels, base_of: Mapping[str, str]) -> Qrels:
+    """Return the judgements under the pool's topics; a document of several narratives keeps its highest grade."""
+    return merge_qrels({base_of.get(qid, qid): grades} for qid, grades in judged.items())
+
+
+def relevant_documents(judged: Qrels) -> dict[str, set[str]]:
+    """Return ``topic -> documents with a grade above 0``, for the topics that have any."""
+    relevant = {topic: {docid for docid, grade in grades.items() if grade > 0} for topic, grades in judged.items()}
+    return {topic: docids for topic, docids in relevant.items() if docids}
+
+
+def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str]) -> dict[str, str]:
+    """Return the language of each of ``docids`` by ``files``, pairs of a language and a path.
+
+    A path is a list of ids (one a line, or the first column), documents as JSONL with an id in one
+    of ``id``, ``_id``, ``docid``, ``doc_id``, or a folder of such files; ``.gz`` too. Raises
+    :class:`DataError` for documents that are in no file or in those of two languages, and for bad lines.
+    """
+    wanted = set(docids)
+    languages: dict[str, str] = {}
+    clashes: dict[str, str] = {}
+    for language, path in files:
+        for docid in bar(_ids(path), 0, language, "ids"):
+            if docid not in wanted:
+                continue
+            if languages.setdefault(docid, language) != language:
+                clashes[docid] = f"document {docid}: in the files of {languages[docid]} and of {language}; keep one"
+    fail(clashes.values())
+    missing = sorted(wanted - languages.keys())
+    if missing:
+        raise DataError(
+            f"--language: {len(missing)} of {len(wanted)} documents of the runs are in none of the files: "
+            f"{brief(missing)}; add the file that holds them"
+        )
+    return languages
+
+
+def _ids(path: Path) -> Iterator[str]:
+    if path.is_file() and not path.name.endswith(JSON):
+        for _, line in read_lines(path):
+            yield from line.split()[:1]
+        return
+    for file in corpus_files([path], JSON):
+        for line_no, record in read_objects(file):
+            docid = next((record[name] for name in ID_FIELDS if record.get(name) is not None), None)
+            if not isinstance(docid, str | int) or isinstance(docid, bool):
+                expected = f"expected a word in one of {', '.join(ID_FIELDS)}"
+                raise DataError(f"{file}, line {line_no}: id is {docid!r}, {expected}")
+            yield str(docid)
+
+
+def topic_languages(path: Path, topics: Iterable[str]) -> dict[str, str]:
+    """Return the ``lang`` of each of ``topics`` in JSON lines of ``qid`` and ``lang``.
+
+    Raises :class:`DataError` for a topic without a language or with several: then the languages
+    of the documents must be given.
+    """
+    named: dict[str, set[str]] = {}
+    for _, record in read_objects(path):
+        if isinstance(record.get("lang"), str):
+            named.setdefault(str(record.get("qid")), set()).add(record["lang"])
+    languages = {topic: sorted(named.get(topic, ())) for topic in topics}
+    fail(
+        f"{path}: topic {topic} has {' and '.join(several) if several else 'no'} lang, expected one; "
+        "give the documents' languages with --language LANG=PATH"
+        for topic, several in languages.items()
+        if len(several) != 1
+    )
+    return {topic: only for topic, (only,) in languages.items()}

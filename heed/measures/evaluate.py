@@ -1,0 +1,261 @@
+"""Evaluate a collection's runs: each condition by itself, and pairs of conditions."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from heed.errors import UsageError
+from heed.formats.pairs import renamed
+from heed.languages import LANGUAGES
+from heed.measures import (
+    STANDARD,
+    PerTopic,
+    check_measures,
+    mean,
+    mean_rank,
+    no_longer_relevant,
+    robustness,
+    standard,
+    still_relevant,
+)
+from heed.measures.comparison import (
+    ROBUSTNESS,
+    ROBUSTNESS_OF,
+    Inputs,
+    absent,
+    compare_pair,
+    is_of_both,
+    warn_of_runs,
+)
+from heed.measures.comparison_warnings import warn_of_judgements, warn_of_no_values, warn_of_same_runs
+from heed.measures.standard import needs_subtopics
+from heed.measures.summary import GOLD_RANK, KEPT, ON_REQUEST, P_MRR, SELECTIVITY, Detail, Group, Row, Shift
+from heed.progress import brief, warn
+from heed.ranking import ranks
+from heed.types import ABLATIONS, Qrels, Run, Topic, subtopics_of, under
+
+Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
+BESIDE = {P_MRR: (P_MRR, KEPT, SELECTIVITY)}  # what comes with a measure
+
+
+class Pair(NamedTuple):
+    """Two conditions that are compared, by which measures; ``reverse`` is the third condition of WISE and SICR."""
+
+    base: str
+    new: str
+    measures: tuple[str, ...]
+    reverse: str = ""
+
+
+CHANGED = Pair("original", "changed", ("p-MRR",))  # FollowIR and mFollowIR
+
+
+class Judging(NamedTuple):
+    """Judgements and measures of a collection.
+
+    ``qrels`` by condition, where ``query`` and the ablations take those of ``original`` if they have none;
+    ``measures`` of every condition; ``pairs`` that are compared; ``traps`` for NFR by qid;
+    ``robust`` adds Robustness@10 over the topics of the same query and the mean rank of gold
+    documents; ``types`` are the kinds of instruction that get rows of their own; ``excluded`` are documents by qid that
+    are taken out of each run before it is measured (BRIGHT's ``excluded_ids``).
+    """
+
+    qrels: dict[str, Qrels]
+    measures: tuple[str, ...] = STANDARD
+    pairs: tuple[Pair, ...] = (CHANGED,)
+    traps: Mapping[str, set[str]] = {}
+    robust: bool = False
+    types: tuple[str, ...] = ()
+    excluded: Mapping[str, AbstractSet[str]] = {}
+
+    def of(self, condition: str) -> Qrels:
+        """Return the judgements for ``condition``; empty if there are none."""
+        qrels = self.qrels.get(condition, {})
+        if not qrels and condition in ("query", *ABLATIONS):
+            return self.qrels.get("original", {})
+        return qrels
+
+    def also(self, names: Sequence[str]) -> "Judging":
+        """Return the same with further measures, those of two runs for every pair.
+
+        Those of ``ON_REQUEST`` are there already, beside p-MRR. Raises :class:`UsageError` for a name that is unknown
+        or that the judgements do not allow.
+        """
+        beside = [name for name in names if name in ON_REQUEST]
+        if beside and not any(P_MRR in pair.measures for pair in self.pairs):
+            raise UsageError(f"measure {beside[0]}: stands beside p-MRR, which this collection is not measured by")
+        single = [name for name in names if not is_of_both(name) and name not in beside]
+        both = [name for name in names if is_of_both(name)]
+        for qrels in self.qrels.values() or [{}]:
+            check_measures(single, qrels)
+        pairs = tuple(pair._replace(measures=tuple(dict.fromkeys([*pair.measures, *both]))) for pair in self.pairs)
+        return self._replace(measures=tuple(dict.fromkeys([*self.measures, *single])), pairs=pairs)
+
+
+def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size: int) -> list[Detail]:
+    """Return the measures of each run over the judged topics of its condition, then those of each pair.
+
+    ``corpus_size`` is the number of documents searched, for IRS.
+    """
+    details: list[Detail] = []
+    runs = _without(runs, judging.excluded)
+    for (system, condition), run in runs.items():
+        values = _of_condition(run, judging, condition, under(topics, condition))
+        warn_of_no_values(
+            {name: values[name] for name in judging.measures if name in values}, f"{system}, {condition}: "
+        )
+        details += _details(system, condition, values)
+    for condition in dict.fromkeys(condition for _, condition in runs):
+        warn_of_same_runs({f"{system}.{name}": run for (system, name), run in runs.items() if name == condition})
+    for pair in judging.pairs:
+        for system in dict.fromkeys(system for system, _ in runs):
+            values = _of_pair(system, runs, judging, pair, topics, corpus_size)
+            details += _details(system, f"{pair.base}>{pair.new}", values)
+    details += list(_by_type(details, judging, topics))
+    for (system, condition), run in runs.items():
+        for lang, values in _by_language(run, judging, condition, under(topics, condition)):
+            details += _details(system, f"{condition} {lang}", values)
+    return details
+
+
+def _without(runs: Runs, excluded: Mapping[str, AbstractSet[str]]) -> Runs:
+    """Return the runs without the excluded documents of each topic."""
+    if not any(excluded.values()):
+        return runs
+    return {
+        key: {
+            qid: {docid: score for docid, score in scores.items() if docid not in excluded.get(qid, ())}
+            for qid, scores in run.items()
+        }
+        for key, run in runs.items()
+    }
+
+
+def _of_condition(run: Run, judging: Judging, condition: str, topics: Sequence[Topic]) -> dict[str, PerTopic]:
+    qids = {topic.qid for topic in topics}
+    judged = {qid: grades for qid, grades in judging.of(condition).items() if qid in qids}
+    if not judged:
+        return {}
+    values = standard(run, judged, judging.measures)
+    if judging.robust:
+        per_topic = standard(run, judged, [ROBUSTNESS_OF])[ROBUSTNESS_OF]
+        values[ROBUSTNESS] = robustness(per_topic, {topic.qid: topic.query for topic in topics})
+        values[GOLD_RANK] = mean_rank(run, still_relevant(judging.of("query"), judging.of("original")))
+    return values
+
+
+def _by_language(
+    run: Run, judging: Judging, condition: str, topics: Sequence[Topic]
+) -> Iterator[tuple[str, dict[str, PerTopic]]]:
+    """Yield the measures of a multilingual run by the judgements of one language at a time.
+
+    Judgements are multilingual if their subtopics are languages. The list is measured as it is, so that
+    documents in other languages stand between those of the language.
+    """
+    judged = {topic.qid: subtopics_of(judging.of(condition).get(topic.qid, {})) for topic in topics}
+    languages = sorted({subtopic for subtopics in judged.values() for subtopic in subtopics})
+    if len(languages) > 1 and all(lang in LANGUAGES for lang in languages):
+        measures = [measure for measure in judging.measures if not needs_subtopics(measure)]
+        for lang in languages:
+            qrels = {qid: subtopics[lang] for qid, subtopics in judged.items() if lang in subtopics}
+            yield lang, standard(run, qrels, measures)
+
+
+def _of_pair(
+    system: str, runs: Runs, judging: Judging, pair: Pair, topics: Sequence[Topic], corpus_size: int
+) -> dict[str, PerTopic]:
+    base, new = runs.get((system, pair.base)), runs.get((system, pair.new))
+    if base is None or new is None or not judging.of(pair.base) or not judging.of(pair.new):
+        return {}
+    bases = _bases(topics, pair.new)
+    qrels, new_qrels = _judgements(judging, pair, bases)
+    changed = no_longer_relevant(qrels, new_qrels)
+    inputs = Inputs(
+        base=renamed(base, bases),
+        new=new,
+        qrels=qrels,
+        new_qrels=new_qrels,
+        query_of=bases,
+        reverse=runs.get((system, pair.reverse)),
+        changed=changed,
+        traps=judging.traps,
+        corpus_size=corpus_size if "IRS" in pair.measures else 0,
+    )
+    values = compare_pair(inputs, [measure for measure in pair.measures if is_of_both(measure)])
+    label = f"{pair.base}>{pair.new}: "
+    if P_MRR in pair.measures:
+        warn_of_judgements(qrels, new_qrels, label)
+    shares = absent(inputs, {measure: values[measure] for measure in pair.measures if measure in values})
+    wanted: dict[str, PerTopic] = {}
+    for measure in pair.measures:
+        wanted |= {name: values[name] for name in BESIDE.get(measure, (measure,)) if name in values}
+        of_measure = shares.get(measure, {})
+        wanted |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
+    warn_of_runs(inputs, wanted, f"{system}, {label}")
+    missing = sorted(changed.keys() - values.get(P_MRR, {}).keys())
+    if missing:
+        count = f"{len(changed) - len(missing)} of {len(changed)}"
+        warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
+    return wanted
+
+
+def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:
+    """Return for each topic of ``condition`` the qid under which its query is run alone."""
+    return {topic.qid: topic.base or topic.qid for topic in under(topics, condition)}
+
+
+def _judgements(judging: Judging, pair: Pair, bases: Mapping[str, str]) -> tuple[Qrels, Qrels]:
+    """Return the judgements of both sides of a pair, by the new side's qids."""
+    return renamed(judging.of(pair.base), bases), renamed(judging.of(pair.new), {qid: qid for qid in bases})
+
+
+def _by_type(details: Iterable[Detail], judging: Judging, topics: Sequence[Topic]) -> Iterator[Detail]:
+    """Yield the figures of instructed topics for each kind of instruction, with the kind as the condition."""
+    conditions = {f"{pair.base}>{pair.new}" for pair in judging.pairs} | {pair.new for pair in judging.pairs}
+    type_of = {topic.qid: topic.type for topic in topics}
+    instructed = [detail for detail in details if detail["condition"] in conditions]
+    for kind in judging.types:
+        for detail in instructed:
+            values = {qid: value for qid, value in detail["per_topic"].items() if type_of.get(qid) == kind}
+            yield from _details(detail["system"], kind, {detail["measure"]: values})
+
+
+def _details(system: str, condition: str, by_measure: Mapping[str, PerTopic]) -> Iterator[Detail]:
+    """Yield the figures of one run or pair, without measures that have no topics."""
+    for measure, values in by_measure.items():
+        if values:
+            row = Row(system=system, condition=condition, measure=measure, value=mean(values), n=len(values))
+            yield Detail(**row, per_topic=dict(sorted(values.items())))
+
+
+def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]:
+    """Return the ranks, in the first pair, of every document that stays relevant or no longer is.
+
+    The documents of the group ``compliant`` stay relevant, those of ``violating`` no longer are.
+    """
+    if not judging.pairs:
+        return []
+    pair, runs = judging.pairs[0], _without(runs, judging.excluded)
+    bases = _bases(topics, pair.new)
+    qrels, new_qrels = _judgements(judging, pair, bases)
+    groups: dict[Group, dict[str, set[str]]] = {
+        "compliant": still_relevant(qrels, new_qrels),
+        "violating": no_longer_relevant(qrels, new_qrels),
+    }
+    judged = {qid: [docid for group in groups.values() for docid in group.get(qid, ())] for qid in qrels}
+    rows = []
+    for system in dict.fromkeys(system for system, _ in runs):
+        base, new = renamed(runs.get((system, pair.base), {}), bases), runs.get((system, pair.new), {})
+        moved: dict[tuple[str, str], tuple[int, int]] = {}
+        for qid in judged.keys() & base.keys() & new.keys():
+            docids = judged[qid]
+            places = zip(ranks(base[qid], docids), ranks(new[qid], docids), strict=True)
+            moved |= {(qid, docid): ranked for docid, ranked in zip(docids, places, strict=True)}
+        rows += [
+            Shift(system=system, qid=qid, docid=docid, group=group, base=moved[qid, docid][0], new=moved[qid, docid][1])
+            for group, of_topics in groups.items()
+            for qid in sorted(of_topics)
+            for docid in sorted(of_topics[qid])
+            if (qid, docid) in moved
+        ]
+    return rows

@@ -1,0 +1,236 @@
+"""Models by MTEB's own code (``mteb.get_model``), called ``mteb:NAME`` or ``mteb:NAME@REVISION``.
+
+Queries and documents reach a model in the columns that MTEB's evaluation makes of them: a query's ``text`` is query
+and instruction, with both alone beside it; a document's is title, space, text. The prompts are those of MTEB's task
+``Core17InstructionRetrieval``. One column is added: MTEB's own reranker classes (MonoT5, FLAN-T5, Llama, Mistral,
+FollowIR-7B, BGE, Jina in 2.26) take the queries' instructions only where the *documents* have a column ``instruction``,
+which MTEB's evaluation does not make; here they have one, so that the instruction arrives.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from heed.errors import ModelError, UsageError
+from heed.formats.document_store import DocumentStore
+from heed.memory import free_memory
+from heed.progress import warn
+from heed.types import Config, Document, Query, Run
+
+if TYPE_CHECKING:
+    from heed.types import Matrix
+
+PREFIX = "mteb:"
+TASK = "Core17InstructionRetrieval"  # whose prompts a model gets
+BATCH = 32  # MTEB's default
+QUIET = {"batch_size": BATCH, "show_progress_bar": False}
+PROBED = 2  # documents that are scored under another instruction, to see whether it arrives
+ANOTHER = "Only what has nothing to do with it is relevant."
+
+
+class MtebModel:
+    """What every model of MTEB has: an entry in its registry, or a repository of the hub that MTEB reads."""
+
+    def __init__(self, name: str, meta: Any, device: str) -> None:
+        """Take the ``meta`` that MTEB has of the model; nothing is loaded."""
+        self.source, _, revision = name.removeprefix(PREFIX).partition("@")
+        self.name = PREFIX + re.sub(r"[^A-Za-z0-9._+-]", "-", self.source.rpartition("/")[2])
+        self.config: Config = {"mteb": version("mteb"), "model": self.source, "revision": meta.revision}
+        self._revision, self._device = revision or None, None if device == "auto" else device
+        self._cosine = meta.similarity_fn_name is None or meta.similarity_fn_name == "cosine"
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            return require_mteb(self.name).get_model(self.source, self._revision, device=self._device)
+        except Exception as error:
+            raise ModelError(f"{self.name}: MTEB cannot load it ({_short(error)})") from error
+
+    def load(self) -> None:
+        """Load the model; :class:`ModelError` where MTEB cannot."""
+        _ = self._model
+
+    def close(self) -> None:
+        """Forget the model and give its memory back."""
+        self.__dict__.pop("_model", None)
+        free_memory()
+
+    def _called(self, method: str, *loaders: Any, **asked: Any) -> Any:
+        """Return what ``predict`` or ``encode`` of the model gives for the ``loaders``."""
+        if not callable(getattr(self._model, method, None)):
+            raise ModelError(f"{self.name}: MTEB's class {self._class} has no {method}")
+        return getattr(self._model, method)(*loaders, **_task(), **asked, **QUIET)
+
+    @property
+    def _class(self) -> str:
+        return type(self._model).__name__
+
+    def _warn_unread(self) -> None:
+        warn(
+            f"{self.name}: two instructions give the same results: MTEB's class {self._class} passes none to the model"
+        )
+
+
+class MtebReranker(MtebModel):
+    """A cross-encoder of MTEB, as a :class:`heed.types.Reranker`."""
+
+    _probed = False
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return the model's score for each document.
+
+        The first instruction is compared with another one; where both give the same scores, it is a warning.
+        """
+        if not documents:
+            return []
+        if query.instruction and not self._probed:
+            self._probed = True
+            two, other = documents[:PROBED], query._replace(instruction=ANOTHER, text=f"{query.query} {ANOTHER}")
+            if self._scores(query, two) == self._scores(other, two):
+                self._warn_unread()
+        return self._scores(query, documents)
+
+    def _scores(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        asked = _loader(_query_columns([query] * len(documents)))
+        instructions = {"instruction": [query.instruction] * len(documents)} if query.instruction else {}
+        shown = _loader({**_document_columns(documents), **instructions})
+        scores: list[float] = _array(self._called("predict", asked, shown)).reshape(-1).tolist()
+        return scores
+
+
+class MtebEncoder(MtebModel):
+    """A bi-encoder of MTEB, as a :class:`heed.types.Encoder`; vectors that MTEB compares by cosine have length 1."""
+
+    _probed = False
+
+    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Return the vectors of documents, shape ``(len(documents), d)``."""
+        return self._vectors(_document_columns(documents), "document")
+
+    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+        """Return the vectors of queries, shape ``(len(queries), d)``; a first instruction is tried as a reranker's."""
+        if queries and queries[0].instruction and not self._probed:
+            self._probed = True
+            first, other = self._vectors(
+                _query_columns([queries[0], queries[0]._replace(text=f"{queries[0].query} {ANOTHER}")]), "query"
+            )
+            if (first == other).all():
+                self._warn_unread()
+        return self._vectors(_query_columns(queries), "query")
+
+    def _vectors(self, columns: dict[str, list[str]], kind: str) -> "Matrix":
+        import numpy as np
+
+        vectors: Matrix = _array(self._called("encode", _loader(columns), prompt_type=_prompt_type(kind)))
+        if self._cosine:
+            lengths: Matrix = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors /= np.where(lengths, lengths, 1)
+        return vectors
+
+
+class MtebRetriever(MtebModel):
+    """A model of MTEB that searches by itself (late interaction, sparse, BM25), with all documents in memory."""
+
+    def index(self, documents: DocumentStore) -> None:
+        """Keep ``documents`` in memory for the model."""
+        ids, titles, texts = map(list, zip(*(document[:3] for document in documents), strict=True))
+        self._documents = _dataset({"id": ids, "title": titles, "text": texts})
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the ``depth`` best documents of each query, as the model scores them.
+
+        The model indexes the documents anew: MTEB's classes may forget them after a search.
+        """
+        columns = {"id": [query.qid for query in queries], "text": [query.query for query in queries]}
+        if any(query.instruction for query in queries):
+            columns["instruction"] = [query.instruction for query in queries]
+        options = {**_task(), "encode_kwargs": QUIET, "num_proc": None}
+        self._model.index(self._documents, **options)
+        run: Run = self._model.search(_dataset(columns), top_k=depth, top_ranked=None, **options)
+        return run
+
+
+def mteb_model(name: str, device: str, trusted: bool) -> MtebReranker | MtebEncoder | MtebRetriever:
+    """Return the model ``name``, with the prefix ``mteb:``; nothing is loaded. ``device`` is auto, cpu or cuda.
+
+    Raises :class:`UsageError` where mteb 2 is not installed, and where the entry runs code of the model's
+    repository but ``trusted`` is false, and :class:`ModelError` for a model that MTEB does not find.
+    """
+    mteb = require_mteb(name)
+    source, _, revision = name.removeprefix(PREFIX).partition("@")
+    try:
+        meta = mteb.get_model_meta(source, revision or None, fetch_from_hf=True)
+    except Exception as error:
+        raise ModelError(f"{name}: MTEB does not find this model ({_short(error)})") from error
+    if meta.loader_kwargs.get("trust_remote_code") and not trusted:
+        raise UsageError(
+            f"{name}: MTEB runs code of this model's repository; read it, then allow it with --trust-remote-code"
+        )
+    if "cross-encoder" in meta.model_type:
+        return MtebReranker(name, meta, device)
+    return MtebEncoder(name, meta, device) if "dense" in meta.model_type else MtebRetriever(name, meta, device)
+
+
+def require_mteb(name: str) -> Any:
+    """Return the package mteb, which ``name`` needs; :class:`UsageError` where version 2 is not installed."""
+    try:
+        major = version("mteb").partition(".")[0]
+    except PackageNotFoundError:
+        major = "0"
+    if int(major) < 2:
+        raise UsageError(f"{name}: needs mteb 2; install it with pip install 'mteb>=2'")
+    return import_module("mteb")
+
+
+@cache
+def _task() -> dict[str, Any]:
+    task = require_mteb(TASK).get_task(TASK)
+    return {"task_metadata": task.metadata, "hf_split": "test", "hf_subset": "default"}
+
+
+def _prompt_type(kind: str) -> Any:
+    return import_module("mteb.types").PromptType(kind)
+
+
+def _query_columns(queries: Sequence[Query]) -> dict[str, list[str]]:
+    columns = {
+        "id": [query.qid for query in queries],
+        "text": [query.text for query in queries],
+        "query": [query.query for query in queries],
+    }
+    if any(query.instruction for query in queries):
+        columns["instruction"] = [query.instruction for query in queries]
+    return columns
+
+
+def _document_columns(documents: Sequence[Document]) -> dict[str, list[str]]:
+    return {
+        "id": [document.docid for document in documents],
+        "text": [f"{document.title} {document.text}".strip() for document in documents],
+        "body": [document.text for document in documents],
+        "title": [document.title for document in documents],
+    }
+
+
+def _dataset(columns: dict[str, list[str]]) -> Any:
+    return import_module("datasets").Dataset.from_dict(columns)
+
+
+def _loader(columns: dict[str, list[str]]) -> Any:
+    from torch.utils.data import DataLoader
+
+    return DataLoader(_dataset(columns), batch_size=BATCH)
+
+
+def _array(given: Any) -> Any:
+    """Return scores or vectors, which may be a tensor in half precision on a GPU, as float32."""
+    import torch
+
+    return torch.as_tensor(given).float().cpu().numpy()
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -1,0 +1,1 @@
+"""The charts of a report: their data as Vega-Lite specifications, drawn as SVG."""

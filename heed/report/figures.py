@@ -1,0 +1,68 @@
+"""The figures behind the tables, by topic, in the compact form that the page of a report carries."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heed.measures.summary import Detail, factor, lower_is_better
+from heed.published.beside import by_column
+from heed.report.charts.series import TYPES
+from heed.report.settings import Settings
+
+if TYPE_CHECKING:
+    from heed.report.folders import Results
+
+SCALE = 100_000  # values by topic are whole numbers of this
+
+
+def figures(results: "Results", settings: Settings) -> dict[str, Any]:
+    """Return the figures of a folder for JSON.
+
+    Of each column, which is a condition and a measure: ``means`` by system as printed, ``topics`` (places in the
+    folder's list of qids) and ``values`` by system, parallel to these, in units of 1 / ``SCALE``; null where there is
+    none. ``published`` are names and figures ×100 of other people's systems. ``part`` is whether the condition is a
+    part of another one's topics or judgements.
+    """
+    systems = list(dict.fromkeys(row["system"] for row in results.rows))
+    qids = sorted({qid for detail in results.details for qid in detail["per_topic"]})
+    place = {qid: number for number, qid in enumerate(qids)}
+    details: dict[tuple[str, str], dict[str, Detail]] = {}
+    for detail in results.details:
+        details.setdefault((detail["condition"], detail["measure"]), {})[detail["system"]] = detail
+    means: dict[tuple[str, str], dict[str, float]] = {}
+    for row in results.rows:
+        means.setdefault((row["condition"], row["measure"]), {})[row["system"]] = row["value"]
+    published = by_column(results.collection, results.subset)
+    columns = []
+    for (condition, measure), by_system in means.items():
+        column = {
+            "condition": condition,
+            "measure": measure,
+            "lower": lower_is_better(measure),
+            "factor": factor(measure),
+            "means": [by_system.get(system) for system in systems],
+            "part": condition in TYPES or " " in condition,
+            "published": sorted(published.get((condition, measure.lower()), {}).items()),
+        }
+        columns.append(column | _by_topic(details.get((condition, measure), {}), systems, place))
+    return {
+        "folder": results.folder,
+        "title": results.title,
+        "systems": systems,
+        "qids": qids,
+        "columns": columns,
+        "settings": {system: settings.systems[system] for system in systems if system in settings.systems},
+    }
+
+
+def _by_topic(details: Mapping[str, Detail], systems: Sequence[str], place: Mapping[str, int]) -> dict[str, Any]:
+    """Return the topics of a column and the values of each system."""
+    qids = sorted({qid for detail in details.values() for qid in detail["per_topic"]})
+    values = [
+        [_whole(details[system]["per_topic"].get(qid)) for qid in qids] if system in details else None
+        for system in systems
+    ]
+    return {"topics": [place[qid] for qid in qids], "values": values}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(SCALE * value)

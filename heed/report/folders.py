@@ -1,0 +1,187 @@
+"""Read and check results folders: ``summary.json`` and ``per_topic.json``."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
+
+from msgspec import Meta, ValidationError, convert
+
+from heed.errors import DataError, HeedError, fail
+from heed.files import read_bytes
+from heed.measures.summary import Detail, Label, Row, Shift
+from heed.progress import log
+from heed.report.belonging import doubt
+from heed.types import Run
+
+Record = TypeVar("Record", Row, Detail, Shift)
+INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
+Records = Annotated[list[Any], Meta(description="a list")]
+
+
+class Results(NamedTuple):
+    """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
+
+    ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
+    be those of the runs beside them. ``runs`` are those of this process, by system and condition, as their files are.
+    """
+
+    folder: str
+    collection: str
+    subset: str
+    rows: list[Row]
+    details: list[Detail]
+    shifts: list[Shift]
+    warnings: list[str]
+    path: Path
+    doubt: str = ""
+    runs: Mapping[tuple[str, str], Run] = {}
+
+    @property
+    def title(self) -> str:
+        """Collection and subset, as the report names them."""
+        return " ".join(filter(None, (self.collection, self.subset)))
+
+    def source(self, index: int) -> str:
+        """Return where the figure of row ``index`` was read."""
+        return f"{self.folder}/summary.json#rows[{index}]"
+
+
+class _Summary(TypedDict):
+    collection: Label
+    subset: Label
+    rows: Records
+
+
+class _PerTopic(TypedDict):
+    rows: Records
+    shifts: Records
+
+
+def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
+    """Return all results at and below ``runs``, by path; raise :class:`DataError` with all problems of their files.
+
+    Those of ``runs`` itself may be given as this process has ``measured`` them; of others it is checked that they are
+    those of the runs. A run without judgements leaves a summary without rows; such folders are logged and left out.
+    """
+    if not runs.is_dir():
+        raise DataError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
+    below = (path.relative_to(runs) for path in runs.rglob("summary.json"))
+    paths = sorted(path for path in below if not any(part.startswith(".") for part in path.parts))
+    if not paths:
+        raise DataError(f"{runs}: no summary.json in it or below it; give the --out folder of a collection command")
+    problems: list[str] = []
+    folders = [
+        measured
+        if measured and path.parent == Path()
+        else _read_folder(runs / path.parent, path.parent.as_posix(), problems)
+        for path in paths
+    ]
+    having = [results for results in folders if results.rows]
+    empty = [
+        f"{runs / path}: no rows, nothing was measured"
+        for path, results in zip(paths, folders, strict=True)
+        if not results.rows
+    ]
+    fail(problems or ([] if having else [f"{problem}; give judgements and run again" for problem in empty]))
+    for problem in empty:
+        log.info(f"{problem}; left out")
+    return having if measured else [_doubted(results) for results in having]
+
+
+def _doubted(results: Results) -> Results:
+    problem = doubt(results.path)
+    return results._replace(doubt=problem, warnings=[problem, *results.warnings]) if problem else results
+
+
+def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
+    """Return the results of ``folder``; add to ``problems`` what is wrong with them."""
+    path, topics_path = folder / "summary.json", folder / "per_topic.json"
+    summary = _read_object(path, _Summary, problems)
+    rows = _records(path, "rows", summary, Row, problems)
+    problems += _duplicates(path, rows)
+    topics = _read_object(topics_path, _PerTopic, problems) if topics_path.exists() else {}
+    details = _records(topics_path, "rows", topics, Detail, problems)
+    shifts = _records(topics_path, "shifts", topics, Shift, problems)
+    problems += _contradictions(topics_path, rows, details)
+    warnings = _warnings(path, summary, problems)
+    collection, subset = summary.get("collection", ""), summary.get("subset", "")
+    return Results(name, collection, subset, rows, details, shifts, warnings, folder)
+
+
+def _read_object(path: Path, record: type, problems: list[str]) -> dict[str, Any]:
+    """Return the JSON object in ``path`` if it is a ``record``, else add to ``problems`` and return an empty one."""
+    try:
+        value = json.loads(read_bytes(path).decode("utf-8-sig"))
+    except HeedError as error:
+        problems.append(str(error))
+        return {}
+    except (ValueError, RecursionError) as error:
+        problems.append(f"{path}: not JSON in UTF-8 ({error}); run the collection again")
+        return {}
+    wrong = [f"{path}: {problem}" for problem in _problems(value, record)]
+    problems += wrong
+    return {} if wrong else value
+
+
+def _warnings(path: Path, summary: dict[str, Any], problems: list[str]) -> list[str]:
+    """Return the warnings of ``summary``, which those of older versions lack; else add to ``problems``."""
+    try:
+        return convert(summary.get("warnings", []), list[Label])
+    except INVALID as error:
+        problems.append(f"{path}: warnings: {error}")
+        return []
+
+
+def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], problems: list[str]) -> list[Record]:
+    """Return the list ``value[key]`` if all of it are ``record``, else add to ``problems`` and return an empty one."""
+    entries = value.get(key, [])
+    try:
+        return convert(entries, list[record])  # type: ignore[valid-type]
+    except INVALID as error:  # the first problem alone, and without the value
+        found = (
+            f"{path}: {key}[{index}]: {problem}"
+            for index, entry in enumerate(entries)
+            for problem in _problems(entry, record)
+        )
+        problems += list(found) or [f"{path}: {key}: {error}"]
+        return []
+
+
+def _problems(value: Any, record: type) -> Iterator[str]:
+    """Yield every field of ``value`` that is not as the type ``record`` says."""
+    fields = get_type_hints(record, include_extras=True)
+    if not isinstance(value, dict):
+        yield f"found {_short(value)}, expected an object with {', '.join(fields)}"
+        return
+    for name, kind in fields.items():
+        expected = kind.__metadata__[0].description
+        if name not in value:
+            yield f"no {name}, expected {expected}"
+            continue
+        try:
+            convert(value[name], kind)
+        except INVALID:
+            yield f"{name} is {_short(value[name])}, expected {expected}"
+
+
+def _duplicates(path: Path, rows: list[Row]) -> Iterator[str]:
+    first: dict[tuple[str, str, str], int] = {}
+    for index, row in enumerate(rows):
+        key = row["system"], row["condition"], row["measure"]
+        if first.setdefault(key, index) != index:
+            yield f"{path}: rows[{first[key]}] and rows[{index}] are both {' '.join(key)}; expected one"
+
+
+def _contradictions(path: Path, rows: list[Row], details: list[Detail]) -> Iterator[str]:
+    """Yield rows of values by topic that belong to an earlier summary than the one beside them."""
+    values = {(row["system"], row["condition"], row["measure"], row["n"]): row["value"] for row in rows}
+    for index, detail in enumerate(details):
+        value = values.get((detail["system"], detail["condition"], detail["measure"], detail["n"]))
+        if values and (value is None or abs(value - detail["value"]) > 1e-9):
+            yield f"{path}: rows[{index}] is not a row of summary.json; the two differ, run the collection again"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,94 @@
+"""A report as tables: text, Markdown, LaTeX, CSV."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from heed.measures.summary import ABSENT, LABELS, cells, table
+
+if TYPE_CHECKING:
+    from heed.report.folders import Results
+
+MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+    }
+    | {character: f"\\{character}" for character in "&%$#_{}"}
+)
+
+
+def tables(folders: "Sequence[Results]", form: str) -> str:
+    """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
+
+    CSV is a single table with the values in full. KeyError for another ``form``.
+    """
+    if form == "csv":
+        return _csv(folders)
+    write = {"text": _text, "markdown": _markdown, "latex": _latex}[form]
+    return "\n".join(write(results) for results in folders)
+
+
+def _heading(results: "Results") -> str:
+    # a folder named as collection and subset says nothing new
+    named_alike = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")
+    folder = "" if named_alike or results.folder == "." else f" ({results.folder})"
+    return f"{results.title}{folder}: values ×100"
+
+
+def _text(results: "Results") -> str:
+    return f"{table(results.rows, _heading(results))}\n"
+
+
+def _markdown(results: "Results") -> str:
+    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in cells(results.rows)]
+    rule = ["---" if column < LABELS else "---:" for column in range(len(header))]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
+    return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
+
+
+def _latex(results: "Results") -> str:
+    header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in cells(results.rows)]
+    body = [f"{' & '.join(line)} \\\\" for line in lines]
+    parts = [
+        r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",
+        r"\begin{table}",
+        r"\centering",
+        f"\\caption{{{latex(_heading(results))}}}",
+        f"\\begin{{tabular}}{{{'l' * LABELS}{'r' * (len(header) - LABELS)}}}",
+        r"\toprule",
+        f"{' & '.join(header)} \\\\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def latex(text: str, column: int = 0) -> str:
+    """Return ``text`` with LaTeX's special characters escaped, and a minus sign before a negative figure."""
+    if column >= LABELS and text.startswith("-") and text != ABSENT:
+        return f"$-${text[1:]}"
+    escaped = text.translate(LATEX).replace("×", r"$\times$")
+    return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
+
+
+def _csv(folders: "Sequence[Results]") -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["collection", "subset", "system", "condition", "measure", "value", "n", "source"])
+    for results in folders:
+        for index, row in enumerate(results.rows):
+            figures = [row["system"], row["condition"], row["measure"], repr(row["value"]), row["n"]]
+            writer.writerow([results.collection, results.subset, *figures, results.source(index)])
+    return stream.getvalue()

@@ -1,0 +1,49 @@
+"""Topics, rankings and documents of results folders as a part of a page that needs nothing else."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from heed.report.topics.folder import Explored
+from heed.report.topics.packing import Packed, packed
+from heed.report.topics.pages import script, style
+from heed.report.topics.parts import Part
+
+if TYPE_CHECKING:
+    from heed.report.folders import Results
+
+LIMIT = 20_000_000  # characters
+
+
+def embedded(results: "Sequence[Results]", limit: int = LIMIT) -> Part:
+    """Return the part of a page that shows topics and documents of ``results``; empty if no folder has runs.
+
+    It carries the first documents of every list and all judged ones, in at most ``limit`` characters; a sentence in it
+    says what was left out. Raises :class:`DataError` for a run or ``topics.json`` that Heed did not write.
+    """
+    from markupsafe import Markup
+
+    explored = [folder for folder in map(Explored, results) if folder.runs]
+    if not explored:
+        return Part(Markup(), "", "")
+    folders: list[Packed] = []
+    room = limit
+    for left, folder in zip(range(len(explored), 0, -1), explored, strict=True):
+        folders.append(packed(folder, room // left))
+        room -= folders[-1].size
+    data = {"folders": [folder.data for folder in folders], "notes": list(_left_out(folders, limit))}
+    text = json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")  # no end of the element inside it
+    html = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-data">{}</script>')
+    return Part(html.format(Markup(text)), style(), script())  # noqa: S704 (JSON without a tag in it)
+
+
+def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
+    topics = sum(folder.topics_left_out for folder in folders)
+    documents = sum(folder.documents_left_out for folder in folders)
+    parts = [f"the rankings of {topics} topics"] if topics else []
+    parts += [f"the texts of {documents} documents"] if documents else []
+    if parts:
+        yield (
+            f"This file carries at most {limit / 1e6:g} MB of topics and documents, so that {' and '.join(parts)} were "
+            "left out. heed explore RUNS_DIR shows everything."
+        )

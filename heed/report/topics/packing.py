@@ -1,0 +1,162 @@
+"""The views of a results folder in the fewest bytes, for a file that carries them all; ``page/packed.js`` reads them.
+
+A folder is an index and blocks, each JSON, gzip and base64. The index is the
+:class:`~heed.report.topics.views.FolderView` with ``docids`` of all documents that are shown and ``titles`` of those
+that are carried; and for topics and documents the number of each block's first (``topicBlocks``, ``documentBlocks``)
+and how many are in blocks (``topicCount``, ``documentCount``).
+
+A topic is ``[narratives, absent, documents, grades, lists]``: its documents as places in ``docids``, its grades by
+condition, and by system and condition, in the index's order, 0 or ``[length, places, ranks, scores]``, where a place is
+one among the topic's documents, ``ranks`` are those after the first ones and ``scores`` those of the first ones.
+A document is 0 if the collection does not have it, ``[text, 0]``, ``[text, 1]`` of a table in Markdown, which the page
+reads itself since that takes long for many, or ``["", table]``.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import chain, zip_longest
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+from msgspec.json import encode
+
+from heed.report.topics.absences import absences
+from heed.report.topics.blocks import pack, pack_blocks
+from heed.report.topics.folder import Explored
+from heed.report.topics.lists import Listed, Names, lists_of, read_lists
+from heed.report.topics.making import DEPTH, Lists, folder_view, grades, narratives, shown_docids, table_of, title_of
+from heed.tables.markup import HTML_TABLE
+from heed.types import Document, Topic
+
+BATCH = 200  # documents read at once
+PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
+
+
+class Packed(NamedTuple):
+    """A folder for the page: ``data`` is JSON-able; how many topics and documents' texts were left out."""
+
+    data: dict[str, Any]
+    size: int
+    topics_left_out: int
+    documents_left_out: int
+
+
+def packed(explored: Explored, limit: int) -> Packed:
+    """Return the folder in at most ``limit`` characters, topics before documents and these by their best rank."""
+    topics = [*explored.topics.values()]
+    lists = _lists(explored)
+    shown = {qid: shown_docids(explored, explored.topics[qid], of_topic) for qid, of_topic in lists.items()}
+    docids = _by_importance(explored, lists, shown)
+    number = {docid: place for place, docid in enumerate(docids)}
+    about = {**folder_view(explored)}
+    titles: list[str] = []
+    room = limit - len(pack(encode([about, docids])))
+    topic_blocks = pack_blocks(
+        (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
+    )
+    # titles are in the index, which is packed last: half of their length is enough for them
+    document_blocks = pack_blocks(_documents(explored, docids, titles), room - topic_blocks.size)
+    index = about | {
+        "docids": docids,
+        "titles": titles[: document_blocks.items],
+        "topicBlocks": topic_blocks.firsts,
+        "topicCount": topic_blocks.items,
+        "documentBlocks": document_blocks.firsts,
+        "documentCount": document_blocks.items,
+    }
+    data = {
+        "folder": explored.results.folder,
+        "index": pack(encode(index)),
+        "topics": topic_blocks.packed,
+        "documents": document_blocks.packed,
+    }
+    return Packed(
+        data,
+        len(data["index"]) + topic_blocks.size + document_blocks.size,
+        len(topics) - topic_blocks.items,
+        len(docids) - document_blocks.items if explored.store else 0,
+    )
+
+
+def _lists(explored: Explored) -> dict[str, Lists]:
+    """Return for each topic its lists, by system and condition."""
+    by_topic: dict[str, dict[tuple[str, str], Listed]] = {qid: {} for qid in explored.topics}
+    names = Names()
+    known = explored.results.runs
+    for condition in explored.conditions:
+        asked: dict[str, list[Topic]] = defaultdict(list)
+        judged: dict[str, set[str]] = defaultdict(set)
+        for topic in explored.topics.values():
+            qid = explored.qid_under(topic, condition)
+            asked[qid].append(topic)
+            judged[qid] |= explored.judged(topic)
+        for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
+            run = known.get((system, condition))
+            lists = read_lists(path, DEPTH, judged, names) if run is None else lists_of(run, DEPTH, judged)
+            for qid, listed in lists.items():
+                for topic in asked.get(qid, ()):
+                    own = listed if len(asked[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))
+                    by_topic[topic.qid][system, condition] = own
+    return {**by_topic}
+
+
+def _by_importance(explored: Explored, lists: Mapping[str, Lists], shown: Mapping[str, list[str]]) -> list[str]:
+    """Return all documents that are ``shown``: relevant ones, others by their best rank, judged ones in no list."""
+    order: dict[str, None] = {}
+    for qid in lists:
+        for condition in explored.conditions:
+            grades = explored.grades(explored.topics[qid], condition) or {}
+            order |= dict.fromkeys(docid for docid, grade in grades.items() if grade > 0)
+    every = [listed.docids[:DEPTH] for of_topic in lists.values() for listed in of_topic.values()]
+    for of_rank in zip_longest(*every):
+        order |= dict.fromkeys(of_rank)
+    order |= dict.fromkeys(chain.from_iterable(shown.values()))
+    order.pop(None, None)  # type: ignore[call-overload]  # of lists that are shorter than others
+    return [*order]
+
+
+def _topic(explored: Explored, topic: Topic, lists: Lists, docids: list[str], number: Mapping[str, int]) -> bytes:
+    place = {docid: index for index, docid in enumerate(docids)}
+    rows = [
+        [_list(lists.get((system, condition)), place) for condition in explored.conditions]
+        for system in explored.systems
+    ]
+    numbers = [number[docid] for docid in docids]
+    return encode(
+        [narratives(explored, topic), absences(explored, topic), numbers, grades(explored, topic, docids), rows]
+    )
+
+
+def _list(listed: Listed | None, place: Mapping[str, int]) -> object:
+    if listed is None:
+        return 0
+    first = min(listed.length, DEPTH)
+    scores = ",".join(["%.5g"] * first) % tuple(listed.scores[:first])  # in one go, since there are many
+    return [listed.length, [place[docid] for docid in listed.docids], listed.ranks[first:], Raw(f"[{scores}]".encode())]
+
+
+def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iterator[bytes]:
+    """Yield the documents in order, and add their titles to ``titles``."""
+    if explored.store is None:
+        return
+    for start in range(0, len(docids), BATCH):
+        batch = docids[start : start + BATCH]
+        found = explored.store.find(batch)
+        for docid in batch:
+            if docid not in found:  # judged, but not in the collection
+                titles.append("")
+                yield b"0"
+                continue
+            document = found[docid]
+            titles.append(title_of(document))
+            yield encode(_packed_document(document))
+
+
+def _packed_document(document: Document) -> list[object]:
+    if not document.is_table:
+        return [document.text, 0]
+    if PIPED.search(document.text) and not HTML_TABLE.search(document.text):
+        return [document.text, 1]
+    table = table_of(document)
+    return ["", table] if table else [document.text, 0]

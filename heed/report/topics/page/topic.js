@@ -1,0 +1,92 @@
+// A topic: query, narratives, what should have fallen, the lists of a system, the values of all.
+
+import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { narrativePanels } from "./narratives.js";
+import { fallen, rankingColumns } from "./ranking.js";
+import { absences, valuesTable } from "./values.js";
+
+/** Return the conditions under which the topic has lists or grades, those of the first pair that has both. */
+export function shownConditions(topic, folder, wanted) {
+  const listed = new Set(Object.values(topic.rankings).flatMap((lists) => Object.keys(lists)));
+  const pairs = folder.pairs.filter((pair) => pair.every((name) => listed.has(name)));
+  const asked = pairs.find((pair) => pair.join(">") === wanted);
+  return asked ?? pairs[0] ?? folder.conditions.filter((name) => listed.has(name)).slice(0, 1);
+}
+
+/** Return the children of the topic's place. `go` has the addresses: system(name), pair(pair), topic(qid), document(…). */
+export function topicParts(topic, folder, system, conditions, go) {
+  const pair = conditions.length === 2 ? conditions : null;
+  const query = setLanguage(make("h1", { class: "query" }, make("bdi", {}, topic.query || topic.qid)), topic.language);
+  const about = [make("bdi", {}, topic.qid), ...(topic.type ? [` · ${topic.type}`] : [])];
+  const wrong = pair ? fallen(topic, system, pair, go.document) : null;
+  const why = absences(topic);
+  const values = valuesTable(topic, folder, system, go.system);
+  return [
+    make("p", { class: "label" }, "Topic ", make("span", { class: "id" }, ...about), ...family(topic, folder, go)),
+    query,
+    ...narrativeTabs(topic, pair),
+    ...(wrong ? [wrong] : []),
+    choices(topic, folder, system, conditions, go),
+    rankingColumns(topic, system, conditions, go.document),
+    ...depths(go.depths()),
+    make("h2", { class: "label" }, "Measures of this topic ", make("span", {}, "×100")),
+    ...(why ? [why] : []),
+    ...(values ? [values] : [make("p", { class: "soft" }, "This topic has no value of any measure.")]),
+  ];
+}
+
+/** Return links to more of the lists; none where only one depth is there. */
+function depths(known) {
+  if (!known.length) return [];
+  const links = known.map(({ depth, href, isShown }) =>
+    make("a", { class: "choice", href, "aria-current": isShown ? "true" : null }, String(depth)),
+  );
+  return [make("p", { class: "tabs" }, make("span", { class: "label" }, "first documents"), ...links)];
+}
+
+/** Return links to the topics that ask the same query, alone or with other instructions. */
+function family(topic, folder, go) {
+  const base = topic.base || topic.qid;
+  const related = folder.topics.filter((other) => other.qid !== topic.qid && (other.qid === base || other.base === base));
+  if (!related.length) return [];
+  const links = related.map(({ qid, base: of }) => make("a", { href: go.topic(qid) }, of ? qid : `${qid} (query alone)`));
+  return [make("span", { class: "family" }, "same query: ", ...links.flatMap((link) => [link, " "]))];
+}
+
+/** Return tabs and panels of a topic's narratives, and first of how the pair of them differs. */
+export function narrativeTabs(topic, pair) {
+  const panels = narrativePanels(topic, pair);
+  if (!panels.length) return [make("p", { class: "soft" }, "This topic is the query alone, without an instruction.")];
+  const buttons = panels.map(({ label }, i) =>
+    make("button", { "aria-pressed": String(i === 0), onclick: () => show(i) }, label),
+  );
+  const bodies = panels.map(({ label, element }, i) =>
+    make("div", { class: "panel", "data-off": i > 0 }, make("p", { class: "for-print label" }, label), element),
+  );
+  const show = (shown) => {
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === shown)));
+    bodies.forEach((body, i) => body.toggleAttribute("data-off", i !== shown));
+  };
+  const key = ["asked", "excluded"].map((kind) => make("mark", { "data-kind": kind }, kind));
+  const legend = make("span", { class: "key soft" }, "as polarity reads it: ", ...key.flatMap((mark) => [mark, " "]));
+  return [make("div", { class: "tabs" }, make("h2", { class: "label" }, "Narratives"), ...buttons, legend), ...bodies];
+}
+
+/** Return the line above the lists: which system, which pair of conditions. */
+function choices(topic, folder, system, conditions, go) {
+  const options = folder.systems
+    .filter((name) => topic.rankings[name])
+    .map((name) => make("option", { value: name, selected: name === system }, name));
+  const choose = (event) => {
+    location.hash = go.system(event.target.value);
+  };
+  const select = make("select", { class: "system", onchange: choose }, ...options);
+  const pairs = folder.pairs
+    .filter(() => folder.pairs.length > 1)
+    .map((pair) => {
+      const isShown = pair.join(">") === conditions.join(">");
+      return make("a", { class: "choice", href: go.pair(pair.join(">")), "aria-current": isShown ? "true" : null }, pair.join(" → "));
+    });
+  const label = make("label", {}, make("span", { class: "label" }, "Ranking of "), select);
+  return make("div", { class: "tabs" }, label, ...pairs);
+}

@@ -1,0 +1,39 @@
+// The list of topics: searched by id and words, ordered by a measure's value, the worst first.
+
+import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { formatted } from "./values.js";
+
+/** Return the figures that topics can be ordered by: [number among the folder's keys, label], pairs of conditions first. */
+export function orders(folder, system) {
+  const of = folder.keys.map((key, i) => [i, key]).filter(([, key]) => key[0] === system);
+  const isPair = ([, key]) => key[1].includes(">");
+  return [...of.filter(isPair), ...of.filter((one) => !isPair(one))].map(([i, [, condition, measure]]) => [
+    i,
+    `${measure}, ${condition.replace(">", " → ")}`,
+  ]);
+}
+
+/** Return the items of the list; `order` is the number of a key or null, `link(qid)` a topic's address. */
+export function topicItems(folder, { wanted, order, current, link }) {
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  const measure = order === null ? "" : folder.keys[order][2];
+  const entries = folder.topics
+    .map((topic, i) => ({ topic, value: order === null ? null : folder.values[order][i] }))
+    .filter(({ topic }) => words.every((word) => `${topic.qid} ${topic.query}`.toLowerCase().includes(word)));
+  if (order !== null) entries.sort((a, b) => (a.value ?? Infinity) - (b.value ?? Infinity));
+  return entries.map(({ topic, value }) => {
+    const query = setLanguage(make("span", { class: "query" }, make("bdi", {}, topic.query || topic.qid)), topic.language);
+    const figure = order === null ? topic.type : formatted(measure, value);
+    return make(
+      "li",
+      {},
+      make(
+        "a",
+        { href: link(topic.qid), "aria-current": topic.qid === current ? "page" : null },
+        make("span", { class: "id" }, make("bdi", {}, topic.qid)),
+        make("span", { class: "figure" }, figure),
+        query,
+      ),
+    );
+  });
+}

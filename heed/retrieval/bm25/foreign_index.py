@@ -1,0 +1,202 @@
+"""A Lucene index that Anserini or Pyserini made: identified, compared with the collection, and only read."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heed.errors import DataError, fail
+from heed.files import digest, digest_json, read_bytes, unreadable, write_json
+from heed.formats.document_store import DocumentStore
+from heed.progress import bar, brief, escaped, log, warn
+from heed.retrieval.bm25.index import FIELD
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.lucene.analysis import Analysis
+from heed.retrieval.lucene.index_facts import DocumentTerms, docids_of_index, index_problems
+from heed.retrieval.lucene.jvm import anserini_version, java_errors, start
+from heed.retrieval.lucene.shards import reading
+from heed.reuse import ensure_folder
+from heed.types import Config, Document
+
+VERSION = 1  # raise when the comparison changes
+LUCENE, FACTS = "lucene", "facts.json"
+SEGMENTS = re.compile(r"segments_([0-9a-z]+)")
+FOOTER = 16  # bytes at the end of each of Lucene's files: magic number, algorithm, checksum of all before
+SAMPLE = 20  # documents whose terms are compared with the index's
+LEAST = 0.9  # of a document's terms must be in the index; on English texts, Krovetz's stemmer leaves 0.68 of Porter's
+SHOWN = 6  # docids kept for messages, which show five
+READ = 10_000  # documents read at once
+
+
+class ForeignIndex(NamedTuple):
+    """An index made elsewhere, after its comparison with a collection.
+
+    ``folder`` is Heed's own, with a link to the index; ``has_vectors`` whether the index keeps each document's terms.
+    """
+
+    folder: Path
+    config: Config
+    has_vectors: bool
+
+
+class Comparison(NamedTuple):
+    """How documents of the collection are in an index.
+
+    ``missing`` have text and are not in the index; ``compared`` documents were analysed, of which ``equal`` have the
+    index's terms, frequencies and length; ``share`` is the mean share of a document's distinct terms that the index
+    has.
+    """
+
+    documents: int
+    missing: int
+    missing_examples: list[str]
+    compared: int
+    equal: int
+    share: float
+    has_vectors: bool
+
+
+def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
+    """Return the Lucene index in ``path`` for searching the documents of ``corpus``; nothing is written to ``path``.
+
+    The first time it is compared with the collection (:class:`Comparison`). Documents that the index lacks, and
+    documents whose text differs there, are a warning. Raises :class:`DataError` for a folder without an index, an
+    index with deleted, repeated or unknown documents, and one whose terms are not those of the language's analyser.
+    """
+    sha256 = index_digest(path)
+    recipe = {
+        "index made elsewhere": VERSION,
+        "path": str(path.resolve()),
+        "sha256": sha256,
+        "anserini": anserini_version(),
+        "language": corpus.language.short,
+        "documents": corpus.documents.digest,
+    }
+    folder = ensure_folder(corpus.folder / f"bm25-{sha256[:16]}", recipe, partial(_build, path, corpus, heap))
+    facts = Comparison(**json.loads(read_bytes(folder / FACTS)))
+    _tell(path, sha256, facts, corpus)
+    config: Config = {
+        "sha256": sha256,
+        "documents": facts.documents,
+        "missing": facts.missing,
+        "documents compared": facts.compared,
+        "with the same terms": facts.equal,
+    }
+    return ForeignIndex(folder, config, facts.has_vectors)
+
+
+def index_digest(path: Path) -> str:
+    """Return the SHA-256 of what tells one Lucene index from another; raises :class:`DataError` where there is none.
+
+    That is the bytes of the last commit (``segments_N``, with the random ids of its segments), and of each other file
+    the size and the checksum that Lucene wrote at its end, so that a large index need not be read.
+    """
+    try:
+        names = sorted(entry.name for entry in path.iterdir() if entry.is_file())
+        commits = [name for name in names if SEGMENTS.fullmatch(name)]
+        if not commits:
+            raise DataError(f"{path}: no Lucene index in it; expected a folder with a file segments_N")
+        last = max(commits, key=lambda name: int(name.removeprefix("segments_"), 36))
+        others = [name for name in names if name.startswith("_")]
+        files = {name: [(path / name).stat().st_size, _footer(path / name)] for name in others}
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return digest_json({"commit": digest(path / last), "files": files})
+
+
+def _footer(path: Path) -> str:
+    with path.open("rb") as stream:
+        stream.seek(-min(FOOTER, path.stat().st_size), 2)
+        return stream.read().hex()
+
+
+def _build(path: Path, corpus: Corpus, heap: str, folder: Path) -> None:
+    start(heap)
+    (folder / LUCENE).symlink_to(path.resolve())
+    with reading(folder) as reader, java_errors(f"{path}: comparing the index with the collection"):
+        fail(f"{path}: {problem}" for problem in index_problems(reader, FIELD))
+        write_json(folder / FACTS, _compared(path, reader, folder, corpus)._asdict())
+
+
+def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> Comparison:
+    store, docids = corpus.documents, docids_of_index(reader, scratch)
+    twice = [docid for docid, count in docids.items() if count > 1]
+    if twice:
+        raise DataError(
+            f"{path}: {len(twice)} docids come twice or more: {escaped(brief(twice))}; index each document once "
+            "(-uniqueDocid)"
+        )
+    unknown, missing = _differences(docids, store)
+    if unknown:
+        raise DataError(
+            f"{path}: {len(unknown)} of the {reader.numDocs()} documents of the index are not in the collection: "
+            f"{escaped(brief(unknown))}; they would change scores and stand in runs; give the documents of which the "
+            "index was made, or another index"
+        )
+    terms = DocumentTerms(reader, FIELD)
+    sample = list(_sample(store, set(missing)))
+    analysis = Analysis(corpus.language)
+    compared = [terms.compared(document.docid, analysis.terms(document.contents())) for document in sample]
+    share = sum(each.share for each in compared) / max(len(compared), 1)
+    if share < LEAST:
+        raise DataError(
+            f"{path}: the index has {share:.0%} of the terms that the analyser of {corpus.language.code!r} makes of "
+            f"{len(compared)} documents, expected {LEAST:.0%} at least; it was made with another analyser, in another "
+            "language, of other texts, or for learned weights; name its language, or let Heed build the index"
+        )
+    unfound = _with_text(store, missing)
+    equal, has_vectors = sum(each.equal for each in compared), terms.has_vectors(sample[0].docid)
+    return Comparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share, has_vectors)
+
+
+def _differences(docids: Iterable[str], store: DocumentStore) -> tuple[list[str], list[str]]:
+    """Return the docids of an index that the collection lacks, and the collection's that the index lacks.
+
+    Both orders are those of UTF-8's bytes.
+    """
+    unknown, missing = [], []
+    ours = bar(store.docids(), store.count, "comparing docids", "documents")
+    own = next(ours, None)
+    for docid in docids:
+        while own is not None and own.encode() < docid.encode():
+            missing.append(own)
+            own = next(ours, None)
+        if own == docid:
+            own = next(ours, None)
+        else:
+            unknown.append(docid)
+    return unknown, missing + ([own, *ours] if own is not None else [])
+
+
+def _with_text(store: DocumentStore, docids: list[str]) -> list[str]:
+    """Return those of ``docids`` whose documents have text; others are in no index."""
+    parts = (docids[start : start + READ] for start in range(0, len(docids), READ))
+    return [document.docid for part in parts for document in store.get(part) if document.contents().strip()]
+
+
+def _sample(store: DocumentStore, missing: set[str]) -> Iterator[Document]:
+    """Yield up to ``SAMPLE`` documents, evenly spaced, that the index has."""
+    for number in sorted({place * store.count // SAMPLE for place in range(SAMPLE)}):
+        for document in store.within(number, number + 1):
+            if document.docid not in missing:
+                yield document
+
+
+def _tell(path: Path, sha256: str, facts: Comparison, corpus: Corpus) -> None:
+    log.info(
+        f"{path}: Lucene index of {facts.documents} documents, SHA-256 {sha256[:16]}…; its terms are those of the "
+        f"analyser of {corpus.language.code} in {facts.equal} of {facts.compared} documents compared"
+    )
+    if facts.equal < facts.compared:
+        warn(
+            f"{path}: in {facts.compared - facts.equal} of {facts.compared} documents compared the index has other "
+            f"terms, frequencies or lengths than the collection's text gives ({facts.share:.1%} of the terms are "
+            "there), so runs are not those of an index of this collection"
+        )
+    if facts.missing:
+        warn(
+            f"{path}: {facts.missing} of {corpus.documents.count} documents are not in the index and cannot be "
+            f"found: {escaped(brief(facts.missing_examples))}"
+        )

@@ -1,0 +1,291 @@
+"""BM25 as Lucene computes it: build an index by Anserini's classes, search it, score chosen documents."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heed.errors import UsageError, fail
+from heed.formats.document_store import DocumentStore
+from heed.languages import Language
+from heed.progress import bar, log, timed
+from heed.retrieval.lucene.analysis import Analysis
+from heed.retrieval.lucene.jvm import anserini_version, java_errors, shrink_heap
+from heed.retrieval.lucene.search import LuceneSearch, docid_filter
+from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_ranges
+from heed.retrieval.lucene.writer import write_index
+from heed.reuse import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
+from heed.types import Document, Run
+
+if TYPE_CHECKING:
+    from heed.retrieval.bm25.postings import Numbers
+    from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
+
+VERSION = 2  # raise when the index is built in another way
+K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
+FIELD = "contents"
+TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
+MAX_POSTINGS = 2_000_000_000  # of a matrix, 5 to 8 bytes each on disk; a larger index is searched by Lucene
+
+Term = tuple[str, str]  # field, term as the index holds it
+
+
+class Bm25Settings(NamedTuple):
+    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), and the weights of a table's fields."""
+
+    k1: float = K1
+    b: float = B
+    caption: float = 1.0
+    header: float = 1.0
+    cells: float = 1.0
+
+    def fields(self) -> dict[str, float]:
+        """Return the weights of ``TABLE_FIELDS`` that are not 0."""
+        weights = {"caption": self.caption, "header": self.header, "cells": self.cells}
+        return {name: weight for name, weight in weights.items() if weight}
+
+
+class Shard(NamedTuple):
+    """A part of an index: its folder, what it is made of, its first document and the one after its last."""
+
+    folder: Path
+    recipe: Recipe
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Number of documents."""
+        return self.end - self.start
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it is there, of the same documents with the same settings."""
+        return (
+            rebuild_reason(self.folder / NOTE, self.recipe, lambda note: unchanged(self.folder, note["files"])) is None
+        )
+
+
+def shards_of(
+    folder: Path, store: DocumentStore, language: Language, vectors: bool, shards: int, fields: Sequence[str]
+) -> list[Shard]:
+    """Return the parts of the index that :func:`build_index` makes."""
+    recipe: Recipe = {
+        "index": VERSION,
+        "anserini": anserini_version(),
+        "language": language.short,
+        "documents": store.digest,
+        "vectors": vectors,
+        **({"fields": list(fields)} if store.tabular else {}),
+    }
+    return [
+        Shard(shard_folder, recipe | ({"shard": [number, shards]} if shards > 1 else {}), start, end)
+        for number, (shard_folder, (start, end)) in enumerate(
+            zip(shard_folders(folder, shards), shard_ranges(store.count, shards), strict=True)
+        )
+    ]
+
+
+def build_index(
+    folder: Path,
+    store: DocumentStore,
+    language: Language,
+    threads: int,
+    vectors: bool = False,
+    shards: int = 1,
+    fields: Sequence[str] = (FIELD, *TABLE_FIELDS),
+) -> Path:
+    """Return ``folder`` with the Lucene index of ``store``, built unless it is there for the same settings.
+
+    Of tables it has ``fields``, of other documents ``FIELD`` alone.
+    ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents without
+    text cannot be indexed and are counted in the log. With several ``shards`` the documents are split in docid
+    order into as many indexes beside ``folder``, built one after the other and each kept when it is complete.
+    """
+    indexed = indexed_fields(store, fields)
+    for shard in shards_of(folder, store, language, vectors, shards, fields):
+        ensure_folder(shard.folder, shard.recipe, partial(_build, shard, store, indexed, language, threads, vectors))
+    return folder
+
+
+def indexed_fields(store: DocumentStore, fields: Sequence[str]) -> Sequence[str]:
+    """Return the fields that an index of ``store`` has: of tables ``fields``, of other documents ``FIELD`` alone."""
+    return fields if store.tabular else (FIELD,)
+
+
+def _build(
+    shard: Shard,
+    store: DocumentStore,
+    fields: Sequence[str],
+    language: Language,
+    threads: int,
+    vectors: bool,
+    folder: Path,
+) -> None:
+    documents = bar(store.within(shard.start, shard.end), shard.size, "bm25 index", "documents")
+    with timed("index", "bm25") as work:
+        indexed = write_shard(folder, documents, fields, language, threads, vectors)
+        work.did(shard.size, "documents")
+    log_without_text(shard.size, indexed)
+
+
+def write_shard(
+    folder: Path,
+    documents: Iterable[Document],
+    fields: Sequence[str],
+    language: Language,
+    threads: int,
+    vectors: bool,
+) -> int:
+    """Write a Lucene index of ``documents`` into ``folder``; return how many have text, and are in it."""
+    rows = _rows_with_text(documents, fields)
+    with java_errors(f"{folder}: indexing"):
+        indexed = write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
+        shrink_heap()  # it was filled by what was indexed; searching takes little of it
+    return indexed
+
+
+def log_without_text(count: int, indexed: int) -> None:
+    """Log how many of ``count`` documents are not in the index."""
+    if indexed < count:
+        log.info(f"bm25: {count - indexed} of {count} documents have no text and are not in the index")
+
+
+def _rows_with_text(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:
+    for document in documents:
+        contents = document.contents()
+        if contents.strip():
+            text_of = document._asdict() | {FIELD: contents}
+            yield [document.docid, *(text_of[name] for name in fields)]
+
+
+class Searcher:
+    """An open index; thread-safe.
+
+    The results of :meth:`search` are those of Anserini's run files, so that figures are equal to the
+    last digit: Lucene's ties are broken by docid ascending, at the cut too, and that order is
+    written into the scores (rounded to 1e-4, ties lowered by 1e-6). Scores that are still equal then, because
+    single precision cannot express 1e-6, follow :mod:`heed.ranking` as in trec_eval.
+
+    Scores are computed by numpy from a matrix of the index's postings (:mod:`heed.retrieval.bm25.postings`), made
+    when first needed; Lucene itself searches an index of more than ``max_postings``, with the same results.
+    An index in ``shards`` is searched with the statistics of all of them, and finds what one index finds.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        language: Language,
+        settings: Bm25Settings,
+        max_postings: int = MAX_POSTINGS,
+        shards: int = 1,
+    ) -> None:
+        """Open the index that :func:`build_index` left in ``folder``.
+
+        Raises :class:`UsageError` for a k1 or b that BM25 cannot have, and :class:`JavaError` without an index.
+        """
+        fail(_impossible(settings), UsageError)
+        self.folder, self.shards, self.settings = folder, shards, settings
+        self._folders, self._max_postings = shard_folders(folder, shards), max_postings
+        self._analysis = Analysis(language)
+        if not all(postings_folder(shard).exists() for shard in self._folders):
+            _ = self.lucene  # only Lucene can say what is wrong with an index
+
+    @cached_property
+    def lucene(self) -> LuceneSearch:
+        """The index as Lucene itself searches it."""
+        return LuceneSearch(self._folders, FIELD, self.settings.k1, self.settings.b, self._analysis)
+
+    def load(self) -> None:
+        """Export the postings unless they are there, and open them, so that it can be timed alone."""
+        _ = self._matrix
+
+    @cached_property
+    def _matrix(self) -> "MatrixSearch | None":
+        """The index as numpy searches it; None where Lucene has to search."""
+        from heed.retrieval.bm25.postings import open_postings
+        from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
+
+        with java_errors(f"{self._folders[0]}: reading the postings"):
+            shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
+        search = MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
+        return search if search and search.scores_every_match else None
+
+    def search(
+        self, queries: Mapping[str, str], depth: int, threads: int = 1, fields: Mapping[str, float] | None = None
+    ) -> Run:
+        """Return the ``depth`` best documents of each query, ``qid -> docid -> score``.
+
+        With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text.
+        """
+        results = self.hits(queries.values(), depth, threads, fields)
+        return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
+
+    def hits(
+        self, texts: Collection[str], depth: int, threads: int, fields: Mapping[str, float] | None
+    ) -> Iterator[dict[str, float]]:
+        """Yield the ``depth`` best documents of each text, as :meth:`search`."""
+        if self._matrix is None:
+            return self.lucene.search(texts, depth, threads, fields)
+        return self._matrix.search(texts, fields or {FIELD: 1.0}, depth, self._analysis, threads)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether numpy searches, and not Lucene itself."""
+        return self._matrix is not None
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of ``text`` as the index holds them, repeats included."""
+        return self._analysis.terms(text)
+
+    def terms_of_each(self, texts: Iterable[str]) -> list[list[str]]:
+        """Return the terms of each of ``texts``."""
+        return self._analysis.terms_of_each(texts)
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return BM25's idf of terms in the whole text, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""
+        return (self._matrix or self.lucene).idf(FIELD, terms)
+
+    def score(self, weighted: Mapping[Term, float], subset: "Subset") -> dict[str, float]:
+        """Return BM25 of weighted terms for each document of ``subset``: :meth:`scores` by docid."""
+        return dict(zip(subset.docids, self.scores(weighted, subset), strict=True))
+
+    def scores(self, weighted: Mapping[Term, float], subset: "Subset") -> list[float]:
+        """Return BM25 of weighted terms for the documents of ``subset``, with the whole collection's statistics.
+
+        Documents without any of the terms get 0.
+        """
+        if self._matrix is not None:
+            return self._matrix.score(weighted, subset.numbers(self._matrix.matrix))
+        found = self.lucene.score(weighted, subset.filter, len(subset.docids)) if weighted and subset.docids else {}
+        return [found.get(docid, 0.0) for docid in subset.docids]
+
+
+class Subset:
+    """Some documents of an index, looked up once and used for many queries."""
+
+    def __init__(self, docids: Sequence[str]) -> None:
+        """Nothing is looked up before the first query."""
+        self.docids = docids
+        self._numbers: tuple[PostingsMatrix, Numbers] | None = None
+
+    @cached_property
+    def filter(self) -> Any:
+        """The documents as a Lucene filter."""
+        with java_errors("scoring"):
+            return docid_filter(self.docids)
+
+    def numbers(self, matrix: "PostingsMatrix") -> "Numbers":
+        """Return the documents' numbers in a matrix, -1 for one that is not there, having no text."""
+        if self._numbers is None or self._numbers[0] is not matrix:
+            self._numbers = matrix, matrix.numbers_of(self.docids)
+        return self._numbers[1]
+
+
+def _impossible(settings: Bm25Settings) -> Iterator[str]:
+    """Yield what Lucene's BM25Similarity refuses."""
+    if not 0 <= settings.k1 < math.inf:
+        yield f"--k1: found {settings.k1}, expected a finite number, 0 or above"
+    if not 0 <= settings.b <= 1:
+        yield f"--b: found {settings.b}, expected a number from 0 to 1"

@@ -1,0 +1,270 @@
+"""The postings of a Lucene index as memory-mapped arrays, from which numpy computes BM25.
+
+Documents are numbered in the order of their docids, which is the order of ties. The arrays hold what
+BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 and b may change.
+"""
+
+import json
+import mmap
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heed.files import read_bytes
+from heed.progress import log, timed
+from heed.retrieval.lucene.jvm import shrink_heap
+from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
+from heed.retrieval.lucene.shards import postings_folder, reading
+from heed.reuse import NOTE, Recipe, build_folder, ensure_folder, rebuild_reason, unchanged
+
+VERSION = 2  # raise when the arrays change
+ID = "id"  # the field of docids
+BLOCK = 1 << 20  # postings converted at once
+KNOWN = 1 << 12  # of sorted strings that are held to find others
+
+Integers = NDArray[np.integer[Any]]
+Numbers = NDArray[np.intp]  # of documents
+
+
+class ByteStrings(Sequence[bytes]):
+    """Sorted strings of bytes, one after the other in an array."""
+
+    def __init__(self, joined: NDArray[np.uint8], ends: Integers) -> None:
+        """``ends`` begins with a 0: it has one more number than there are strings."""
+        self._joined, self._ends = joined, ends
+        self._bytes, self._places = joined.data, ends.data  # a tenth of an array's time for one string
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        """Return a string, or those of a slice."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        return self._bytes[self._places[index] : self._places[index + 1]].tobytes()
+
+    @cached_property
+    def _known(self) -> tuple[int, list[bytes]]:
+        """A step, and every so many-th string: so many are found in memory, the rest is looked for among a few."""
+        step = 1 + len(self) // KNOWN
+        return step, [self[number] for number in range(0, len(self), step)]
+
+    def decoded(self) -> Iterator[str]:
+        """Yield all of them as text; a tenth of the time that reading one after the other takes."""
+        joined, ends = self._joined.tobytes(), self._ends.tolist()
+        return (joined[start:end].decode() for start, end in pairwise(ends))
+
+    def find(self, wanted: bytes) -> int:
+        """Return the index of ``wanted``, -1 if it is not here."""
+        text, places = self._bytes, self._places
+        step, known = self._known
+        place = bisect_left(known, wanted)
+        low, high = max(0, (place - 1) * step), min(len(self), place * step)
+        while low < high:  # bisect_left would call __getitem__, and take three times as long
+            middle = (low + high) // 2
+            if text[places[middle] : places[middle + 1]].tobytes() < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self[low] == wanted else -1
+
+
+class FieldPostings(NamedTuple):
+    """The postings of a field: those of term ``t`` are from ``starts[t]`` to ``starts[t + 1]``.
+
+    ``lengths`` is Lucene's byte for the length of each document, ``documents_with`` counts the documents
+    with any term, ``occurrences`` the terms of all documents, repeats included.
+    """
+
+    terms: ByteStrings
+    starts: Integers
+    documents: NDArray[np.int32]
+    frequencies: Integers
+    lengths: NDArray[np.uint8]
+    documents_with: int
+    occurrences: int
+
+    def document_frequency(self, term: int) -> int:
+        """Return how many documents have the term of that number."""
+        return int(self.starts[term + 1] - self.starts[term])
+
+
+class ShardPostings:
+    """The open postings of an index, or of one of its shards."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open what was built in ``folder``."""
+        self._mapped: list[mmap.mmap] = []
+        self.docids = ByteStrings(self._load(folder, f"{ID}.texts"), self._load(folder, f"{ID}.ends"))
+        names = (path.name.removesuffix(".starts.npy") for path in sorted(folder.glob("*.starts.npy")))
+        self.fields = {name: self._field(folder, name) for name in names}
+
+    @property
+    def postings(self) -> int:
+        """Number of postings in all fields."""
+        return sum(len(field.documents) for field in self.fields.values())
+
+    @property
+    def size(self) -> int:
+        """Number of documents."""
+        return len(self.docids)
+
+    def release_memory(self) -> None:
+        """Release the memory of the mapped files; they are read again when needed."""
+        for mapped in self._mapped:
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+    @property
+    def mapped(self) -> int:
+        """Size of the files in bytes."""
+        return sum(map(len, self._mapped))
+
+    def _field(self, folder: Path, name: str) -> FieldPostings:
+        texts, ends, starts, documents, frequencies, lengths, counts = (
+            self._load(folder, f"{name}.{part}")
+            for part in ("texts", "ends", "starts", "documents", "frequencies", "lengths", "counts")
+        )
+        documents_with, occurrences = counts.tolist()
+        return FieldPostings(
+            ByteStrings(texts, ends), starts, documents, frequencies, lengths, documents_with, occurrences
+        )
+
+    def _load(self, folder: Path, name: str) -> NDArray[Any]:
+        mapped = np.load(folder / f"{name}.npy", mmap_mode="r")
+        self._mapped.append(mapped.base)
+        return np.asarray(mapped)  # slices of a memmap cost ten times as much as those of a plain array over it
+
+
+def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> list[ShardPostings] | None:
+    """Return the postings of each shard of an index, exported from Lucene unless they are there.
+
+    ``shards`` are folders of :func:`heed.retrieval.bm25.index.build_index`. Java is not needed where the postings are
+    there. Returns None where all shards together have more than ``most`` postings in ``fields``.
+    """
+    folders = [postings_folder(shard) for shard in shards]
+    recipes = [postings_recipe(shard) for shard in shards]
+    count = 0
+    for shard, folder, recipe in zip(shards, folders, recipes, strict=True):
+        if rebuild_reason(folder / NOTE, recipe, partial(_intact, folder)) is None:
+            count += ShardPostings(folder).postings
+        else:
+            with reading(shard) as reader:
+                count += count_postings(reader, fields)
+    if count > most:
+        log.info(f"{shards[0]}: {count} postings, more than {most}; Lucene itself searches, with the same results")
+        return None
+    return [
+        ShardPostings(ensure_folder(folder, recipe, partial(_build, shard, fields)))
+        for shard, folder, recipe in zip(shards, folders, recipes, strict=True)
+    ]
+
+
+def postings_recipe(index: Path) -> Recipe:
+    """Return what the postings of an index depend on."""
+    return {"postings": VERSION, "index": json.loads(read_bytes(index / NOTE))["recipe"]}
+
+
+def build_postings(index: Path, fields: Sequence[str], most: int) -> Path | None:
+    """Return the folder of an index's postings, made anew; None where they are more than ``most``."""
+    with reading(index) as reader:
+        if count_postings(reader, fields) > most:
+            return None
+    folder = postings_folder(index)
+    build_folder(folder, postings_recipe(index), partial(_build, index, fields))
+    return folder
+
+
+def _intact(folder: Path, note: dict[str, Any]) -> bool:
+    return unchanged(folder, note["files"])
+
+
+def _build(index: Path, fields: Sequence[str], folder: Path) -> None:
+    raw = folder / "raw"
+    raw.mkdir()
+    with timed("matrix", "bm25") as work, reading(index) as reader:
+        numbers = _write_docids(folder, raw, reader)
+        for field in fields:
+            if write_postings(raw, field, reader, field):
+                write_norms(raw / f"{field}.norms", reader, field, len(numbers))
+                _write_field(folder, raw, field, numbers)
+            for path in raw.iterdir():  # before the next field: they are larger than the arrays
+                path.unlink()
+        work.did(len(numbers), "documents")
+    raw.rmdir()
+    shrink_heap()  # it was filled by what was read
+
+
+def _write_docids(folder: Path, raw: Path, reader: Any) -> NDArray[np.int32]:
+    """Write the docids, in their order; return the number of each of Lucene's documents among them."""
+    numbers = np.empty(reader.maxDoc(), dtype=np.int32)
+    texts, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int32)
+    if write_postings(raw, ID, reader, ID):
+        texts, lengths = _read(raw, f"{ID}.texts", np.uint8), _sizes(raw, ID)[:, 0]
+        numbers[_read(raw, f"{ID}.pairs", np.int32)[::2]] = np.arange(len(numbers), dtype=np.int32)
+    np.save(folder / f"{ID}.texts.npy", texts)
+    np.save(folder / f"{ID}.ends.npy", _ends(lengths))
+    return numbers
+
+
+def _write_field(folder: Path, raw: Path, field: str, numbers: NDArray[np.int32]) -> None:
+    pairs, sizes = raw / f"{field}.pairs", _sizes(raw, field)
+    with_any, occurrences, largest = np.zeros(len(numbers), dtype=bool), 0, 0
+    for block in _blocks(pairs):
+        with_any[numbers[block[:, 0]]] = True
+        occurrences += int(block[:, 1].sum(dtype=np.int64))
+        largest = max(largest, int(block[:, 1].max()))
+    if not occurrences:
+        return  # texts of stop words alone
+    count = int(sizes[:, 1].sum(dtype=np.int64))
+    documents = (numbers[block[:, 0]] for block in _blocks(pairs))
+    _write(folder, f"{field}.documents", np.dtype(np.int32), count, documents)
+    frequencies = (block[:, 1] for block in _blocks(pairs))
+    _write(folder, f"{field}.frequencies", np.min_scalar_type(largest), count, frequencies)
+    lengths = np.empty(len(numbers), dtype=np.uint8)
+    lengths[numbers] = _read(raw, f"{field}.norms", np.uint8)
+    for name, array in (
+        ("texts", _read(raw, f"{field}.texts", np.uint8)),
+        ("ends", _ends(sizes[:, 0])),
+        ("starts", _ends(sizes[:, 1])),
+        ("lengths", lengths),
+        ("counts", np.array([np.count_nonzero(with_any), occurrences])),
+    ):
+        np.save(folder / f"{field}.{name}.npy", array)
+
+
+def _write(folder: Path, name: str, dtype: np.dtype[Any], count: int, blocks: Iterable[Integers]) -> None:
+    """Write an array of ``count`` numbers block by block, in the memory of one block."""
+    with (folder / f"{name}.npy").open("wb") as stream:
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+        np.lib.format.write_array_header_1_0(stream, header)
+        for block in blocks:
+            block.astype(dtype).tofile(stream)
+
+
+def _blocks(pairs: Path) -> Iterator[NDArray[np.int32]]:
+    with pairs.open("rb") as stream:
+        while len(block := np.fromfile(stream, dtype="<i4", count=2 * BLOCK)):
+            yield block.reshape(-1, 2)
+
+
+def _sizes(raw: Path, name: str) -> NDArray[np.int32]:
+    return _read(raw, f"{name}.sizes", np.int32).reshape(-1, 2)
+
+
+def _read(raw: Path, name: str, dtype: Any) -> NDArray[Any]:
+    return np.fromfile(raw / name, dtype=dtype)
+
+
+def _ends(lengths: Integers) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

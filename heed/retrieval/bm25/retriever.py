@@ -1,0 +1,156 @@
+"""The retriever ``bm25``, with feedback or over a table's fields where its name says so."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from heed.errors import UsageError
+from heed.formats.document_store import DocumentStore
+from heed.retrieval.bm25 import index as bm25_index
+from heed.retrieval.bm25.foreign_index import ForeignIndex
+from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
+from heed.retrieval.bm25.index_copies import IndexCopies, IndexCopy, Opening
+from heed.retrieval.bm25.spread_index import Building, build_shards
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
+from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
+from heed.types import Config, Query, Run
+from heed.workers.pool import WorkerPool
+
+FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
+# of tables; cells are most of their text, and would double the first two
+FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-vectors": (FIELD,), "bm25-fields": TABLE_FIELDS}
+BRIEF = 1 << 25  # bytes of a store; at twice as many, 200 MB of text, both ways of running Java take as long
+NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
+
+
+class Lucene(NamedTuple):
+    """How Lucene is run: threads, the shards of an index, Java's largest heap, workers that may build shards."""
+
+    threads: int = 1
+    shards: int = 1
+    heap: str = HEAP
+    pool: WorkerPool | None = None
+
+
+class Bm25:
+    """BM25 as a :class:`heed.types.Retriever`; ``name`` is one of ``NAMES``."""
+
+    def __init__(
+        self,
+        name: str,
+        corpus: Corpus,
+        settings: Bm25Settings,
+        lucene: Lucene,
+        index: ForeignIndex | None = None,
+    ) -> None:
+        """Build and start nothing before the first search; with ``index``, one made elsewhere, search that.
+
+        Raises :class:`UsageError` for impossible field weights, for fields of documents that are no tables, and for
+        an index made elsewhere that lacks what ``name`` needs.
+        """
+        self.name, self.corpus = name, corpus
+        self._settings, self._lucene, self._index = settings, lucene, index
+        self._feedback = name.partition("+")[2].removeprefix("fields")
+        self._fields = settings.fields() if name == FIELDS else None
+        if self._fields == {} or min((self._fields or {"": 1.0}).values()) < 0:
+            raise UsageError(f"--field-weights: found {settings[2:]}, expected none below 0 and one above")
+        if self._fields and not corpus.documents.tabular:
+            raise UsageError(f"{name}: these documents are no tables with caption, header and cells; use bm25")
+        if index and (problem := self._lacking(index)):
+            raise UsageError(f"{name}: {problem}")
+        self.config: Config = {
+            "system": name,
+            "anserini": anserini_version(),
+            "language": corpus.language.short,
+            "k1": settings.k1,
+            "b": settings.b,
+            "fields": self._fields,
+            **({"index": index.config} if index else {}),
+        }
+
+    def _lacking(self, index: ForeignIndex) -> str:
+        """Return what keeps an index made elsewhere from being searched by this system, empty if nothing does."""
+        if self._fields:
+            return "an index made elsewhere has no fields of tables; leave it out, or use bm25"
+        if self._feedback and not index.has_vectors:
+            return "the index keeps no terms of its documents, which feedback reads; make it with -storeDocvectors"
+        return ""
+
+    def over(self, corpus: Corpus) -> "Bm25":
+        """Return the same system over other documents, with an index of Heed's own."""
+        return Bm25(self.name, corpus, self._settings, self._lucene)
+
+    def load(self) -> None:
+        """Build the index, and the matrix of its postings, unless they are there, and open them."""
+        searcher = self.searcher
+        if not self._feedback:
+            searcher.load()
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The open index, built first unless it is there."""
+        folder, store, language = self.corpus
+        threads, shards, heap, pool = self._lucene
+        start(heap, self._brief)
+        if self._index:
+            return Searcher(self._index.folder, language, self._settings)
+        index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
+        if shards > 1 and pool and pool.requested and pool.workers:
+            parts = bm25_index.shards_of(index, store, language, vectors, shards, fields)
+            indexed = bm25_index.indexed_fields(store, fields)
+            most = 0 if self._feedback else MAX_POSTINGS // shards  # Lucene itself searches with feedback
+            build_shards(parts, store, Building(indexed, language, vectors, heap, most), pool)
+        bm25_index.build_index(index, store, language, threads, vectors, shards, fields)
+        return Searcher(index, language, self._settings, shards=shards)
+
+    @property
+    def index_name(self) -> str:
+        """The name of the folder of its own index."""
+        if self._feedback:
+            return "bm25-vectors"
+        return "bm25-fields" if self._fields else "bm25"
+
+    @cached_property
+    def copies(self) -> IndexCopies | None:
+        """Copies of the index in the workers that the user asked for; None without any, and where Lucene searches."""
+        pool = self._lucene.pool
+        if not (pool and pool.requested and pool.workers):
+            return None
+        if self._feedback or not self.searcher.has_matrix:
+            pool.log_local(self.name, "Lucene itself searches")
+            return None
+        return IndexCopies(self._opening(), pool)
+
+    def _opening(self) -> Opening:
+        searcher, (_, store, language) = self.searcher, self.corpus
+        how = searcher.folder, searcher.shards, language, searcher.settings, store.tabular, self._lucene.heap
+        return Opening(*how, brief=self._brief)
+
+    @property
+    def _brief(self) -> bool:
+        """Whether Java has work of seconds."""
+        return self._index is None and self.corpus.documents.size <= BRIEF
+
+    @classmethod
+    def over_copy(cls, copy: IndexCopy) -> "Bm25":
+        """Return the system over a worker's copy of an index, which has no documents."""
+        corpus = Corpus(Path(), cast(DocumentStore, copy), copy.language)
+        made = cls("bm25", corpus, copy.searcher.settings, Lucene())
+        made.searcher = copy.searcher
+        return made
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the ``depth`` best documents of each query, by its ``text``."""
+        texts = {query.qid: query.text for query in queries}
+        if self._feedback:
+            return search_with_feedback(self.searcher.lucene, texts, depth, self._feedback)
+        if self.copies:
+            return self.copies.search(texts, depth, self._fields)
+        return self.searcher.search(texts, depth, self._lucene.threads, self._fields)
+
+    def close(self) -> None:
+        """Forget the open index."""
+        self.__dict__.pop("searcher", None)
+        self.__dict__.pop("copies", None)

@@ -1,0 +1,73 @@
+"""Vectors of chosen documents on disk: computed once, whatever pools they come in, kept when the process is killed."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heed.files import digest, digest_json, write_bytes
+from heed.retrieval.dense.vectors import JOURNAL, finished_files, write_matrix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from heed.types import Matrix
+
+    Vector = NDArray[np.float32]
+
+PREFIX = "pool-"
+
+
+class KeptVectors:
+    """Vectors by key, of one encoder and collection; what is added is kept in a folder, or in memory alone.
+
+    The folder holds parts of vectors, each with a file of their keys, and a journal with the digests of both: a part
+    that a kill left unfinished, or that was damaged, is as if it had never been added.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        """Open what earlier processes kept in ``folder``, None for memory alone."""
+        self._folder = folder
+        self._rows: dict[str, Vector] = {}
+        if folder is None:
+            return
+        import numpy as np
+
+        kept = finished_files(folder)
+        for name in kept:
+            if name.endswith(".npy") and _keys(name) in kept:
+                keys = (folder / _keys(name)).read_text(encoding="utf-8").split("\n")
+                rows = np.load(folder / name, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+                self._rows.update(zip(keys, rows, strict=True))
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a vector of this key."""
+        return key in self._rows
+
+    def of(self, keys: Sequence[str]) -> "Matrix":
+        """Return the vectors of ``keys``, in that order; raises :class:`KeyError` for one that is not there."""
+        import numpy as np
+
+        return np.stack([self._rows[key] for key in keys])
+
+    def add(self, keys: Sequence[str], vectors: "Matrix") -> None:
+        """Keep ``vectors``, one a row; they are on disk, all or none, when this returns."""
+        self._rows.update(zip(keys, vectors, strict=True))
+        if self._folder is None:
+            return
+        if not self._folder.exists():
+            for earlier in self._folder.parent.glob(f"{PREFIX}*"):  # of other documents or settings
+                if earlier != self._folder:  # it may have come since, by another system or process
+                    shutil.rmtree(earlier)
+        # named by its keys: whoever writes the same file at the same time writes the same vectors
+        path = self._folder / f"part-{digest_json([*keys])[:16]}.npy"
+        write_matrix(path, vectors)
+        write_bytes(path.with_name(_keys(path.name)), "\n".join(keys).encode())
+        lines = (f"{name} {digest(self._folder / name)}\n" for name in (path.name, _keys(path.name)))
+        with (self._folder / JOURNAL).open("a", encoding="utf-8") as journal:
+            journal.write("\n" + "".join(lines))  # the line before may have been cut by a kill
+
+
+def _keys(name: str) -> str:
+    return name.replace(".npy", ".txt")

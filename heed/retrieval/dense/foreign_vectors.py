@@ -1,0 +1,213 @@
+"""Vectors of documents that another tool computed: compared with the collection and with the model, then taken."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heed.errors import DataError, fail
+from heed.files import digest, digest_json, finished, read_bytes, write_bytes, write_json
+from heed.formats.document_store import DocumentStore
+from heed.progress import bar, brief, escaped, log, timed, warn
+from heed.retrieval.dense.vector_files import Part, form_of, read_parts
+from heed.retrieval.dense.vectors import SHARD, Vectors, document_config
+from heed.reuse import Recipe, ensure_folder
+from heed.types import Document, Encoder, config_of
+
+Matrix = NDArray[np.float32]
+
+VERSION = 1  # raise when the comparison, or what is written, changes
+FACTS = "facts.json"
+SAMPLE = 8  # documents that the model encodes again
+SHOWN = 6  # docids kept for messages, which show five
+# of the cosine between a document's vector and the model's: half precision gives 0.999 and more, another prefix,
+# pooling or length limit less than the first; above the second the difference is that of the order of additions
+LEAST, SAME = 0.99, 0.9999
+UNEVEN = 0.01  # by which a length may differ from what it should be: eight times the rounding of half precision
+
+
+class Comparison(NamedTuple):
+    """How vectors fit: their number and dimension, docids the collection lacks, the lowest cosine with the model."""
+
+    vectors: int
+    dimensions: int
+    unknown: int
+    unknown_examples: list[str]
+    compared: int
+    cosine: float
+
+
+class ForeignVectors:
+    """A folder of vectors made elsewhere; nothing is written there."""
+
+    def __init__(self, path: Path) -> None:
+        """Recognise the form, and read all files for the digest; :class:`DataError` where there are no vectors."""
+        self.path, self.form = path, form_of(path).name
+        self.sha256 = digest_json({file.name: digest(file) for file in path.iterdir() if file.is_file()})
+        self.label = self.sha256[:16]
+
+    def taken(self, folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
+        """Return the vectors of ``store`` as Heed keeps its own, in ``folder``, written there unless they are.
+
+        Some documents are encoded again by ``encoder`` to see that the vectors are its. Raises :class:`DataError`
+        for documents without a vector, with two, or with one that is not finite, for another dimension, and for
+        vectors or lengths that are not the model's. Vectors of other documents are left out with a warning.
+        """
+        config = config_of(encoder)
+        recipe: Recipe = {
+            "vectors made elsewhere": VERSION,
+            "sha256": self.sha256,
+            "shard": SHARD,
+            "documents": store.digest,
+            "encoder": document_config(config) if config is not None else uuid4().hex,
+        }
+        ensure_folder(folder, recipe, partial(self._build, store, encoder))
+        self.tell(folder)
+        return Vectors(folder)
+
+    def tell(self, folder: Path) -> None:
+        """Log how the vectors fit the collection and the model, if they were taken into ``folder``."""
+        if not (folder / FACTS).is_file():
+            return
+        facts = Comparison(**json.loads(read_bytes(folder / FACTS)))
+        what = f"{facts.vectors} vectors of {facts.dimensions} dimensions ({self.form})"
+        log.info(
+            f"{self.path}: {what}, SHA-256 {self.label}…; "
+            f"of {facts.compared} documents that the model encoded again the lowest cosine is {facts.cosine:.6f}"
+        )
+        if facts.cosine < SAME:
+            warn(
+                f"{self.path}: vectors differ from the model's (cosine down to {facts.cosine:.4f} in {facts.compared} "
+                "documents), as those of half precision or another length limit do; runs differ from the model's own"
+            )
+        if facts.unknown:
+            warn(
+                f"{self.path}: {facts.unknown} of {facts.vectors} vectors are of documents that are not in the "
+                f"collection, left out: {escaped(brief(facts.unknown_examples))}"
+            )
+
+    def _build(self, store: DocumentStore, encoder: Encoder, folder: Path) -> None:
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        with timed("vectors", encoder.name) as work:
+            write_json(folder / FACTS, self._compared(store, encoder, folder, scratch)._asdict())
+            work.did(store.count, "documents")
+        shutil.rmtree(scratch)
+
+    def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> Comparison:
+        rows = _Rows(self.path, read_parts(self.path, scratch))
+        order, unknown = rows.ordered(store)
+        sample = _sample(store)
+        ours = encoder.encode_documents([document for _, document in sample])
+        theirs = rows.pick(order[[number for number, _ in sample]])
+        cosine = _check_model(self.path, ours, theirs)
+        unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
+        _write(folder, rows, order, store, unit)
+        count = sum(len(part.docids) for part in rows.parts)
+        return Comparison(count, theirs.shape[1], len(unknown), unknown[:SHOWN], len(sample), cosine)
+
+
+class _Rows:
+    """The vectors of all parts, numbered through."""
+
+    def __init__(self, path: Path, parts: list[Part]) -> None:
+        """Take ``parts`` of the folder ``path``; :class:`DataError` where their dimensions differ."""
+        widths = {part.rows.shape[1] for part in parts}
+        if len(widths) != 1:
+            raise DataError(f"{path}: vectors of {', '.join(map(str, sorted(widths)))} dimensions, expected one kind")
+        self.path, self.parts = path, parts
+        self._starts = np.cumsum([0, *(len(part.docids) for part in parts)])
+
+    def ordered(self, store: DocumentStore) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the number of each document's vector in the order of docids, and docids that are not in ``store``."""
+        places: dict[str, int] = {}
+        twice: list[str] = []
+        for number, docid in enumerate(docid for part in self.parts for docid in part.docids):
+            if docid in places:
+                twice.append(docid)
+            places[docid] = number
+        if twice:
+            raise DataError(f"{self.path}: {len(twice)} docids come twice: {escaped(brief(twice))}; keep one of each")
+        order = np.fromiter((places.pop(docid, -1) for docid in store.docids()), dtype=np.int64, count=store.count)
+        if (order < 0).any():
+            missing = [docid for docid, place in zip(store.docids(), order, strict=True) if place < 0]
+            others = (
+                f"; {len(places)} vectors are of other documents: {escaped(brief(sorted(places)))}" if places else ""
+            )
+            lacking = f"{len(missing)} of {store.count} documents have no vector: {escaped(brief(missing))}"
+            others = f"; {len(places)} vectors are of other documents: {escaped(brief(sorted(places)))}"
+            raise DataError(f"{self.path}: {lacking}{others if places else ''}; encode the documents that are searched")
+        return order, sorted(places)
+
+    def pick(self, numbers: NDArray[np.int64]) -> Matrix:
+        """Return the vectors of some numbers, in that order, as float32."""
+        picked = np.empty((len(numbers), self.parts[0].rows.shape[1]), dtype=np.float32)
+        homes = np.searchsorted(self._starts, numbers, side="right") - 1
+        for home in np.unique(homes).tolist():
+            here = homes == home
+            picked[here] = self.parts[home].rows[numbers[here] - self._starts[home]]
+        return picked
+
+
+def _sample(store: DocumentStore) -> list[tuple[int, Document]]:
+    """Return up to ``SAMPLE`` documents with text, evenly spaced, with their numbers; the first if none has text."""
+    numbers = sorted({place * store.count // SAMPLE for place in range(SAMPLE)})
+    documents = [(number, document) for number in numbers for document in store.within(number, number + 1)]
+    return [(number, document) for number, document in documents if document.contents().strip()] or documents[:1]
+
+
+def _check_model(path: Path, ours: Matrix, theirs: Matrix) -> float:
+    """Return the lowest cosine between the model's vectors and those of the folder; :class:`DataError` for a misfit."""
+    if ours.shape[1] != theirs.shape[1]:
+        raise DataError(f"{path}: vectors of {theirs.shape[1]} dimensions, the model's have {ours.shape[1]}")
+    if not np.isfinite(theirs).all():
+        raise DataError(f"{path}: vectors that are not finite numbers (NaN or infinite); encode the documents again")
+    wide = ours.astype(np.float64), theirs.astype(np.float64)
+    lengths, found = (np.linalg.norm(each, axis=1) for each in wide)
+    cosines = np.vecdot(*wide) / np.maximum(lengths * found, np.finfo(np.float32).tiny)
+    cosine = float(cosines.min())
+    if cosine < LEAST:
+        raise DataError(
+            f"{path}: not this model's vectors: of {len(ours)} documents that it encoded again the cosine is down to "
+            f"{cosine:.4f}, expected {LEAST} at least; another model, prefix, pooling or length limit made them"
+        )
+    if not np.allclose(found, lengths, rtol=UNEVEN):
+        raise DataError(
+            f"{path}: vectors of other lengths than the model's: {found.min():.3g} to {found.max():.3g}, expected "
+            f"{lengths.min():.3g} to {lengths.max():.3g}; normalise them as the model does, or not at all"
+        )
+    return cosine
+
+
+def _write(folder: Path, rows: _Rows, order: NDArray[np.int64], store: DocumentStore, unit: bool) -> None:
+    docids = list(store.docids())
+    infinite: list[str] = []
+    uneven: list[str] = []
+    starts = range(0, len(order), SHARD)
+    for number, start in enumerate(bar(starts, len(starts), "vectors", "shards")):
+        vectors = rows.pick(order[start : start + SHARD])
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        infinite += _picked(docids, start, ~np.isfinite(lengths))
+        uneven += _picked(docids, start, np.abs(lengths - 1) > UNEVEN) if unit else []
+        with finished(folder / f"shard-{number:05}.npy") as stream:
+            np.save(stream, vectors, allow_pickle=False)
+    fail(_misfits(rows.path, infinite, uneven))
+    write_bytes(folder / "docids.txt", "\n".join(docids).encode())
+
+
+def _picked(docids: list[str], start: int, chosen: NDArray[np.bool_]) -> list[str]:
+    return [docids[start + offset] for offset in np.flatnonzero(chosen).tolist()]
+
+
+def _misfits(path: Path, infinite: list[str], uneven: list[str]) -> Iterable[str]:
+    if infinite:
+        yield f"{path}: {len(infinite)} vectors are not finite (NaN or infinite): {escaped(brief(infinite))}"
+    if uneven:
+        found = f"{len(uneven)} vectors are not of length 1, as the model's are"
+        yield f"{path}: {found}: {escaped(brief(uneven))}; normalise them as the model does"

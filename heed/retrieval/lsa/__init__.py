@@ -1,0 +1,1 @@
+"""Latent semantic analysis of character n-grams."""

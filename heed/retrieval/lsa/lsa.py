@@ -1,0 +1,191 @@
+"""Latent semantic analysis of character n-grams: a dense baseline for any language, with no download.
+
+Deerwester et al. (1990) on tf-idf of n-grams inside words; SciPy decomposes. It is computed from the
+collection itself.
+"""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heed.errors import DataError
+from heed.files import finished
+from heed.formats.document_store import DocumentStore
+from heed.reuse import ensure_folder
+from heed.types import Config, Document, Query
+from heed.workers.parallel import ParallelEncoder
+from heed.workers.pool import WorkerPool
+from heed.workers.tasks import plain_system
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from heed.types import Matrix
+
+SETTINGS: Config = {
+    "lsa": 2,  # raise when the model changes
+    "ngrams": [2, 4],
+    "features": 2**16,
+    "dimensions": 256,
+    "characters": 4_000,  # of a document that are read
+    "sample": 20_000,  # documents that the model is computed from
+    "seed": 0,
+}
+MODEL = "model.npz"
+DENSE = 2048  # documents; of more, ARPACK is faster
+ROWS = 1024  # documents that are weighted at once
+
+
+class Lsa:
+    """The model of one collection, as an :class:`heed.types.Encoder`."""
+
+    name = "lsa"
+
+    def __init__(self, config: Config, idf: "NDArray[np.float32]", components: "Matrix") -> None:
+        """Take the weight of each feature, and the singular vectors, shape ``(dimensions, features)``."""
+        self.config = config
+        self._idf, self._components = idf, components
+
+    def spread(self, pool: WorkerPool) -> ParallelEncoder:
+        """Return the same model in the workers of ``pool``."""
+        return ParallelEncoder(self, plain_system(self.config, Lsa, self.config, self._idf, self._components), pool)
+
+    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Return unit vectors of documents."""
+        return self._project([_text(document) for document in documents])
+
+    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+        """Return unit vectors of query, space, instruction."""
+        return self._project([f"{query.query} {query.instruction}".strip() for query in queries])
+
+    def _project(self, texts: list[str]) -> "Matrix":
+        import numpy as np
+
+        projected = _weighted(_counts(texts), self._idf) @ self._components.T
+        lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
+        lengths[lengths < 10 * np.finfo(float).eps] = 1  # a text without any n-gram of the collection stays zero
+        vectors: Matrix = (projected / lengths[:, None]).astype(np.float32)
+        return vectors
+
+
+def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
+    """Return the model of ``store``, computed unless it is there for the same documents."""
+    recipe: Config = {**SETTINGS, "documents": store.digest}
+    ensure_folder(folder, recipe, lambda part: _fit(part / MODEL, store))
+    return _opened(folder, recipe)
+
+
+def _opened(folder: Path, config: Config) -> Lsa:
+    import numpy as np
+
+    with np.load(folder / MODEL, allow_pickle=False) as model:
+        return Lsa(config, model["idf"], model["components"])
+
+
+def _fit(target: Path, store: DocumentStore) -> None:
+    import numpy as np
+
+    counts = _counts([_text(document) for document in _sample(store)])
+    if not counts.nnz:
+        raise DataError("lsa: no document has any text to compute a model from; look at the documents' text field")
+    containing = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf = np.log((1 + counts.shape[0]) / (1 + containing)) + 1  # smooth, as scikit-learn's TfidfTransformer has it
+    components = _components(_weighted(counts, idf))
+    with finished(target) as stream:
+        np.savez(stream, idf=idf.astype(np.float32), components=components.astype(np.float32))
+
+
+def _components(weighted: Any) -> Any:
+    """Return the right singular vectors, shape ``(dimensions, features)``.
+
+    Of a few documents they come from the eigenvectors of the documents' products, 4 to 20 times as fast as ARPACK;
+    both square the singular values, so they are equally exact.
+    """
+    import numpy as np
+    import scipy.linalg
+    import scipy.sparse.linalg  # noqa: F401 (loaded here, since only libraries that are loaded are limited)
+    from threadpoolctl import threadpool_limits
+
+    if weighted.shape[0] == 1:
+        return weighted.toarray()
+    dimensions = min(SETTINGS["dimensions"], weighted.shape[0] - 1)  # ARPACK's limit
+    with threadpool_limits(1):  # sums in another order would give other last bits on another machine
+        sizes, components = (_dense if weighted.shape[0] <= DENSE else _arpack)(weighted, dimensions)
+    return components[sizes > 1e-6 * np.max(sizes)]  # the rest is noise of equal or dependent documents
+
+
+def _dense(weighted: Any, dimensions: int) -> Any:
+    import numpy as np
+    from scipy.linalg import eigh
+
+    count = weighted.shape[0]
+    squares, vectors = eigh((weighted @ weighted.T).toarray(), subset_by_index=[count - dimensions, count - 1])
+    sizes = np.sqrt(np.maximum(squares, np.finfo(float).tiny))  # of dependent documents a square can be below 0
+    return sizes, (weighted.T @ (vectors / sizes)).T
+
+
+def _arpack(weighted: Any, dimensions: int) -> Any:
+    import numpy as np
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    transposed = weighted.T  # of the same numbers; svds itself would take a copy of them, some 250 MB
+    products = LinearOperator(
+        weighted.shape,
+        matvec=weighted.dot,
+        rmatvec=transposed.dot,
+        matmat=weighted.dot,
+        rmatmat=transposed.dot,
+        dtype=weighted.dtype,
+    )
+    start = np.random.default_rng(SETTINGS["seed"]).uniform(-1, 1, min(weighted.shape))
+    _, sizes, components = svds(products, k=dimensions, v0=start)
+    return sizes, components
+
+
+def _sample(store: DocumentStore) -> list[Document]:
+    """Return all documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
+    size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])  # noqa: S311 (a sample, no secret)
+    kept: list[Document] = []
+    for seen, document in enumerate(store):
+        if len(kept) < size:
+            kept.append(document)
+        elif (place := chooser.randrange(seen + 1)) < size:
+            kept[place] = document
+    return sorted(kept)
+
+
+def _counts(texts: list[str]) -> Any:
+    """Return the sparse matrix of 1 + log counts, shape ``(len(texts), features)``."""
+    import numpy as np
+
+    from heed.retrieval.lsa.ngrams import ngram_counts
+
+    smallest, largest = SETTINGS["ngrams"]
+    counts = ngram_counts(texts, range(smallest, largest + 1), SETTINGS["features"])
+    np.log(counts.data, out=counts.data)
+    counts.data += 1
+    return counts
+
+
+def _weighted(counts: Any, idf: Any) -> Any:
+    """Return ``counts``, changed in place, as rows of length 1 weighted by ``idf``; an empty one stays empty.
+
+    Some rows at a time: a copy of the model's counts would take some 300 MB.
+    """
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(counts.shape[1])
+    for row in range(0, counts.shape[0], ROWS):
+        ends = counts.indptr[row : row + ROWS + 1]
+        here, data = slice(ends[0], ends[-1]), counts.data[ends[0] : ends[-1]]
+        data *= idf[counts.indices[here]]
+        squares = csr_matrix((data**2, counts.indices[here], ends - ends[0]), shape=(len(ends) - 1, len(ones)))
+        data /= np.repeat(np.sqrt(squares @ ones), np.diff(ends))  # sums in the order of the entries
+    return counts
+
+
+def _text(document: Document) -> str:
+    return document.contents()[: SETTINGS["characters"]]

@@ -1,0 +1,193 @@
+"""What a run may hold: the topics it must answer, the documents it may rerank, the ids of a collection."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from heed.errors import SHOWN, DataError, UsageError, fail
+from heed.files import read_lines
+from heed.formats.document_store import FILE as DOCSTORE
+from heed.formats.pools import read_pool
+from heed.formats.run_formats import read_any_run
+from heed.formats.topic_files import read_topics, recognised
+from heed.formats.topics import read_jsonl_topics, read_objects
+from heed.languages import known_language
+from heed.progress import bar
+
+Topics = dict[str, frozenset[str]]  # qid -> languages of the topic, as far as they are known
+NONE: frozenset[str] = frozenset()
+
+
+def expected_topics(path: Path, condition: str | None = None) -> Topics:
+    """Read the topics of a file in any form that the commands read, or of a plain list of ids.
+
+    With ``condition``, only those that have it. Raises :class:`DataError` for bad lines, and if
+    there is no topic.
+    """
+    ids = _plain_list(path)
+    form = "list" if ids else recognised(path)
+    if form in ("list", "tsv", "trec"):
+        if condition not in (None, "query"):
+            raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
+        topics = dict.fromkeys(ids or (topic.qid for topic in read_topics(path, "", "title", form)), NONE)
+    else:
+        topics = _neuclir(path) if form == "neuclir" else _heed(path, condition)
+    if not topics:
+        raise DataError(f"{path}: no topic{f' under condition {condition}' if condition else ''} in it")
+    return topics
+
+
+def _plain_list(path: Path) -> list[str]:
+    """Return the ids of a file with one word a line; nothing for another file."""
+    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+        return []
+    ids = []
+    for _, line in read_lines(path):
+        words = line.split()
+        if len(words) > 1 or words[:1] == ["<top>"]:
+            return []
+        ids += words
+    return ids
+
+
+def _neuclir(path: Path) -> Topics:
+    topics: Topics = {}
+    for line_no, record in read_objects(path):
+        qid = record.get("topic_id")
+        if not isinstance(qid, str | int) or not str(qid):
+            raise DataError(f"{path}, line {line_no}: topic_id is {qid!r}, expected an id")
+        entries = record.get("topics")
+        texts = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        topics[str(qid)] = frozenset(str(text["lang"]) for text in texts if text.get("lang"))
+    return topics
+
+
+def _heed(path: Path, condition: str | None) -> Topics:
+    languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path)})
+    topics: dict[str, set[str]] = {}
+    for lang in languages:
+        for topic in read_jsonl_topics(path, lang, "title"):
+            if condition is None or topic.has(condition):
+                topics.setdefault(topic.qid, set()).update({lang} - {""})
+    return {qid: frozenset(langs) for qid, langs in topics.items()}
+
+
+def read_candidates(path: Path) -> dict[str, set[str]]:
+    """Read the documents that may be reranked, by topic, from a run or a pool (.jsonl)."""
+    is_pool = path.name.endswith((".jsonl", ".jsonl.gz"))
+    lists = read_pool(path) if is_pool else read_any_run(path)
+    return {qid: set(docids) for qid, docids in lists.items()}
+
+
+class CollectionIds:
+    """The ids of one or several collections, by language; the language is empty where it is not given.
+
+    Holds 64 bits of each docid's hash: among ten million documents an unknown id is accepted
+    with a probability of 5 in 10¹³.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, array[int]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return sum(map(len, self._hashes.values()))
+
+    def add(self, docids: Iterable[str], language: str = "") -> None:
+        """Add documents of one language; each may be repeated."""
+        import numpy as np
+
+        hashes = array("q", map(hash, docids))
+        hashes.extend(self._hashes.get(language, array("q")))
+        self._hashes[language] = array("q", np.unique(np.frombuffer(hashes, dtype=np.int64)).tobytes())
+
+    def language(self, docid: str) -> str | None:
+        """Return the document's language, None for an unknown document."""
+        wanted = hash(docid)
+        for language, hashes in self._hashes.items():
+            index = bisect_left(hashes, wanted)
+            if index < len(hashes) and hashes[index] == wanted:
+                return language
+        return None
+
+
+def read_collection_ids(docs: Sequence[str], lists: Sequence[str]) -> CollectionIds:
+    """Read the ids of ``docs`` and ``lists``, each ``PATH`` or ``LANG=PATH``.
+
+    ``docs`` are documents as for the collection commands: .jsonl, .parquet, folders of them, ids of
+    ir_datasets (which have a language). ``lists`` are files of one docid a line, or a
+    ``documents`` folder in the indexes of a collection command. Raises
+    :class:`DataError` naming each bad line, and for an empty collection.
+    """
+    ids = CollectionIds()
+    for text in lists:
+        language, path = _split_language(text)
+        ids.add(bar(_listed(Path(path)), 0, f"ids of {path}", "ids"), language)
+    for text in docs:
+        language, path = _split_language(text)
+        if Path(path).exists():
+            ids.add(bar(_documents(Path(path)), 0, f"ids of {path}", "documents"), language)
+        else:
+            _add_dataset(ids, language, path)
+    if not len(ids):
+        raise DataError(f"{', '.join([*docs, *lists])}: no document in it; expected a collection or a list of ids")
+    return ids
+
+
+def _split_language(text: str) -> tuple[str, str]:
+    """Return language and path of ``zho=PATH``; the language is empty where none is given."""
+    name, equals, path = text.partition("=")
+    language = known_language(name)
+    return (language.code, path) if equals and language and not Path(text).exists() else ("", text)
+
+
+def _listed(path: Path) -> Iterator[str]:
+    if path.is_dir():
+        from heed.formats.document_store import DocumentStore
+
+        if not (path / DOCSTORE).is_file():
+            raise DataError(f"{path}: no {DOCSTORE} in this folder; expected a file of ids, or indexes/…/documents")
+        yield from DocumentStore(path, "").docids()
+        return
+    problems = []
+    for line_no, line in read_lines(path):
+        docid = line.strip()
+        if len(docid.split()) > 1:
+            problems.append(f"{path}, line {line_no}: found {docid[:60]!r}, expected one docid a line")
+            if len(problems) > SHOWN:
+                break
+        elif docid:
+            yield docid
+    fail(problems)
+
+
+def _documents(path: Path) -> Iterator[str]:
+    from heed.formats.documents import Files
+
+    problems = []
+    for line in Files([path]).lines():
+        if line.document:
+            yield line.document.docid
+        else:
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+            if len(problems) > SHOWN:
+                break
+    fail(problems)
+
+
+def _add_dataset(ids: CollectionIds, language: str, name: str) -> None:
+    """Add the documents of an ir_datasets id; NeuCLIR's and HC4's are read from the file itself."""
+    from heed.datasets import irds
+    from heed.datasets.irds import IrDataset, language_of
+
+    known = irds.parse_id(name)
+    if known:
+        path = irds.documents_file(known[0], known[1])
+        ids.add(bar(_documents(path), 0, f"ids of {name}", "documents"), language or known[1])
+        return
+    lines = IrDataset(name).lines()
+    short = language_of(name)
+    known_short = known_language(short)
+    code = known_short.code if known_short else ""
+    ids.add((line.document.docid for line in bar(lines, 0, name, "documents") if line.document), language or code)

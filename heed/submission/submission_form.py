@@ -1,0 +1,229 @@
+"""NeuCLIR's submission form: its questions for each run, its template, and checks of the answers.
+
+Questions and answers are those of neuclir.github.io/2023, "Tasks" and "Submission".
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from heed.errors import DataError, fail
+from heed.files import read_bytes
+from heed.submission.run_report import CheckedRun
+from heed.submission.track_rules import LETTERS, QUERIES, SOURCES, TRACKS, RunName, Source, parse_name
+
+Entry = dict[str, Any]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "task": ("single-language news", "multilingual news", "single-language technical"),
+    "documents": ("zho", "fas", "rus", "fas+rus+zho", "csl"),
+    "query_language": ("eng", "zho", "fas", "rus", "other"),
+    "topic_fields": ("title", "desc", "both", "other"),
+    "retrieval": ("FR", "RR"),
+    "method": ("neural", "statistical", "both"),
+    "type": ("automatic", "manual"),
+}
+QUESTIONS = {
+    "task": "the task",
+    "documents": "language of the documents; csl: technical abstracts",
+    "query_language": "language of the queries; the provided human translation counts as that language",
+    "topic_fields": "the fields of a topic that were used",
+    "retrieval": "FR: full retrieval; RR: reranking of the official list",
+    "method": "neural, statistical, or a combination",
+    "type": "automatic: no human intervention of any kind",
+}
+OPTIONAL = {
+    "mean_response_seconds": "mean response time of a query, in seconds",
+    "parameters": "parameters of all models together",
+    "carbon_tracked": "whether carbon emissions were tracked: true or false",
+    "carbon_offset": "whether they were offset: true or false",
+    "description": "a sentence on how the run was made",
+}
+FIELDS = ("run", "priority", *CHOICES, *OPTIONAL)
+MAX_VALUES = 1_000_000  # of a form, with its aliases expanded
+OPEN = "?"  # in a template, an answer that only the team knows
+
+
+def template(known: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the form for the runs whose answers, as far as they are ``known``, stand by tag; pooled in that order."""
+    lines = [
+        "# NeuCLIR's submission form. Replace each ?; delete optional lines that you leave empty.",
+        "# priority: the order in which the runs should be pooled, 1 first.",
+        "runs:",
+    ]
+    for priority, (tag, answers) in enumerate(known.items(), 1):
+        lines += [f"- run: {tag!r}", f"  priority: {priority}"]
+        for name, choices in CHOICES.items():
+            lines.append(f"  {name}: {answers.get(name, repr(OPEN))}  # {QUESTIONS[name]}: {', '.join(choices)}")
+        lines += [f"  {name}:  # optional: {question}" for name, question in OPTIONAL.items()]
+    return "\n".join(lines) + "\n"
+
+
+def known_answers(run: CheckedRun, track: str, team: str, reranks: bool) -> dict[str, str]:
+    """Return the answers that follow from the languages of a run's documents, from its options, and from its name."""
+    answers = {**_from_documents(run, track), **({"retrieval": "RR"} if reranks else {})}
+    return {**answers, **(_from_name(parse_name(run.tag, team)) if TRACKS[track].sources else {})}
+
+
+def _from_documents(run: CheckedRun, track: str) -> dict[str, str]:
+    """Return task and documents of a run whose documents' languages are all known and make up one of the tasks.
+
+    None where names tell them: those are checked against the documents already.
+    """
+    if TRACKS[track].sources:
+        return {}
+    sources = [source for source in SOURCES.values() if source.docid == TRACKS[track].docid]
+    answers = [(source.task, source.documents) for source in sources if {*source.languages} == run.languages.keys()]
+    return {"task": answers[0][0], "documents": answers[0][1]} if answers else {}
+
+
+def contradicting_documents(entry: Entry, run: CheckedRun, track: str) -> list[str]:
+    """Return the answers that contradict the languages of the run's documents, as far as these are known."""
+    languages = ", ".join(run.languages)
+    return [
+        f"{name} is {entry[name]}, and the documents are in {languages}, which says {expected}; correct one"
+        for name, expected in _from_documents(run, track).items()
+        if entry[name] != expected
+    ]
+
+
+def _from_name(name: RunName) -> dict[str, str]:
+    """Return the answers that follow from a name."""
+    answers = {"task": name.documents.task, "documents": name.documents.documents} if name.documents else {}
+    languages = [QUERIES[letter] for letter in name.letters if letter in QUERIES]
+    if len(languages) == 1:
+        answers["query_language"] = languages[0]
+    if "2" in name.letters:
+        answers["retrieval"] = "RR"
+    kinds = [letter for letter in name.letters if letter in "AM"]
+    if len(kinds) == 1:
+        answers["type"] = LETTERS[kinds[0]]
+    return answers
+
+
+def read_form(paths: Iterable[Path]) -> dict[str, Entry]:
+    """Read the answers by run, from YAML or JSON files with ``runs``, a list, or with one run each.
+
+    Raises :class:`DataError` for another form, and for a run that is repeated.
+    """
+    entries: dict[str, Entry] = {}
+    problems = []
+    for path in paths:
+        for entry in _entries(path):
+            tag = entry.get("run")
+            if not isinstance(tag, str):
+                problems.append(f"{path}: run is {tag!r}, expected its tag in quotes")
+            elif tag in entries:
+                problems.append(f"{path}: run {tag} comes twice; keep one")
+            else:
+                entries[tag] = entry
+    fail(problems)
+    return entries
+
+
+def _entries(path: Path) -> list[Entry]:
+    import yaml
+
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        # a few hundred bytes of aliases of aliases can expand to more than any memory holds
+        if _size(node, {}) > MAX_VALUES:
+            raise DataError(f"{path}: aliases (*name) stand for more than {MAX_VALUES} values; write the answers out")
+        read = loader.construct_document(node) if node else None
+    except DataError:
+        raise
+    except Exception as error:  # PyYAML raises many kinds, also for a value that does not match its tag, as !!bool x
+        raise DataError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())}); correct the form") from error
+    entries = read.get("runs", [read]) if isinstance(read, dict) else read
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
+        raise DataError(f"{path}: found no runs, expected runs: and a list of answers; start from the template")
+    return entries
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """Return the number of values of a YAML node, with its aliases expanded."""
+    if not node or isinstance(node.value, str):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MAX_VALUES  # for a node inside itself
+        pairs = (item if isinstance(item, tuple) else (item,) for item in node.value)
+        known[id(node)] = 1 + sum(_size(child, known) for pair in pairs for child in pair)
+    return known[id(node)]
+
+
+def as_yaml(entries: Iterable[Entry]) -> bytes:
+    """Return the answers in the form's order, without the empty ones."""
+    import yaml
+
+    runs = [{name: entry[name] for name in FIELDS if entry.get(name) is not None} for entry in entries]
+    text: str = yaml.safe_dump({"runs": runs}, sort_keys=False, allow_unicode=True, width=100)
+    return text.encode()
+
+
+def form_problems(entry: Entry, track: str, team: str) -> list[str]:
+    """Return the problems of a run's answers, also those that contradict the run's name."""
+    problems = []
+    for name in entry:
+        if name not in FIELDS:
+            near = difflib.get_close_matches(str(name), FIELDS, n=1)
+            problems.append(f"found {name!r}, expected {near[0] if near else ', '.join(FIELDS)}; rename or delete it")
+    for name, choices in CHOICES.items():
+        if entry.get(name) not in choices:
+            problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
+    return problems + _optional_problems(entry) + ([] if problems else _contradictions(entry, track, team))
+
+
+def _optional_problems(entry: Entry) -> list[str]:
+    problems = []
+    seconds, parameters = entry.get("mean_response_seconds"), entry.get("parameters")
+    if seconds is not None and not _is_positive(seconds):
+        problems.append(f"mean_response_seconds is {seconds!r}, expected a number above 0, or none")
+    if parameters is not None and not (_is_positive(parameters) and isinstance(parameters, int)):
+        problems.append(f"parameters is {parameters!r}, expected a whole number above 0, or none")
+    for name in ("carbon_tracked", "carbon_offset"):
+        if not isinstance(entry.get(name), bool | None):
+            problems.append(f"{name} is {entry[name]!r}, expected true or false, or none")
+    if not isinstance(entry.get("description"), str | None):
+        problems.append(f"description is {entry['description']!r}, expected a text, or none")
+    return problems
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _contradictions(entry: Entry, track: str, team: str) -> list[str]:
+    """Return answers that contradict each other, or the first part or the letters of a 2023 name."""
+    problems = []
+    if (entry["task"], entry["documents"]) not in {(source.task, source.documents) for source in SOURCES.values()}:
+        problems.append(f"task is {entry['task']}, which has no documents {entry['documents']}; correct one")
+    name = parse_name(entry["run"], team)
+    if not TRACKS[track].sources or name.documents is None:
+        return problems
+    for field, expected in (("task", name.documents.task), ("documents", name.documents.documents)):
+        if entry[field] != expected:
+            problems.append(f"{field} is {entry[field]}, and the name's {name.source}- says {expected}; correct one")
+    for field, answers in _possible_answers(name.letters, name.documents):
+        if entry[field] not in answers:
+            letters = f"the name's letters {name.letters} say {' or '.join(answers)}"
+            problems.append(f"{field} is {entry[field]}, and {letters}; correct one")
+    return problems
+
+
+def _possible_answers(letters: str, documents: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the answers that agree with the letters, by question."""
+    languages = tuple(QUERIES[letter] for letter in letters if letter in QUERIES)
+    if languages:
+        yield "query_language", languages
+    elif "1" in letters and "T" not in letters:
+        yield "query_language", documents.languages
+    if "2" in letters:
+        yield "retrieval", ("RR",)
+    kinds = tuple(LETTERS[letter] for letter in letters if letter in "AM")
+    if kinds:
+        yield "type", kinds
+    if set(letters) & set("DL") and not set(letters) & set("SH"):
+        yield "method", ("neural", "both")

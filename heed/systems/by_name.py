@@ -1,0 +1,301 @@
+"""Systems by name: the one place that knows every retriever and reranker.
+
+A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``rank_bm25``, a model (an entry of the
+registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``, or
+``package.module:Class`` for an object of the user's own.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from heed.errors import UsageError, fail
+from heed.extras import require
+from heed.formats.document_store import open_store
+from heed.models.encoders.late_interaction import LateEncoder
+from heed.models.files.guessing import with_family
+from heed.models.local.mteb_models import PREFIX as MTEB
+from heed.models.local.mteb_models import MtebEncoder, MtebReranker, MtebRetriever, mteb_model
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
+from heed.models.text.templates import warn_unread
+from heed.progress import timed
+from heed.reranking.decompose import Decompose
+from heed.reranking.fusion import Fusion
+from heed.reranking.maxp import Cut, MaxP, Passages
+from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.rank_bm25 import RankBm25
+from heed.reranking.similarity import Similarity
+from heed.retrieval.bm25.foreign_index import ForeignIndex
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import NAMES as BM25_NAMES
+from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense.late_interaction import LateRetriever
+from heed.retrieval.dense.search import Dense, DenseSearch
+from heed.reuse import Recipe
+from heed.systems.own import OBJECT, OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
+from heed.types import Document, Encoder, Query, Reranker, Retriever
+from heed.workers.parallel import ParallelEncoder, ParallelReranker
+from heed.workers.pool import WorkerPool
+from heed.workers.tasks import system_of
+
+RETRIEVERS = (*BM25_NAMES, "lsa")
+RERANKERS = ("polarity", "rank_bm25")
+DECOMPOSE, FUSED = "decompose:", "polarity+"
+
+
+@dataclass(frozen=True)
+class Systems:
+    """Builds the systems of one experiment over the documents of ``corpus``; nothing is loaded before it is used.
+
+    ``index`` is a Lucene index made elsewhere, which the systems of BM25 search; ``vectors`` a folder with a
+    bi-encoder's vectors of the documents.
+    Where queries are ``instructed``, a model whose template has no place for the instruction is a warning.
+    """
+
+    corpus: Corpus
+    registry: Registry
+    runtime: Runtime
+    bm25: Bm25Settings
+    lucene: Lucene
+    faiss: str
+    pool: WorkerPool
+    index: ForeignIndex | None = None
+    vectors: Path | None = None
+    instructed: bool = True
+
+    def retriever(self, system: "str | Retriever | Encoder") -> Retriever:
+        """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
+
+        Raises :class:`UsageError` for an unknown name and for an object that lacks something, and
+        :class:`heed.errors.ModelError` for a model that cannot be loaded.
+        """
+        if isinstance(system, Bm25 | Dense | LateRetriever | OwnRetriever):
+            return system
+        if not isinstance(system, str):
+            return self._own_retriever(system, _class_name(system))
+        if system == "lsa":
+            return self._dense(None)
+        if system in RETRIEVERS:
+            return self._own_bm25 if system == "bm25" and not self.index else self._bm25(system, self.index)
+        if system.startswith(MTEB):
+            return self._mteb_retriever(system)
+        if OBJECT.fullmatch(system):
+            return self._own_retriever(load_object(system), system)
+        model = self._resolve(system, RETRIEVERS, BI_ENCODER)
+        if model.family == LATE:
+            return LateRetriever(self._spread(model, LateEncoder), self.corpus)
+        return self._dense(self._encoder(system, model))
+
+    def reranker(self, system: "str | Reranker") -> Reranker:
+        """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
+        if not isinstance(system, str):
+            return system if _is_built_in(system) else OwnReranker(system, _class_name(system))
+        if system == "polarity":
+            return self._polarity()
+        if system == "best-cpu":  # of 0.2.0
+            raise UsageError(
+                "best-cpu was removed: use polarity, which has no learned weights (or 0.2.0, to repeat a run)"
+            )
+        if system == "rank_bm25":
+            self.pool.log_local(system, "it reads a pool's documents together")
+            return RankBm25()
+        if system.startswith(FUSED):
+            return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
+        if system.startswith(DECOMPOSE):
+            return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
+        if system.startswith(MTEB):
+            return self._mteb_reranker(system)
+        if OBJECT.fullmatch(system):
+            return OwnReranker(load_object(system), system)
+        if system in RETRIEVERS:
+            raise UsageError(f"{system}: a retriever, no reranker; use it as --retriever")
+        model = self._resolve(system, RERANKERS, CROSS_ENCODER)
+        family = FAMILIES[model.family]
+        if family.system == ENCODER:
+            return Similarity(self._encoder(system, model), self.corpus)
+        if family.system != RERANKER:
+            raise UsageError(f"{system}: of family {_told(model)}, no reranker; use it as --retriever")
+        if not self._by_workers(system, model):
+            alone: Reranker = _made(model, self.runtime)
+            return alone
+        runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
+        reranker = _made(model, runtime)
+        return ParallelReranker(reranker, system_of(reranker.config, _made, _absolute(model), runtime), self.pool)
+
+    def encoder(self, name: str) -> Encoder:
+        """Return the bi-encoder of a name; :class:`UsageError` if it is none."""
+        if name.startswith(MTEB):
+            return OwnEncoder(self._mteb(name), name)
+        if OBJECT.fullmatch(name):
+            return OwnEncoder(load_object(name), name)
+        return self._encoder(name, self._resolve(name, RETRIEVERS, BI_ENCODER))
+
+    def maxp(self, reranker: Reranker, docids: Iterable[str], cut: Cut) -> Reranker:
+        """Return ``reranker`` with MaxP over the passages of ``docids``; one that needs an index gets theirs."""
+        if isinstance(reranker, Polarity | Fusion):
+            folder = self.corpus.folder / "passages"
+            with timed("passages"):
+                source = Passages(self.corpus.documents, docids, cut)
+                passages = open_store(folder / "documents", source)
+            reranker = reranker.over(Corpus(folder, passages, self.corpus.language))
+        return MaxP(reranker, cut)
+
+    def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
+        """Return the model of a name; of the family ``otherwise`` where nothing tells it."""
+        model = _installed(name, self.registry, built_in).limited(self.runtime.max_length)
+        if self.instructed:
+            warn_unread(model)
+        return with_family(model, otherwise)
+
+    def _polarity(self) -> Polarity:
+        return Polarity(self._bm25_of_rerankers())
+
+    def _bm25_of_rerankers(self) -> Bm25:
+        # of tables they read fields that only Heed's own index has
+        foreign = None if self.corpus.documents.tabular else self.index
+        return self._bm25("bm25", foreign) if foreign else self._own_bm25
+
+    @cached_property
+    def _own_bm25(self) -> Bm25:
+        """BM25 over Heed's own index, one for the retriever and rerankers."""
+        return self._bm25("bm25", None)
+
+    def _bm25(self, name: str, index: ForeignIndex | None) -> Bm25:
+        return Bm25(name, self.corpus, self.bm25, self.lucene, index)
+
+    def _dense(self, encoder: Encoder | None) -> Dense:
+        return Dense(encoder, self.corpus, DenseSearch(self.faiss, self.runtime.device, self.pool, self.vectors))
+
+    def _encoder(self, name: str, model: Model) -> Encoder:
+        if FAMILIES[model.family].system != ENCODER:
+            raise UsageError(f"{name}: of family {_told(model)}, no bi-encoder; use it as --reranker")
+        return self._spread(model, _made) if self._by_workers(name, model) else _made(model, self.runtime)
+
+    def _spread(self, model: Model, make: Callable[[Model, Runtime], Encoder]) -> Encoder:
+        """Return an encoder whose work is done by the workers, where there are any."""
+        if not self.pool.workers:
+            return make(model, self.runtime)
+        runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
+        encoder: Any = make(model, runtime)
+        return ParallelEncoder(encoder, system_of(encoder.config, make, _absolute(model), runtime), self.pool)
+
+    def _by_workers(self, name: str, model: Model) -> bool:
+        if reason := FAMILIES[model.family].local:
+            self.pool.log_local(name, reason)
+            return False
+        return bool(self.pool.workers)
+
+    def _mteb(self, name: str) -> MtebReranker | MtebEncoder | MtebRetriever:
+        self.pool.log_local(name, "it runs by MTEB's code")
+        return mteb_model(name, self.runtime.device, self.registry.trusted)
+
+    def _mteb_retriever(self, name: str) -> Retriever:
+        model = self._mteb(name)
+        if isinstance(model, MtebReranker):
+            raise UsageError(f"{name}: a cross-encoder, no retriever; use it as --reranker")
+        if isinstance(model, MtebEncoder):
+            return self._dense(OwnEncoder(model, name))
+        return OwnRetriever(model, name, self.corpus.documents)
+
+    def _mteb_reranker(self, name: str) -> Reranker:
+        model = self._mteb(name)
+        if isinstance(model, MtebRetriever):
+            raise UsageError(f"{name}: searches by itself, no reranker; use it as --retriever")
+        return (
+            Similarity(OwnEncoder(model, name), self.corpus)
+            if isinstance(model, MtebEncoder)
+            else OwnReranker(model, name)
+        )
+
+    def _own_retriever(self, system: Any, name: str) -> Retriever:
+        if is_encoder(system):
+            return self._dense(system if _is_built_in(system) else OwnEncoder(system, name))
+        return OwnRetriever(system, name, self.corpus.documents)
+
+
+def standalone(system: "str | Reranker | Encoder", registry: Registry, runtime: Runtime) -> Reranker | Encoder:
+    """Return the model of a name, or an object as it is, for use outside an experiment: it has no documents.
+
+    Raises :class:`UsageError` for names that need an index, and as :meth:`Systems.reranker` does.
+    """
+    if not isinstance(system, str):
+        if _is_built_in(system):
+            return system
+        name = _class_name(system)
+        return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
+    if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE, MTEB)):
+        raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
+    return _alone(with_family(_installed(system, registry, ()).limited(runtime.max_length), CROSS_ENCODER), runtime)
+
+
+def score_alone(model: Model, query: Query, document: Document, runtime: Runtime) -> float:
+    """Return the score of ``document`` by ``model``: a reranker's, or the inner product of a bi-encoder's vectors."""
+    system: Any = _alone(with_family(model, CROSS_ENCODER), runtime)
+    if not is_encoder(system):
+        return float(system.score(query, [document])[0])
+    [asked], [found] = system.encode_queries([query]), system.encode_documents([document])
+    return float(asked.astype(float) @ found.astype(float))
+
+
+def _alone(model: Model, runtime: Runtime) -> Reranker | Encoder:
+    if not FAMILIES[model.family].system:
+        raise UsageError(f"{model.source}: of family {_told(model)}, neither a reranker nor a bi-encoder")
+    alone: Reranker | Encoder = _made(model, runtime)
+    return alone
+
+
+def _made(model: Model, runtime: Runtime) -> Any:
+    """Return the system of a model of any family, not loaded yet; a worker calls it too."""
+    return FAMILIES[model.family].make(model, runtime)
+
+
+def _installed(name: str, registry: Registry, built_in: tuple[str, ...]) -> Model:
+    """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
+    require("huggingface_hub", name)
+    model = registry.resolve(name, built_in)
+    if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
+        require("torch", name)
+    return model
+
+
+def _told(model: Model) -> str:
+    """Return the family, and what it was guessed from, so that a wrong guess can be seen and overruled."""
+    guess = f" (guessed from {model.guessed_from}; --family overrules it)" if model.guessed_from else ""
+    return f"{model.family}{guess}"
+
+
+def _is_built_in(system: object) -> bool:
+    module = type(system).__module__
+    return module.startswith("heed.") and not module.startswith("heed.adapters.")
+
+
+def _class_name(system: object) -> str:
+    return f"{type(system).__module__}:{type(system).__qualname__}"
+
+
+def refuse_twins(names: Collection[str]) -> None:
+    """Raise :class:`UsageError` for systems of one name, whose runs would overwrite one another."""
+    listed = list(names)
+    twins = sorted({name for name in listed if listed.count(name) > 1})
+    fail((f"system {name}: named twice, one run would overwrite the other; name it once" for name in twins), UsageError)
+
+
+def manifest_entry(system: Any) -> Recipe:
+    """Return what a manifest says of a system."""
+    config: Recipe | None = getattr(system, "config", None)
+    return config if config is not None else {"class": _class_name(getattr(system, "_system", system))}
+
+
+def _absolute(model: Model) -> Model:
+    """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
+    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
+
+
+def _path(source: str) -> str:
+    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)

@@ -1,0 +1,239 @@
+"""Systems of the user's own: objects, or classes named as ``package.module:Class``.
+
+Each is wrapped in what checks its results, so that an error says whose it is.
+"""
+
+import importlib
+import inspect
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from heed.errors import ModelError, UsageError, fail
+from heed.formats.document_store import DocumentStore
+from heed.memory import free_memory
+from heed.ranking import top
+from heed.types import Config, Document, Encoder, Query, Run, close, load
+
+if TYPE_CHECKING:
+    from heed.types import Matrix
+
+OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
+FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
+RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
+
+
+def check_name(name: str) -> None:
+    """Raise :class:`UsageError` for the name of a system that no run file can have."""
+    if not FILE_NAME.fullmatch(name):
+        raise UsageError(f"system {name!r}: expected letters, digits and . + @ : _ -, for its run files")
+
+
+class OwnSystem:
+    """What every system of the user's own has: a name, an optional config, and loading once."""
+
+    def __init__(self, system: Any, name: str) -> None:
+        """Take ``system``, which the user calls ``name``; :class:`UsageError` for a wrong name or config."""
+        own = getattr(system, "name", None)
+        if isinstance(system, type):
+            raise UsageError(f"{name}: is a class; give an object, such as {system.__name__}()")
+        if not isinstance(own, str) or not FILE_NAME.fullmatch(own) or RESERVED.fullmatch(own):
+            raise UsageError(
+                f"{name}: its name is {own!r}; give it an attribute name of letters, digits and . + @ : _ -, for its "
+                "run files, that is none of Heed's own systems"
+            )
+        self.name, self._system, self._loaded = own, system, False
+        if getattr(system, "config", None) is not None:
+            self.config = _json(system.config, own)
+
+    def load(self) -> None:
+        """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""
+        if not self._loaded:
+            load(self._system)
+            self._loaded = True
+
+    def close(self) -> None:
+        """Call ``close()`` of the system, if it has one, and give the memory of what it dropped back."""
+        close(self._system)
+        self._loaded = False
+        free_memory()
+
+    def _error(self, problem: str) -> ModelError:
+        return ModelError(f"{self.name}: {problem}")
+
+
+class OwnReranker(OwnSystem):
+    """A reranker of the user's own."""
+
+    def __init__(self, system: Any, name: str) -> None:
+        """Take ``system``; :class:`UsageError` if it has no ``score``."""
+        super().__init__(system, name)
+        if not callable(getattr(system, "score", None)):
+            raise UsageError(f"{name}: has no score(query, documents); expected a reranker")
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Call ``begin(queries, documents)`` of the reranker, if it has one."""
+        if callable(begin := getattr(self._system, "begin", None)):
+            begin(queries, documents)
+
+    def finish(self) -> None:
+        """Call ``finish()`` of the reranker, if it has one."""
+        if callable(finish := getattr(self._system, "finish", None)):
+            finish()
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
+        given = self._system.score(query, documents)
+        try:
+            scores = None if isinstance(given, str) else list(given)
+        except TypeError:
+            scores = None
+        if scores is None or len(scores) != len(documents):
+            count = type(given).__name__ if scores is None else f"{len(scores)} scores"
+            raise self._error(f"topic {query.qid}: {count} for {len(documents)} documents; return one score for each")
+        return [self._number(score, query.qid, document) for score, document in zip(scores, documents, strict=True)]
+
+    def _number(self, score: Any, qid: str, document: Document) -> float:
+        number = _finite(score)
+        if number is None:
+            raise self._error(
+                f"topic {qid}, document {document.docid}: a score is no number, or not finite: {score!r:.60}"
+            )
+        return number
+
+
+class OwnRetriever(OwnSystem):
+    """A retriever of the user's own."""
+
+    def __init__(self, system: Any, name: str, documents: DocumentStore) -> None:
+        """Let ``system`` search ``documents``; :class:`UsageError` if it has no ``search``."""
+        super().__init__(system, name)
+        if not callable(getattr(system, "search", None)):
+            raise UsageError(f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries")
+        self._documents, self._indexed = documents, False
+
+    def load(self) -> None:
+        """Call ``index(documents)`` of the retriever, if it has one, and its ``load()``."""
+        if not self._indexed and callable(index := getattr(self._system, "index", None)):
+            index(self._documents)
+        self._indexed = True
+        super().load()
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the ``depth`` best documents of each query.
+
+        Raises :class:`ModelError` for unknown queries and documents, and scores that are no finite numbers.
+        """
+        given = self._system.search(queries, depth)
+        if not isinstance(given, Mapping) or not all(isinstance(scores, Mapping) for scores in given.values()):
+            raise self._error("search returned no dictionary of dictionaries, qid -> docid -> score")
+        unknown = given.keys() - {query.qid for query in queries}
+        problems = [f"{self.name}: topic {qid} is not among the queries" for qid in sorted(map(str, unknown))]
+        run: Run = {}
+        for qid, scores in given.items():
+            docids = [docid if isinstance(docid, str) else repr(docid) for docid in scores]
+            missing = self._documents.missing(docids)
+            problems += [f"{self.name}: topic {qid}, document {docid}: not in the collection" for docid in missing]
+            numbers = {docid: _finite(score) for docid, score in scores.items()}
+            problems += [
+                f"{self.name}: topic {qid}, document {docid}: score {scores[docid]!r:.60}, expected a finite number"
+                for docid, number in numbers.items()
+                if number is None
+            ]
+            run[qid] = {docid: number for docid, number in numbers.items() if number is not None}
+        fail(problems, ModelError)
+        return {qid: top(scores, depth) for qid, scores in run.items()}
+
+
+class OwnEncoder(OwnSystem):
+    """An encoder of the user's own."""
+
+    def __init__(self, system: Any, name: str) -> None:
+        """Take ``system``; :class:`UsageError` if it lacks one of an encoder's two methods."""
+        super().__init__(system, name)
+        if not is_encoder(system):
+            raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
+        if hasattr(self, "config"):
+            self.config: Config = {"own": self.config}  # whole: its keys have meanings of their own
+        self._width: int | None = None
+
+    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+        """Return one vector a document; :class:`ModelError` for vectors that cannot be those."""
+        self.load()
+        return self._checked(self._system.encode_documents(documents), len(documents), "documents")
+
+    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+        """Return one vector a query; :class:`ModelError` for vectors that cannot be those."""
+        self.load()
+        return self._checked(self._system.encode_queries(queries), len(queries), "queries")
+
+    def _checked(self, given: Any, count: int, what: str) -> "Matrix":
+        import numpy as np
+
+        try:
+            vectors = np.asarray(given, dtype=np.float32)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise self._error(f"vectors of {what} are no matrix ({error}); return an array of float32") from error
+        if vectors.ndim != 2 or len(vectors) != count:
+            raise self._error(f"vectors of {what} have shape {vectors.shape}, expected ({count}, dimensions)")
+        if not np.isfinite(vectors).all():
+            raise self._error(f"a vector of {what} is not finite; expected numbers")
+        if self._width not in (None, vectors.shape[1]):
+            raise self._error(f"vectors of {what} have {vectors.shape[1]} numbers, others have {self._width}")
+        self._width = vectors.shape[1]
+        return vectors
+
+
+def _finite(score: Any) -> float | None:
+    """Return ``score`` as a float, None for what is no finite number; a text is none."""
+    try:
+        number = math.nan if isinstance(score, str | bytes) else float(score)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _json(config: Any, name: str) -> Config:
+    """Return ``config`` as plain JSON data, in a dictionary; :class:`UsageError` for what is none."""
+    try:
+        data = json.loads(json.dumps(config))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name}: its config is no JSON data ({error}); use texts, numbers, lists, dicts") from error
+    return data if isinstance(data, dict) else {"config": data}
+
+
+def is_encoder(system: Any) -> TypeGuard[Encoder]:
+    """Whether ``system`` has the two methods of an encoder."""
+    return all(callable(getattr(system, name, None)) for name in ("encode_documents", "encode_queries"))
+
+
+def load_object(name: str) -> Any:
+    """Return what ``package.module:Class`` names; a class or function is called without arguments.
+
+    Raises :class:`UsageError` where there is no such module or name, and where the user's code fails.
+    """
+    module, _, path = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
+    except Exception as error:
+        raise UsageError(f"{name}: module {module} fails when it is imported, {_short(error)}") from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
+        found = getattr(found, part)
+    if not isinstance(found, type) and not inspect.isfunction(found):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        raise UsageError(
+            f"{name}: cannot be called without arguments, {_short(error)}; name an object that the module made"
+        ) from error
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

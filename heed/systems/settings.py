@@ -1,0 +1,94 @@
+"""Settings of an experiment: how documents are searched, and what runs it."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import UsageError
+from heed.models.local.language_models import check_device
+from heed.models.local.runtime import Runtime
+from heed.models.local.vllm import check_inference
+from heed.models.registry.entries import Registry
+from heed.retrieval.bm25.foreign_index import open_foreign_index
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Lucene
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense.search import KINDS
+from heed.retrieval.lucene.jvm import HEAP, check_heap
+from heed.systems.by_name import Systems
+from heed.workers import ENGINES, Workers
+from heed.workers.pool import WorkerPool, check_workers
+
+
+class Search(NamedTuple):
+    """How documents are searched: BM25, the shards of its index, and the kind of dense index.
+
+    ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``. BM25 searches ``lucene_index``, a folder with an index of Anserini or
+    Pyserini or the name of one that they give away, instead of building its own. ``vectors`` is a folder with a
+    bi-encoder's vectors of the documents, of one of the forms in :mod:`heed.retrieval.dense.vector_files`.
+    """
+
+    bm25: Bm25Settings = Bm25Settings()
+    shards: int = 1
+    faiss: str = KINDS[0]
+    lucene_index: str | Path | None = None
+    vectors: str | Path | None = None
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for an unknown kind of index, and for shards that cannot be."""
+        if self.faiss not in KINDS:
+            raise UsageError(f"faiss: found {self.faiss!r}, expected one of {', '.join(KINDS)}")
+        if self.shards < 1:
+            raise UsageError(f"shards: found {self.shards}, expected at least 1")
+        if self.lucene_index is not None and self.shards > 1:
+            raise UsageError(f"shards: found {self.shards} beside an index made elsewhere, which stays as it is")
+
+
+class Machine(NamedTuple):
+    """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
+
+    ``threads`` None for one a core. ``dtype``, ``max_length``, ``backend`` and ``batch_size`` are those of
+    :class:`heed.models.local.runtime.Runtime`. The results are the same on all machines, but for precision, lengths and
+    backend of models.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    heap: str = HEAP
+    inference: str = "transformers"
+    workers: Workers = Workers()
+    dtype: str = "auto"
+    max_length: int | None = None
+    backend: str = "torch"
+    batch_size: int | None = None
+
+    def runtime(self, answers: Path) -> Runtime:
+        """Return how models are run, with the folder for the answers of paid APIs."""
+        return Runtime(self.device, self.inference, answers, self.dtype, self.max_length, self.backend, self.batch_size)
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for a heap that Java cannot have, a missing GPU, and vLLM where it is missing."""
+        if self.threads is not None and self.threads < 1:
+            raise UsageError(f"threads: found {self.threads}, expected at least 1")
+        check_heap(self.heap)
+        check_workers(self.workers)
+        check_inference(self.inference)
+        self.runtime(Path()).check()
+        check_device(self.device, here=self.workers.engine == ENGINES[0])
+
+
+def systems_of(
+    corpus: Corpus, search: Search, machine: Machine, registry: Registry, workers: WorkerPool, answers: Path
+) -> Systems:
+    """Return the systems over ``corpus``; answers of paid APIs are kept in the folder ``answers``."""
+    return Systems(
+        corpus=corpus,
+        registry=registry,
+        runtime=machine.runtime(answers),
+        bm25=search.bm25,
+        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap, workers),
+        faiss=search.faiss,
+        pool=workers,
+        index=open_foreign_index(Path(search.lucene_index), corpus, machine.heap) if search.lucene_index else None,
+        vectors=Path(search.vectors) if search.vectors else None,
+    )

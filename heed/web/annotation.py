@@ -1,0 +1,111 @@
+"""The annotation page's server: its routes."""
+
+import sqlite3
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from heed.errors import HeedError
+from heed.judging.annotate.payloads import (
+    ChangeRequest,
+    agreement_data,
+    check_name,
+    document_data,
+    progress_data,
+    read_request,
+    read_texts,
+    task_data,
+    topic_data,
+)
+from heed.judging.annotate.store import ConflictError, Store
+from heed.judging.annotate.task import Task
+from heed.judging.annotate.terms import Analyse, Terms
+from heed.web.json_answers import TYPES, json_route, read_json
+
+PAGE = Path(__file__).parents[1] / "judging" / "annotate" / "page"
+
+
+class Server:
+    """The routes over one task and its database; it keeps no state between requests."""
+
+    def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
+        """``assessor`` is the name that the page starts with; if empty, the page asks for it.
+
+        ``analyse`` returns the terms of texts as the documents' index has them.
+        """
+        self._task, self._store, self._assessor = task, store, assessor
+        self._terms = Terms(analyse)
+        self._files = {path.name: path.read_bytes() for path in PAGE.iterdir() if path.suffix in TYPES}
+
+    def application(self) -> Starlette:
+        """Return the routes with the handlers of errors."""
+        return Starlette(
+            routes=[
+                Route("/", self._file),
+                Route("/static/{name}", self._file),
+                Route("/api/task", json_route(lambda _: task_data(self._task, self._store, self._assessor))),
+                Route("/api/progress", json_route(lambda request: progress_data(*self._of(request)))),
+                Route("/api/topic", json_route(self._topic)),
+                Route("/api/document", json_route(self._document)),
+                Route("/api/agreement", json_route(lambda request: agreement_data(*self._of(request)))),
+                Route("/api/changes", self._changes, methods=["POST"]),
+                Route("/api/undo", self._undo, methods=["POST"]),
+                Route("/api/terms", self._terms_of_texts, methods=["POST"]),
+            ],
+            exception_handlers={HeedError: _bad_request, sqlite3.Error: _database_error},
+        )
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        if name not in self._files:
+            raise HTTPException(404)
+        return Response(self._files[name], media_type=TYPES[Path(name).suffix])
+
+    def _of(self, request: Request) -> tuple[Task, Store, str]:
+        """Return task, database and the assessor who requests."""
+        return self._task, self._store, check_name(request.query_params.get("assessor"))
+
+    def _topic(self, request: Request) -> object:
+        qid = request.query_params.get("qid", "")
+        if qid not in self._task.pool:
+            raise HTTPException(404)
+        return topic_data(*self._of(request), qid)
+
+    def _document(self, request: Request) -> object:
+        document = self._store.document(request.query_params.get("docid", ""))
+        if document is None:
+            raise HTTPException(404)
+        return document_data(document)
+
+    async def _changes(self, request: Request) -> Response:
+        sent = await self._read(request)
+        done = await run_in_threadpool(self._store.record, sent.request_id, sent.assessor, sent.batch, sent.changes)
+        return JSONResponse({"done": done})
+
+    async def _undo(self, request: Request) -> Response:
+        sent = await self._read(request)
+        done = await run_in_threadpool(self._store.undo, sent.request_id, sent.assessor)
+        return JSONResponse({"done": done})
+
+    async def _terms_of_texts(self, request: Request) -> Response:
+        texts = read_texts(await read_json(request))
+        return JSONResponse({"terms": await run_in_threadpool(self._terms.of_each, texts)})
+
+    async def _read(self, request: Request) -> ChangeRequest:
+        return read_request(await read_json(request), self._task)
+
+
+async def _bad_request(request: Request, error: Exception) -> Response:
+    if isinstance(error, ConflictError):
+        return JSONResponse({"error": str(error), "text": error.text, "version": error.version}, 409)
+    return JSONResponse({"error": str(error)}, 400)
+
+
+async def _database_error(request: Request, error: Exception) -> Response:
+    """Answer 503 when the disk is full or another process holds the file: the page keeps its changes and retries."""
+    return JSONResponse({"error": f"the database cannot be used: {error}"}, 503)

@@ -1,0 +1,244 @@
+"""The systems of a results folder, loaded once: they rank what is asked as a command would."""
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from heed.errors import DataError, UsageError, fail
+from heed.files import locked
+from heed.formats.document_store import StoredDocuments
+from heed.judging.pools.fusion import pool as fused_pool
+from heed.languages import language
+from heed.models.registry.entries import Registry
+from heed.ranking import ranked
+from heed.report.topics.folder import AGAIN, Explored
+from heed.reranking.polarity.explain import Explanation, explain
+from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.rescore import checked, score_all
+from heed.retrieval.bm25.index import Searcher
+from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.corpus import Corpus
+from heed.systems.by_name import RERANKERS, RETRIEVERS, refuse_twins
+from heed.systems.settings import Machine, Search, systems_of
+from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
+from heed.web.playground.run_settings import read_made
+from heed.workers.pool import open_pool
+
+INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
+KEPT = 64  # lists of earlier questions
+
+
+class Choice(NamedTuple):
+    """Which systems answer beside those of the runs that need no model, and what runs them.
+
+    ``rerank_depth`` is the number of documents in a pool, None for that of the runs.
+    """
+
+    retrievers: Sequence[str] = ()
+    rerankers: Sequence[str] = ()
+    rerank_depth: int | None = None
+    machine: Machine = Machine()
+    registry: Registry | None = None
+
+
+class Question(NamedTuple):
+    """A topic under one condition, with its query and that condition's instruction as they may have been changed."""
+
+    qid: str
+    condition: str
+    query: str
+    instruction: str
+
+
+class LiveSystems:
+    """Retrievers and rerankers over the documents of a results folder; each answers one question at a time."""
+
+    def __init__(self, explored: Explored, choice: Choice) -> None:
+        """Build and load nothing yet; raises :class:`DataError` where the documents of ``explored`` are not here.
+
+        Raises :class:`UsageError` for a system that is unknown, named twice, or cannot run here.
+        """
+        if explored.store is None or explored.stored is None:
+            raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
+        self.explored, self.made, self.documents = explored, read_made(explored.path), explored.store
+        if self.made.foreign:
+            raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
+        self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
+        self._open, self._loaded = ExitStack(), set[str]()
+        self._opening, self._loading = threading.Lock(), threading.Lock()  # of indexes, and of models, one at a time
+        self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
+        workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
+        search, registry = Search(self.made.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
+        answers = explored.stored.parents[2] / "api"
+        systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
+        retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
+        rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
+        self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
+        refuse_twins(self.names)
+        self._answering = {name: threading.Lock() for name in self.names}
+        self._retrievers = {retriever.name: retriever for retriever in retrievers}
+        self._rerankers = {reranker.name: reranker for reranker in rerankers}
+        own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
+        self._bm25 = next(own, None) or cast(Bm25, systems.retriever("bm25"))
+        self._found = lru_cache(KEPT)(self._search)
+        self._ranked = lru_cache(KEPT)(self._rank)
+
+    def _names(self, light: Sequence[str], otherwise: str, further: Sequence[str]) -> list[str]:
+        """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
+        ran = [name for name in light if name in self.made.systems]
+        return list(dict.fromkeys([*(ran or [otherwise]), *further]))
+
+    def release(self) -> None:
+        """Forget indexes and models once nothing uses them; whoever asks after this has them loaded again."""
+        with ExitStack() as waited:
+            for lock in (self._opening, self._loading, *self._answering.values()):
+                waited.enter_context(lock)
+            self.close()
+            self._loaded.clear()
+            self._found.cache_clear()
+            self._ranked.cache_clear()
+
+    def close(self) -> None:
+        """Forget indexes and models."""
+        for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
+            close(system)
+        self._open.close()
+
+    def load(self, names: Sequence[str] = ()) -> None:
+        """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""
+        self._load(self._bm25)
+        for name in names:
+            self._load(self._system(name))
+
+    def check(self, name: str) -> None:
+        """Raise :class:`DataError` for a system that is not here."""
+        fail(
+            [] if name in self.names else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"]
+        )
+
+    def _system(self, name: str) -> Retriever | Reranker:
+        self.check(name)
+        return self._retrievers.get(name) or self._rerankers[name]
+
+    def _load(self, system: Retriever | Reranker) -> None:
+        if system.name in self._loaded:
+            return
+        of_index = system.name in RERANKERS or system.name not in self._rerankers
+        with self._opening if of_index else self._loading:
+            if system.name not in self._loaded:
+                if of_index:
+                    self._open_index(system)
+                else:  # a model, which takes minutes; the index stays free for commands and other systems meanwhile
+                    load(system)
+                self._loaded.add(system.name)
+
+    def _open_index(self, system: Retriever | Reranker) -> None:
+        if not self._has_index(system):
+            raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
+        try:
+            with locked(self._corpus.folder):
+                load(system)
+        except OSError as error:
+            raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
+
+    @property
+    def indexed(self) -> bool:
+        """Whether the index that searches go to is here."""
+        return self._has_index(self._bm25)
+
+    def _has_index(self, system: Retriever | Reranker) -> bool:
+        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
+        reads = system.index_name if isinstance(system, Bm25) else "bm25" if isinstance(system, Polarity) else ""
+        found = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
+        return any(match and reads in ("", match[1]) for match in found)
+
+    @property
+    def searcher(self) -> Searcher:
+        """The index of BM25 over the documents."""
+        return self._bm25.searcher
+
+    def search(self, text: str, depth: int) -> list[str]:
+        """Return the docids that BM25 finds for ``text``, best first."""
+        self.load()
+        fields = self._bm25.config["fields"]  # where they are, the index has no whole texts
+        return ranked(self.searcher.search({"": text}, depth, fields=fields)[""])
+
+    def scores(self, name: str, question: Question) -> Mapping[str, float]:
+        """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
+        self._make_ready(name)
+        return self._ranked(name, question)
+
+    def _make_ready(self, name: str) -> None:
+        """Load what system ``name`` needs; :class:`DataError` where these runs gave it other documents than a pool."""
+        if self.made.published and name not in self._retrievers:
+            raise DataError(f"{name}: reranked a paper's candidates in these runs; here it would get other documents")
+        self.load([name] if name in self._retrievers else [*self._retrievers, name])
+
+    def explains(self, name: str) -> bool:
+        """Return whether a system can say why a document has its score."""
+        return isinstance(self._rerankers.get(name), Polarity)
+
+    def explained(self, name: str, question: Question, docid: str) -> Explanation:
+        """Return why a document has its score by system ``name``.
+
+        Raises :class:`UsageError` for a system that cannot say so and for a document that it did not score.
+        """
+        if not isinstance(reranker := self._system(name), Polarity):
+            raise UsageError(f"{name}: gives no reasons; polarity does")
+        self._make_ready(name)
+        documents = StoredDocuments(self.documents, self._pool(self.topic(question)))
+        with self._answering[name]:
+            return explain(reranker, self.query(question), documents, docid)
+
+    def topic(self, question: Question) -> Topic:
+        """Return the topic with the question's query and instruction; :class:`DataError` for an unknown topic."""
+        topic = self.explored.topics.get(question.qid)
+        if topic is None:
+            raise DataError(f"{self.explored.path}: no topic {question.qid!r}")
+        if not topic.has(question.condition) and not (question.condition == "query" and topic.base):
+            raise DataError(f"topic {question.qid}: it is not asked under {question.condition!r}")
+        instructions = topic.instructions
+        if question.condition != "query":
+            instructions = instructions | {question.condition: question.instruction}
+        return topic._replace(query=question.query, instructions=instructions)
+
+    def query(self, question: Question) -> Query:
+        """Return the question as systems get it."""
+        return self.topic(question).under(question.condition, self.made.join)
+
+    def _rank(self, name: str, question: Question) -> Mapping[str, float]:
+        query = self.query(question)
+        if name in self._retrievers:
+            return self._found(name, query)
+        docids = self._pool(self.topic(question))
+        reranker = self._rerankers[name]
+        with self._answering[name]:
+            [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
+        return dict(zip(docids, checked(name, query.qid, docids, given), strict=True))
+
+    def _pool(self, topic: Topic) -> list[str]:
+        """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
+        base = topic.base or topic.qid
+        asked = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
+        queries = [
+            each.under(condition, self.made.join)
+            for condition in self.explored.conditions
+            for each in asked
+            if (each.base or each.qid) == base and each.has(condition)
+        ]
+        lists: Iterator[Run] = ({base: self._found(name, query)} for name in self._retrievers for query in queries)
+        return fused_pool(lists, self._size, self._size).get(base, [])
+
+    def _search(self, name: str, query: Query) -> dict[str, float]:
+        with self._answering[name]:
+            return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
+
+
+def shards_in(folder: Path) -> int:
+    """Return into how many shards the index of BM25 in ``folder`` is split."""
+    found = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in found if match), default=1)

@@ -1,0 +1,157 @@
+"""The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
+
+from asyncio import Lock
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from heed.errors import DataError, HeedError
+from heed.report.topics.flags import Flag, Flags
+from heed.report.topics.folder import Explored
+from heed.report.topics.making import DEPTH, document_view, folder_view, topic_view
+from heed.web.json_answers import json_route, read_json
+from heed.web.playground.answers import answer
+from heed.web.playground.loaded_systems import LiveSystems, Question
+from heed.web.playground.page import LivePage
+from heed.web.playground.reasons import reason
+from heed.web.playground.searching import Found, search
+from heed.web.playground.tree import Tree
+
+DEEPEST = 1000  # documents of a list, as the longest runs have
+LONGEST = 20_000  # characters of a query or an instruction
+LONGEST_SEARCH = 400
+LONGEST_NUMBER = 6  # digits
+CLOSED = 499  # nginx's status of a request that nobody waits for any more
+
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
+Body = TypeVar("Body")
+
+
+class Ask(msgspec.Struct):
+    """The body of a question to the playground; ``docid`` of one document whose score is to be explained."""
+
+    folder: str
+    system: str
+    topic: str
+    condition: str
+    query: Text
+    instruction: Text
+    docid: str = ""
+
+    def question(self) -> Question:
+        """Return what systems are asked."""
+        return Question(self.topic, self.condition, self.query, self.instruction)
+
+
+class Server:
+    """The routes over a tree of results folders and a file of flags."""
+
+    def __init__(self, page: LivePage, tree: Tree, flags: Flags) -> None:
+        """Nothing is read before the first request."""
+        self._page, self._tree, self._flags = page, tree, flags
+        self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
+
+    def application(self) -> Starlette:
+        """Return the routes with the handlers of errors."""
+        return Starlette(
+            routes=[
+                Route("/", self._index),
+                Route("/api/folder", json_route(self._folder)),
+                Route("/api/topic", json_route(self._topic)),
+                Route("/api/document", json_route(self._document)),
+                Route("/api/search", json_route(self._search)),
+                Route("/api/flags", json_route(lambda _: msgspec.to_builtins(self._flags.all()))),
+                Route("/api/ask", self._ask, methods=["POST"]),
+                Route("/api/why", self._why, methods=["POST"]),
+                Route("/api/flag", self._flag, methods=["POST"]),
+            ],
+            exception_handlers={HeedError: _bad_request},
+        )
+
+    async def _index(self, request: Request) -> Response:
+        return HTMLResponse(await run_in_threadpool(self._page.html))
+
+    def _folder(self, request: Request) -> object:
+        explored = self._explored(request)
+        names, problem = list[str](), ""
+        try:
+            names = self._tree.warm(explored.results.folder).names
+        except HeedError as error:
+            problem = str(error)
+        return {**folder_view(explored), "playground": names, "problem": problem}
+
+    def _explored(self, request: Request) -> Explored:
+        return self._tree.explored(request.query_params.get("folder", ""))
+
+    def _topic(self, request: Request) -> object:
+        explored, qid = self._explored(request), request.query_params.get("id", "")
+        if qid not in explored.topics:
+            raise HTTPException(404)
+        return topic_view(explored, qid, _number(request, "depth", DEPTH, DEEPEST))
+
+    def _document(self, request: Request) -> object:
+        return document_view(self._explored(request), request.query_params.get("docid", ""))
+
+    def _search(self, request: Request) -> Found:
+        text = request.query_params.get("q", "")[:LONGEST_SEARCH]
+        explored = self._explored(request)
+        try:
+            live = self._tree.live(explored.results.folder)
+        except HeedError:  # the folder's view says why
+            live = None
+        return search(explored, live, text)
+
+    async def _ask(self, request: Request) -> Response:
+        return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))
+
+    async def _why(self, request: Request) -> Response:
+        return await self._in_turn(request, lambda live, ask: reason(live, ask.system, ask.question(), ask.docid))
+
+    async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
+        """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
+        ask = _read(await read_json(request), Ask)
+        live = await run_in_threadpool(self._tree.live, ask.folder)
+        live.check(ask.system)
+        async with self._turns[ask.folder, ask.system]:
+            if await request.is_disconnected():
+                return Response(status_code=CLOSED)
+            return JSONResponse(await run_in_threadpool(compute, live, ask))
+
+    async def _flag(self, request: Request) -> Response:
+        flag = _read(await read_json(request), Flag)
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, flag)))
+
+    def _flagged(self, flag: Flag) -> Flag:
+        explored = self._tree.explored(flag.folder)
+        if flag.topic not in explored.topics or flag.condition not in explored.conditions:
+            raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
+        given = explored.grades(explored.topics[flag.topic], flag.condition) or {}
+        return self._flags.add(msgspec.structs.replace(flag, grade=given.get(flag.docid)))
+
+
+def _read(body: object, kind: type[Body]) -> Body:
+    """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
+    try:
+        read = msgspec.convert(body, kind)
+        msgspec.json.encode(read)
+    except (msgspec.ValidationError, UnicodeError) as error:  # the latter for half of a surrogate pair
+        raise DataError(f"request: {error}") from error
+    return read
+
+
+def _number(request: Request, name: str, by_default: int, most: int) -> int:
+    """Return a number from 0 to ``most`` among the parameters of ``request``."""
+    text = request.query_params.get(name, "")
+    return min(int(text), most) if text.isdecimal() and len(text) < LONGEST_NUMBER else by_default
+
+
+async def _bad_request(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 400)

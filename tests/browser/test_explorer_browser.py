@@ -1,0 +1,277 @@
+"""Topics and documents of a report in a real Chromium, opened as a file: texts, keys, languages, hostile texts."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from annotating_browser import CHROMIUM
+from conftest import ROOT, without_plots
+from explored_results import PAYLOADS, by_grade, hostile, sample, tables
+from test_annotate_reflow import AXE, WIDE, axe_core
+
+from heed.formats.trec_files import read_qrels
+from heed.ranking import ranked
+from heed.report.folders import read_tree
+from heed.report.page import write_page
+from heed.tables.markup import parse_markdown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
+
+FAS, ZHO = "neuclir-sample%2Ffas", "neuclir-sample%2Fzho"
+EXPLORER = "#explorer:not([hidden])"
+TALL = 900
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One page over Persian and Chinese news, tables, and texts that attack it."""
+    root = tmp_path_factory.mktemp("explored")
+    for lang in ("fas", "zho"):
+        sample(root, lang)
+    tables(root)
+    hostile(root)
+    path = root / "report.html"
+    with without_plots():
+        write_page(read_tree(root / "runs"), root / "runs", path)
+    return path
+
+
+@pytest.fixture
+def tab(chromium: "Browser", report: Path) -> "Iterator[Page]":
+    """A window; a request, a message of the console or an error fails the test."""
+    with chromium.new_context(viewport={"width": 1366, "height": TALL}, bypass_csp=False) as context:
+        context.set_default_timeout(5_000)
+        seen: list[str] = []
+        context.on("request", lambda request: seen.append(request.url))
+        page = context.new_page()
+        page.on("console", lambda message: seen.append(message.text))
+        page.on("pageerror", lambda error: seen.append(str(error)))
+        page.on("dialog", lambda dialog: seen.append(dialog.message))
+        page.goto(report.as_uri())
+        yield page
+        assert [line for line in seen if line.split("#")[0] != report.as_uri()] == []
+
+
+def go(tab: "Page", place: str) -> None:
+    """Follow a link within the page, and wait until the place is drawn."""
+    tab.evaluate(f"location.hash = {json.dumps(place)}")
+    tab.wait_for_selector(f"{EXPLORER} .ranking a, {EXPLORER} .topic .empty")
+
+
+def shown(tab: "Page") -> str:
+    """The docid in view, once its document is drawn."""
+    tab.wait_for_selector(f"{EXPLORER}[data-reading] .document .facts")
+    return tab.locator(".document").get_attribute("data-docid")
+
+
+def texts(tab: "Page", selector: str) -> list[str]:
+    return [text.strip() for text in tab.locator(selector).all_inner_texts()]
+
+
+def test_a_click_on_a_ranked_document_opens_its_text_beside_the_ranking(tab: "Page") -> None:
+    go(tab, f"#/{FAS}/topic/01")
+    assert not tab.locator("#overview").is_visible()
+    second = tab.locator(".columns section >> nth=0 >> .ranking a >> nth=1")
+    docid = second.get_attribute("data-docid")
+    second.click()
+    assert shown(tab) == docid
+    record = next(
+        json.loads(line)
+        for line in (ROOT / "documents/neuclir-sample/fas.jsonl").read_text("utf-8").splitlines()
+        if json.loads(line)["id"] == docid
+    )
+    paragraphs = [line.strip() for line in record["text"].split("\n") if line.strip()]
+    assert texts(tab, ".document .text") == paragraphs and texts(tab, ".document .title") == [record["title"]]
+    assert tab.locator(".document .text >> nth=0").evaluate("e => [e.dir, e.lang]") == ["rtl", "fa"]
+    assert tab.locator(".columns").is_visible()
+    place = f"#/{FAS}/document/{docid}?topic=01&system=stays&condition=original"
+    assert tab.evaluate("location.hash") == place
+    tab.go_back()
+    tab.wait_for_selector(f"{EXPLORER}:not([data-reading])")
+    tab.go_back()
+    tab.wait_for_selector("#overview:not([hidden])")
+
+
+def test_what_should_have_fallen_is_listed_and_those_that_did_not_come_first(tab: "Page") -> None:
+    # topic 01 of the sample: four documents are relevant under original alone (qrels/neuclir-sample)
+    go(tab, f"#/{FAS}/topic/01?system=stays")
+    assert texts(tab, ".fallen h2 span") == ["relevant under original, not under changed: 4 of 4 did not fall"]
+    assert {text.split(" ")[0] for text in texts(tab, ".fallen .shift")} == {"="}
+    go(tab, f"#/{FAS}/topic/01?system=obeys")
+    tab.wait_for_selector(".fallen .shift[data-verdict=fell]")
+    grades = [read_qrels(ROOT / f"qrels/neuclir-sample/{name}.qrels")["01"] for name in ("original", "changed")]
+    before, after = (ranked(by_grade({"01": of_condition})["01"]) for of_condition in grades)
+    moved = {docid for docid, grade in grades[0].items() if grade > 0 and grades[1][docid] <= 0}
+    wrong = {docid for docid in moved if after.index(docid) <= before.index(docid)}
+    assert 0 < len(wrong) < len(moved) == 4
+    count = f"relevant under original, not under changed: {len(wrong)} of 4 did not fall"
+    assert texts(tab, ".fallen h2 span") == [count]
+    listed = tab.evaluate("[...document.querySelectorAll('.fallen a')].map((a) => a.dataset.docid)")
+    assert set(listed[: len(wrong)]) == wrong and set(listed) == moved
+
+
+def test_a_persian_and_a_chinese_narrative_are_compared_by_words(tab: "Page") -> None:
+    for folder, language, direction in ((FAS, "fa", "rtl"), (ZHO, "zh", "ltr")):
+        lang = folder[-3:]
+        go(tab, f"#/{folder}/topic/01")
+        tab.wait_for_selector(f".difference[lang={language}]")
+        difference = tab.locator(".difference")
+        assert difference.get_attribute("dir") == direction
+        topic = json.loads((ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text("utf-8").splitlines()[0])
+        both = "e => (kind) => [...e.childNodes].filter((n) => n.nodeName !== kind).map((n) => n.textContent).join('')"
+        for removed, condition in (("DEL", "changed"), ("INS", "original")):
+            text = difference.evaluate(f"e => ({both})(e)('{removed}')")
+            assert text.strip() == topic["instructions"][condition].strip()
+        assert tab.locator(".difference ins").count() >= 1
+        words = int(texts(tab, ".tabs button >> nth=0")[0].split("+")[1].split()[0])
+        assert words == difference.evaluate(
+            "e => [...e.querySelectorAll('ins')].flatMap((i) => [...new Intl.Segmenter(e.lang, { granularity: 'word' })"
+            ".segment(i.textContent)]).filter((s) => s.isWordLike).length"
+        )
+
+
+def test_what_polarity_reads_is_marked_in_narrative_and_document(tab: "Page") -> None:
+    go(tab, f"#/{FAS}/topic/01")
+    tab.click(".tabs button:text-is('changed')")
+    excluded = texts(tab, ".panel:not([data-off]) mark[data-kind=excluded]")
+    assert len(excluded) >= 1 and len(texts(tab, ".panel:not([data-off]) mark[data-kind=asked]")) >= 1
+    tab.click(".ranking a >> nth=0")
+    shown(tab)
+    kinds = set(tab.evaluate("[...document.querySelectorAll('.document mark')].map((m) => m.dataset.kind)"))
+    assert {"query", "asked"} <= kinds
+
+
+def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
+    go(tab, f"#/{FAS}/topic/01")
+    press = tab.keyboard.press
+    order = tab.evaluate("[...document.querySelectorAll('.columns section:first-child a')].map((a) => a.dataset.docid)")
+    press("j")
+    assert shown(tab) == order[0]
+    press("ArrowRight")
+    tab.wait_for_selector(f".document[data-docid='{order[1]}']")
+    press("k")
+    tab.wait_for_selector(f".document[data-docid='{order[0]}']")
+    assert tab.evaluate("document.activeElement.dataset.docid") == order[0]
+    press("c")
+    tab.wait_for_function("location.hash.endsWith('condition=changed')")
+    press("s")
+    tab.wait_for_function("location.hash.includes('system=obeys')")
+    assert shown(tab) == order[0], "the document stays open"
+    press("]")
+    tab.wait_for_function("location.hash.includes('/topic/02?')")
+    press("/")
+    tab.keyboard.insert_text("11")
+    assert texts(tab, ".topics a .id") == ["11"]
+    press("Escape")
+    assert tab.evaluate("document.activeElement === document.body")
+    press("?")
+    tab.wait_for_selector("dialog[open]")
+    press("Escape")
+    tab.wait_for_selector("dialog:not([open])", state="attached")
+    press("j")
+    shown(tab)
+    press("Escape")
+    tab.wait_for_selector(f"{EXPLORER}:not([data-reading])")
+    press("Escape")
+    tab.wait_for_selector("#overview:not([hidden])")
+
+
+def test_topics_are_ordered_by_a_value_the_worst_first(tab: "Page") -> None:
+    go(tab, f"#/{FAS}/topic/01?system=obeys")
+    tab.select_option(".topics select", label="p-MRR, original → changed")
+    values = [float(text) for text in texts(tab, ".topics .figure")]
+    assert len(values) == 12 and values == sorted(values) and values[0] < values[-1]
+
+
+def test_a_followtable_topic_stands_beside_its_query_and_tables_are_drawn(tab: "Page") -> None:
+    go(tab, "#/tables-sample%2Feng/topic/5_0")
+    assert texts(tab, ".columns h3") != [] and texts(tab, ".family a")[0] == "5 (query alone)"
+    assert [text.split()[0] for text in texts(tab, ".columns h3")] == ["query", "original"]
+    go(tab, "#/tables-sample%2Feng/document/t003?topic=5_0")
+    assert shown(tab) == "t003"
+    head = tab.locator(".document thead >> nth=0 >> th[colspan]")
+    spans = [(cell.inner_text(), cell.get_attribute("colspan")) for cell in head.all()]
+    assert spans == [("Composition (% by mass)", "4"), ("Test bar 12 mm", "2")]
+    assert texts(tab, ".document tbody >> nth=0 >> tr >> nth=0 >> td")[:2] == ["W-34", "2.8-3.2"]
+
+
+MARKDOWN = [
+    "# A caption\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 |  |",
+    "| a \\| b | c |\n|:-|-:|\n| x  y | \\\\ |\nafter",
+    "a | b\n--- | ---\n1 | 2 | 3",
+    "| a<br>b | \\<br> |\n| - | - |\n|| |",
+    "before\n\n| `a|b` | c |\n| - | - |\n| 1 | 2 |\n\n| d | e |\n| - | - |\n| f | g |",
+    "| a | b |\n| 1 | 2 |",
+]
+
+
+def test_the_page_reads_pipe_tables_as_the_library_does(tab: "Page") -> None:
+    source = (ROOT / "heed/report/topics/page/grid.js").read_text()
+    plain = source.replace("export ", "")
+    for text in MARKDOWN:
+        table = tab.evaluate(f"(() => {{ {plain}\nreturn markdownTable({json.dumps(text)}); }})()")
+        assert table == parse_markdown(text)._asdict(), text
+
+
+def test_no_text_of_results_runs_or_asks_for_anything(tab: "Page") -> None:
+    qid = quote(f"q{PAYLOADS[1]}", safe="")
+    go(tab, f"#/bad%2Feng/topic/{qid}")
+    assert texts(tab, ".topic h1") == [" ".join(PAYLOADS)]
+    tab.keyboard.press("s")
+    tab.wait_for_function("location.hash.includes('system=%22')")
+    seen = set()
+    for _ in PAYLOADS:
+        tab.keyboard.press("j")
+        tab.wait_for_timeout(20)
+        seen.add(shown(tab))
+    tab.wait_for_function(
+        "document.querySelector('.document').dataset.docid === "
+        "document.querySelector('.columns section li:last-child a').dataset.docid"
+    )
+    assert seen | {shown(tab)} == {f"d{number}{one}" for number, one in enumerate(PAYLOADS)}
+    for number in (0, 5):  # HTML and Markdown
+        docid = f"d{number}{PAYLOADS[number]}"
+        go(tab, f"#/bad%2Feng/document/{quote(docid, safe='')}?topic={qid}")
+        tab.wait_for_function(f"document.querySelector('.document').dataset.docid === {json.dumps(docid)}")
+        assert tab.locator(".document table tbody td").count() >= 2
+    assert tab.evaluate("window.ran") is None
+    made = "#explorer :is(script, img, svg, iframe, math, details, textarea, style, a[href^='javascript'])"
+    assert tab.locator(made).count() == 0
+
+
+VIEWS = (  # place, size, themes in which it is accessible by which rules
+    (f"#/{FAS}/document/n003?topic=01", (1366, 800), WIDE),
+    (f"#/{FAS}/document/n003?topic=01", (390, 844), {}),
+    (f"#/{FAS}/document/n003?topic=01", (683, 400), {}),
+    ("#/tables-sample%2Feng/document/t003?topic=5_0", (1366, 800), {"light": WIDE["light"]}),
+    ("#/tables-sample%2Feng/document/t003?topic=5_0", (390, 844), {}),
+    (f"#/{FAS}/topic/01", (390, 844), {"light": WIDE["light"]}),
+)
+
+
+def test_every_view_reflows_and_is_accessible(chromium: "Browser", report: Path) -> None:
+    axe, of_explorer = axe_core(), AXE.replace("axe.run(", "axe.run('#explorer', ")
+    problems = []
+    with chromium.new_context(bypass_csp=True) as context:
+        page = context.new_page()
+        page.goto(report.as_uri())
+        if axe:
+            page.evaluate(axe)
+        for place, (width, height), themes in VIEWS:
+            page.set_viewport_size({"width": width, "height": height})
+            page.evaluate(f"location.hash = {json.dumps(place)}")
+            page.wait_for_selector(f"{EXPLORER} .columns", state="attached")
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            problems += [f"{place} at {width} pixels: {wide} wide"] if wide > width else []
+            for theme, rules in themes.items() if axe else ():
+                page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+                problems += [f"{place} at {width}, {theme}: {found}" for found in page.evaluate(of_explorer % rules)]
+    assert problems == []
+    if not axe:
+        pytest.skip("reflow holds; accessibility is not tested without axe-playwright-python")

@@ -1,0 +1,59 @@
+"""The report in a Firefox, where there is one: the same views, nothing requested, no hostile text executed."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import pytest
+from conftest import without_plots
+from explored_results import hostile, sample
+from firefox import FIREFOX, Firefox, firefox
+
+from heed.report.folders import read_tree
+from heed.report.page import write_page
+
+pytestmark = pytest.mark.skipif(not FIREFOX or not find_spec("websockets"), reason="no Firefox, or no websockets")
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    root = tmp_path_factory.mktemp("firefox")
+    (root / "profile").mkdir()
+    with without_plots():
+        sample(root, "fas")
+        hostile(root)
+        write_page(read_tree(root / "runs"), root / "runs", root / "report.html")
+    with firefox(root / "profile") as browser:
+        browser.open((root / "report.html").as_uri())
+        yield browser
+
+
+def go(window: Firefox, place: str) -> None:
+    window.evaluate(f"(() => {{ location.hash = {place!r}; return 1; }})()")
+    window.wait("!document.querySelector('#explorer').hidden && !!document.querySelector('.topic .ranking a')")
+
+
+def test_a_document_opens_beside_the_ranking_by_key_and_narratives_are_compared(window: Firefox) -> None:
+    go(window, "#/neuclir-sample%2Ffas/topic/01")
+    assert window.evaluate("document.querySelector('.difference').dir") == "rtl"
+    assert window.evaluate("document.querySelectorAll('.difference del, .difference ins').length") > 0
+    window.press("j")
+    first = window.wait("document.querySelector('#explorer[data-reading] .document[data-docid]')?.dataset.docid ?? ''")
+    assert window.evaluate("document.querySelector('.columns .ranking a').dataset.docid") == first
+    assert window.evaluate("document.querySelectorAll('.document mark').length") > 0
+    for width, height in ((1366, 800), (390, 844)):
+        window.resize(width, height)
+        assert window.evaluate("document.documentElement.scrollWidth") <= width
+    assert window.complaints == []
+
+
+def test_hostile_texts_are_texts(window: Firefox) -> None:
+    window.resize(1366, 800)
+    window.evaluate("(() => { location.hash = ''; return 1; })()")
+    links = window.wait(
+        "[...document.querySelectorAll('#overview a[href*=\"/topic/\"]')].map((a) => a.getAttribute('href'))"
+    )
+    hostile_links = [link for link in links if "neuclir-sample" not in link]
+    assert hostile_links
+    go(window, hostile_links[0])
+    assert window.wait("document.querySelector('#explorer').textContent.includes('<script>')")
+    assert window.evaluate("typeof window.ran") == "undefined" and window.complaints == []

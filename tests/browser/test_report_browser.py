@@ -1,0 +1,216 @@
+"""The page of a report in a real Chromium, opened as a file: tables, charts, two systems; with and without script."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+import pytest
+from annotating_browser import CHROMIUM
+from conftest import ROOT
+from test_report import HOSTILE, NASTY, hostile_results, write_results
+
+from heed.report.folders import read_tree
+from heed.report.page import page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
+
+
+@pytest.fixture(scope="module")
+def report(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of three folders: the sample's Persian results, others with the same systems, and hostile ones."""
+    runs = tmp_path_factory.mktemp("report") / "runs"
+    shutil.copytree(sample_runs("fas"), runs / "fas")
+    note = json.loads((runs / "fas/topics.json").read_text())
+    store = (sample_runs("fas") / note["store"]).resolve()
+    (runs / "fas/topics.json").write_text(json.dumps(note | {"store": str(store)}))
+    rows = json.loads((runs / "fas/summary.json").read_text())["rows"]
+    write_results(runs / "rus", rows, "neuclir-sample", "rus")
+    hostile_results(runs / "bad <b>&%")
+    path = runs / "report.html"
+    path.write_text(page(read_tree(runs), runs), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(chromium: "Browser", report: Path) -> "Iterator[Page]":
+    """The page in a window of its own; whatever it complains of or asks for fails the test."""
+    with chromium.new_context(viewport={"width": 1366, "height": 768}) as context:
+        context.set_default_timeout(5_000)
+        seen: list[str] = []
+        context.on("request", lambda request: seen.append(request.url))
+        tab = context.new_page()
+        tab.on("console", lambda message: seen.append(message.text))
+        tab.on("pageerror", lambda error: seen.append(str(error)))
+        tab.goto(report.as_uri())
+        yield tab
+        assert [line for line in seen if not line.startswith(report.as_uri())] == []
+
+
+def texts(tab: "Page", selector: str) -> list[str]:
+    return [text.strip() for text in tab.locator(selector).all_inner_texts()]
+
+
+FAS = 'section[data-folder="fas"]'
+
+
+def test_a_table_is_sorted_by_any_column_and_filtered_by_words(opened: "Page") -> None:
+    column = f"{FAS} .sortable tbody td:nth-child(3)"
+    before = texts(opened, column)
+    opened.click(f"{FAS} .sortable th:nth-child(3) button")
+    figures = [text for text in before if text != "-"]
+    absent = ["-"] * (len(before) - len(figures))
+    assert len(set(figures)) > 2
+    assert texts(opened, column) == sorted(figures, key=float, reverse=True) + absent
+    assert opened.get_attribute(f"{FAS} .sortable th:nth-child(3)", "aria-sort") == "descending"
+    opened.keyboard.press("Enter")  # the button has the focus
+    assert texts(opened, column) == sorted(figures, key=float) + absent
+
+    opened.keyboard.press("/")
+    opened.keyboard.insert_text("LSA orig")
+    rows = [text.split("\t")[:2] for text in texts(opened, f"{FAS} .sortable tbody tr:not([hidden])")]
+    assert [[cell.replace("\n", "") for cell in cells] for cells in rows] == [
+        ["lsa", "original"],
+        ["lsa", "original>changed"],
+    ]
+    opened.fill("#columns-filter", "mrr ndcg")
+    heads = texts(opened, f"{FAS} .sortable th:not([hidden])")
+    of_p_mrr = ["p-MRR", "p-MRR kept", "p-MRR in neither", "p-MRR in one only"]
+    assert heads == ["system", "condition", "nDCG@20", *of_p_mrr, "n"]
+
+
+def test_the_page_runs_no_text_of_the_results(opened: "Page", report: Path) -> None:
+    opened.goto(f"{report.as_uri()}#/{'bad <b>&%'.replace('%', '%25')}")
+    assert opened.locator("script").count() == 3
+    assert NASTY in opened.inner_text('section[data-folder="bad <b>&%"] table')
+    assert opened.locator("#overview b, #overview img").count() == 0
+    pair = "/".join(quote(part, safe="") for part in ("bad <b>&%", "systems", NASTY, NASTY))
+    opened.goto(f"{report.as_uri()}#/{pair}")
+    assert NASTY in opened.inner_text("#pair table >> nth=0") and HOSTILE in opened.inner_text(
+        '#pair [aria-label="Topics"]'
+    )
+    assert opened.locator("#pair script, #pair b").count() == 0
+    opened.goto(f"{report.as_uri()}#/%E0%A4%A/topic")  # no place at all: the overview
+    assert opened.is_visible("#overview")
+
+
+def test_without_script_tables_and_charts_are_there(chromium: "Browser", report: Path) -> None:
+    with chromium.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(report.as_uri())
+        assert tab.locator("#overview .sortable").count() == 3
+        assert tab.locator("figure svg a").first.is_visible()
+        assert not tab.is_visible("#filters") and not tab.is_visible(".two >> nth=0")
+
+
+def cells(tab: "Page", table: str) -> list[list[str]]:
+    return [
+        [cell.strip() for cell in row.locator("td").all_inner_texts()]
+        for row in tab.locator(f'#pair [aria-label="{table}"] tbody tr').all()
+    ]
+
+
+def test_two_systems_stand_side_by_side_with_the_test_of_their_difference(opened: "Page", report: Path) -> None:
+    from scipy.stats import permutation_test
+
+    opened.click(f"{FAS} .two")
+    opened.select_option("#system-0", "bm25")
+    opened.select_option("#system-1", "polarity")
+    assert opened.url.endswith("#/fas/systems/bm25/polarity") and not opened.is_visible("#overview")
+    shown = {(measure, condition): rest for measure, condition, *rest in cells(opened, "Measures")}
+    details = json.loads((report.parent / "fas/per_topic.json").read_text())["rows"]
+    values = {
+        (system, one["measure"], one["condition"]): one["per_topic"]
+        for one in details
+        for system in ("bm25", "polarity")
+        if one["system"] == system
+    }
+    assert len(shown) == len(values) / 2 > 5
+    for (measure, condition), (first, second, difference, p, won, topics) in shown.items():
+        before, after = (values[system, measure, condition] for system in ("bm25", "polarity"))
+        moved = [after[qid] - before[qid] for qid in before]
+        assert float(second) - float(first) == pytest.approx(float(difference), abs=0.11)
+        assert float(difference) == pytest.approx(100 * sum(moved) / len(moved), abs=0.051)
+        wins, losses = sum(value > 0 for value in moved), sum(value < 0 for value in moved)
+        lower = measure.endswith(("neither", "only", "kept"))
+        assert won == (f"{wins} : {losses}" if lower else f"{losses} : {wins}")
+        assert int(topics) == len(moved) <= 13  # so that the page has tried all flips
+        if any(moved):
+            exact = permutation_test(
+                (moved,), sum, permutation_type="samples", n_resamples=float("inf"), vectorized=False
+            ).pvalue
+            assert p == f"{exact:.3f}" or (p == "<0.001" and exact < 0.001)
+        else:
+            assert p == "1.000"
+
+
+def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_difference(
+    opened: "Page", report: Path
+) -> None:
+    opened.goto(f"{report.as_uri()}#/fas/systems/bm25/polarity")
+    assert opened.locator("#measure").evaluate("each => each.selectedOptions[0].text") == "p-MRR, original>changed"
+    listed = cells(opened, "Topics")
+    differences = [abs(float(line[3])) for line in listed]
+    assert differences == sorted(differences, reverse=True) and differences[0] > differences[-1]
+    assert (
+        opened.get_attribute('#pair [aria-label="Topics"] a >> nth=0', "href")
+        == f"#/fas/topic/{listed[0][0]}?system=polarity"
+    )
+    [[folder, *_]] = cells(opened, "In other folders: languages, dimensions, collections")
+    assert folder == "neuclir-sample rus"
+    settings = {name: values for name, *values in cells(opened, "Settings")}
+    assert settings["system"] == ["bm25", ""]
+    opened.select_option("#measure", label="nDCG@20, original")
+    assert cells(opened, "Topics") != listed
+    opened.keyboard.press("Escape")
+    opened.wait_for_selector("#overview", state="visible")
+    assert opened.url.endswith("#/fas")
+
+
+def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") -> None:
+    chart = opened.locator('[data-plot="fas.topics.p-MRR.bm25.original-changed"] svg')
+    marks = chart.locator("a")
+    names = [mark.get_attribute("href").split("/topic/")[1].split("?")[0] for mark in marks.all()]
+    assert len(names) > 2 and names == sorted(names)
+    assert [mark.get_attribute("tabindex") for mark in marks.all()] == ["0"] + ["-1"] * (len(names) - 1)
+    marks.first.focus()
+    opened.keyboard.press("ArrowRight")
+    assert opened.inner_text("#tip").startswith(f"topic {names[1]}: ")
+    opened.keyboard.press("Enter")
+    opened.wait_for_url(f"**#/fas/topic/{names[1]}?system=bm25")
+    opened.wait_for_selector("#explorer main")
+    assert not opened.is_visible("#overview")
+    opened.go_back()
+    opened.wait_for_selector("#overview")
+    assert opened.evaluate("document.activeElement.getAttribute('href')") == marks.nth(1).get_attribute("href")
+
+
+def test_a_dot_leads_to_its_document(opened: "Page") -> None:
+    documents = {
+        each["id"]: each["text"]
+        for each in map(json.loads, (ROOT / "documents/neuclir-sample/fas.jsonl").read_text().splitlines())
+    }
+    dot = opened.locator('[data-plot="fas.shift.polarity"] svg a').first
+    dot.click(force=True)  # another dot may lie on it
+    opened.wait_for_url("**#/fas/document/*?topic=*&system=polarity")
+    docid = opened.url.split("/document/")[1].split("?")[0]
+    opened.wait_for_selector("#explorer article h1, #explorer article p")
+    shown = opened.inner_text("#explorer .document")
+    assert documents[docid][:60] in shown
+
+
+@pytest.mark.parametrize(("place", "scheme"), [("", "light"), ("", "dark"), ("#/fas/systems/bm25/polarity", "dark")])
+def test_axe_finds_nothing_serious(
+    opened: "Page", report: Path, place: str, scheme: "Literal['light', 'dark']"
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    opened.emulate_media(color_scheme=scheme)
+    opened.goto(f"{report.as_uri()}{place}")
+    found = [each for each in Axe().run(opened).response["violations"] if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []

@@ -1,0 +1,397 @@
+"""What a user meets before and beside the work: lists, help, errors."""
+
+import ast
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, hear_interrupts, write_jsonl
+
+from pipelines.__main__ import COMMANDS
+from pipelines.__main__ import main as list_or_run
+
+COMMAND = "pipelines.neuclir"
+HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
+# made of torch or numpy alone; themselves imported only where they are used
+ALONE = {
+    "heed.models.local.logits",
+    "heed.models.local.nv_embed",
+    "heed.models.encoders.tapas",
+    "heed.retrieval.bm25.field_scores",
+    "heed.retrieval.dense.foreign_vectors",
+    "heed.retrieval.lsa.ngrams",
+    "heed.retrieval.bm25.postings_search",
+    "heed.retrieval.bm25.postings",
+    "heed.retrieval.dense.vector_files",
+}
+HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
+
+
+def test_commands_are_listed(heed_process: Heed) -> None:
+    result = heed_process("pipelines")
+    assert result.returncode == 0
+    for name in COMMANDS:
+        assert f"python -m pipelines.{name}" in result.stdout
+
+
+def test_every_command_of_the_list_exists_and_answers_help(
+    heed: Heed, heed_process: Heed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in COMMANDS:
+        result = heed(f"pipelines.{name}", "--help")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert f"usage: python -m pipelines.{name}" in result.stdout
+        monkeypatch.setattr(sys, "argv", ["pipelines/__main__.py", name, "--help"])
+        with pytest.raises(SystemExit, match="^0$"):
+            list_or_run()
+        assert f"usage: python -m pipelines.{name}" in capsys.readouterr().out
+    assert f"usage: python -m pipelines.{name}" in heed_process("pipelines", name, "--help").stdout
+
+
+def test_the_console_script_is_the_same_under_its_own_name(tmp_path: Path, environment: dict[str, str]) -> None:
+    script = tmp_path / "heed"  # as pip writes it
+    script.write_text("import sys\nfrom pipelines.__main__ import main\nsys.exit(main())\n")
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, str(script), *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+
+    listed = run()
+    assert all(f"  heed {name} " in listed for name in COMMANDS) and "python -m" not in listed
+    assert run("neuclir", "--help").startswith("usage: heed neuclir ")
+
+
+def test_every_command_prints_the_version(heed: Heed, heed_process: Heed) -> None:
+    from heed import __version__
+
+    results = [heed_process("pipelines", "--version"), heed_process("pipelines", "check", "--version")]
+    for result in [*results, *(heed(f"pipelines.{name}", "--version") for name in COMMANDS)]:
+        assert (result.returncode, result.stdout, result.stderr) == (0, f"heed {__version__}\n", "")
+
+
+@pytest.mark.parametrize("way", [["-m", "pipelines.tables"], ["-m", "pipelines", "tables"]])
+def test_a_missing_package_is_one_line_that_says_what_to_do(
+    tmp_path: Path, environment: dict[str, str], way: list[str]
+) -> None:
+    """As with a Python that is not the environment's: lxml cannot be imported."""
+    (tmp_path / "lxml.py").write_text("raise ModuleNotFoundError(\"No module named 'lxml'\", name='lxml')\n")
+    environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, *way, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    result = run("--quiet")
+    assert (result.returncode, result.stdout) == (1, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"error: the Python package lxml is not installed for {sys.executable}; ")
+    assert ".venv/bin/python" in line and "uv pip install -c constraints.txt -e ." in line
+    assert "Traceback" in run("--debug").stderr
+
+
+def test_a_missing_module_of_heed_is_no_missing_package() -> None:
+    from pipelines import missing_package
+
+    assert missing_package(ModuleNotFoundError("", name="heed.absent")) is None
+    assert missing_package(ModuleNotFoundError("")) is None
+    assert "package yaml is" in str(missing_package(ModuleNotFoundError("", name="yaml.nodes")))
+
+
+def test_an_unknown_command_gets_the_nearest_names(heed_process: Heed) -> None:
+    result = heed_process("pipelines", "neuclri")
+    assert result.returncode == 2
+    assert result.stderr == "error: no command 'neuclri'; did you mean neuclir or explore?\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = f"import sys, pipelines.neuclir as c; c.parser().format_help(); print(*({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    for path in sorted([*(ROOT / "heed").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            heavy = {name.split(".")[0] for name in names} & HEAVY | ALONE.intersection(names)
+            assert not heavy or path.stem in {name.rpartition(".")[2] for name in ALONE}, path.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--lang", "chinese"), "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
+        (("--lang", "deu"), "--lang: found 'deu', expected zho, fas or rus"),
+        (("--lang", "zho", "--collection", "neuclir1"), "no documents of neuclir1; on a machine with a network"),
+        (("--lang", "rus", "--collection", "hc4"), "no documents of hc4; make it with HC4's download_documents.py"),
+        (("--lang", "zho", "--condition", "reversed"), "--condition reversed: none of the 12 topics carries"),
+        (("--lang", "zho", "--docs", "absent.jsonl"), "absent.jsonl: no such file or folder"),
+        (("--lang", "zho", "--docs", "docs.jsonl"), "--docs without --topics"),
+        (("--lang", "zho", "--topics", "t.jsonl"), "--topics and --qrels need --docs"),
+        (("--lang", "zho", "--retriever", "bm52"), "bm52: no system, no folder and no hub id"),
+        (("--lang", "zho", "--retriever", "bm25", "--retriever", "bm25"), "system bm25: named twice"),
+        (("--lang", "zho", "--measure", "nDGC@20"), "measure 'nDGC@20': unknown; expected such as nDCG@20"),
+        (("--lang", "zho", "--heap", "big"), "--heap: found 'big', expected a number with m or g"),
+        (
+            ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "empty.jsonl"),
+            "empty.jsonl: empty; expected one topic",
+        ),
+        (("--lang", "zho", "--docs", "empty.jsonl", "--topics", "t.jsonl"), "empty.jsonl: no document in it"),
+        (
+            ("--lang", "zho", "--qrels", "absent", "--docs", "docs.jsonl", "--topics", "t.jsonl"),
+            "absent: no such file",
+        ),
+        (("--lang", "en"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
+        (("--lang", "eng"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
+        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; use it as --retriever"),
+        (("--lang", "zho", "--retriever", "bm251"), "did you mean bm25 or bm25+rm3?"),
+        (("--lang", "zho", "--pool", "published"), "these topics come without candidate lists"),
+    ],
+)
+def test_a_problem_is_told_in_one_line_with_status_1(
+    tmp_path: Path, heed: Heed, arguments: tuple[str, ...], said: str
+) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "文"}])
+    (tmp_path / "empty.jsonl").write_text("")
+    result = heed(COMMAND, *arguments, "--quiet")
+    assert result.returncode == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: ") and said in line
+    assert result.stdout == ""
+
+
+def test_judgements_of_unknown_topics_and_documents_are_warnings_also_when_quiet(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "文"}, {"qid": "2", "query": "文"}])
+    (tmp_path / "q").write_text("99 0 a 1\n1 0 a 1\n1 0 gone 1\n")
+    common = ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "t.jsonl", "--retriever", "bm25")
+    warnings = [
+        "qrels (original): 1 of 2 topics are not among the topics: 99",
+        "qrels (original): 1 of 2 judged documents are not in the collection: gone",
+    ]
+    for _ in range(2):  # the second time with the runs and the index of the first
+        result = heed(COMMAND, *common, "--qrels", "q", "--quiet", "--json", "summary.json")
+        assert result.returncode == 0
+        assert result.stderr.splitlines() == [f"warning: {warning}" for warning in warnings]
+        assert json.loads((tmp_path / "summary.json").read_text())["warnings"] == warnings
+    folder = tmp_path / "runs" / "docs" / "zho"
+    assert json.loads((folder / "summary.json").read_text())["warnings"] == warnings
+    report = heed("pipelines.report", folder, "--quiet", "--html")
+    assert report.stderr.splitlines() == [f"warning: .: {warning}" for warning in warnings]
+    page = (folder / "report.html").read_text()
+    assert all(f'<li dir="auto">{warning}</li>' in page for warning in warnings)
+    unjudged = heed(COMMAND, *common)
+    assert unjudged.returncode == 0
+    assert "\nno judgements for any of the 2 topics" in unjudged.stderr
+    (tmp_path / "q").write_text("99 0 a 1\n")
+    (tmp_path / "c").write_text("1 0 gone 1\n2 0 gone-2 0\n")
+    foreign = heed(COMMAND, *common, "--qrels", "q", "--changed-qrels", "c", "--quiet")
+    assert (foreign.returncode, foreign.stdout) == (1, "")
+    assert foreign.stderr.splitlines() == [
+        "error: qrels (original): none of 1 topics is among the topics: found 99, expected ids such as 1, 2; "
+        "give judgements of this collection, or none",
+        "error: qrels (changed): none of 2 judged documents is in the collection: found gone, gone-2, expected ids "
+        "such as a; give judgements of this collection, or none",
+    ]
+
+
+def test_what_is_doubtful_about_the_files_stands_in_the_summary(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
+    texts = [{"lang": "zho", "source": "human translation", "topic_title": "文"}]
+    write_jsonl(tmp_path / "t.jsonl", [{"topic_id": "1", "topics": texts}, {"topic_id": "2", "topics": []}])
+    (tmp_path / "q").write_text("1 zho a 1\n1 zho a 1\n1 fas b 1\n")
+    common = ("--topics", "t.jsonl", "--qrels", "q", "--retriever", "bm25", "--reranker", "none", "--quiet")
+    warnings = [
+        "q: 1 judgements are repeated with the same grade and count once",
+        "t.jsonl: 1 topics have no such text and are left out: 2",
+    ]
+    result = heed(COMMAND, "--lang", "zho", "--docs", "docs.jsonl", *common, "--json", "s.json")
+    assert result.stderr.splitlines() == [f"warning: {warning}" for warning in warnings]
+    assert json.loads((tmp_path / "s.json").read_text())["warnings"] == warnings
+    result = heed("pipelines.trec", "--lang", "zho", "--docs", "docs.jsonl", *common, "--json", "s.json")
+    together = "q: judgements of zho, fas are taken together, as for multilingual runs"
+    absent = "qrels (original): 1 of 2 judged documents are not in the collection: b"
+    assert json.loads((tmp_path / "s.json").read_text())["warnings"] == [together, *warnings, absent]
+
+
+def test_the_sample_can_be_searched_with_topics_of_ones_own(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": 5, "query": "无人驾驶"}])
+    result = heed(COMMAND, "--lang", "zho", "--collection", "sample", "--topics", "t.jsonl", "--retriever", "bm25")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_text().startswith("5 Q0 n")
+
+
+def test_a_traceback_is_shown_with_debug_only(heed: Heed) -> None:
+    assert "Traceback" not in heed(COMMAND, "--lang", "chinese").stderr
+    assert "Traceback" in heed(COMMAND, "--lang", "chinese", "--debug").stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--lang",), ("--lang", "zho", "--depth", "0"), ("--lang", "zho", "--colour")]
+)
+def test_wrong_arguments_have_status_2_and_one_line(heed: Heed, arguments: tuple[str, ...]) -> None:
+    result = heed(COMMAND, *arguments)
+    [line] = result.stderr.splitlines()
+    assert result.returncode == 2
+    assert line.startswith("error: ") and line.endswith("; python -m pipelines.neuclir --help lists the options")
+
+
+def test_two_commands_do_not_write_to_one_folder(tmp_path: Path, heed_process: Heed) -> None:
+    from heed.files import locked
+
+    with locked(tmp_path / "runs" / "neuclir-sample" / "zho"):
+        result = heed_process(COMMAND, "--lang", "zho", "--quiet")
+    assert result.returncode == 1
+    assert "another Heed process is writing here" in result.stderr
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_that_is_asked_to_stop_says_so(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals, status: int
+) -> None:
+    command = [sys.executable, "-m", COMMAND, "--lang", "zho"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,
+    )
+    assert process.stderr
+    assert any("bm25: building" in line for line in process.stderr)  # read no further than that line
+    process.send_signal(number)
+    rest = process.communicate(timeout=60)[1].splitlines()
+    assert process.returncode == status
+    assert rest[-1] == "stopped; what was complete is kept and used again" and "Traceback" not in "".join(rest)
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith((".part", ".old"))]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals, status: int
+) -> None:
+    script = tmp_path / "dropping.py"
+    script.write_text(
+        "import argparse, os, sys, time\n"
+        "from pipelines.command import run_command\n"
+        "from pipelines.options import log_options\n"
+        "class Dropping:\n"
+        f"    def __del__(self): os.kill(os.getpid(), {int(number)}); time.sleep(0.01)\n"
+        "def body(options):\n"
+        "    Dropping()\n"
+        "    try:\n"
+        "        time.sleep(30)\n"
+        "    finally:\n"
+        "        time.sleep(1.2)\n"  # more than one repetition
+        "        print('swept')\n"
+        "parser = argparse.ArgumentParser()\n"
+        "log_options(parser)\n"
+        "sys.exit(run_command(parser, body, []))\n"
+    )
+    process = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=25, preexec_fn=hear_interrupts,
+    )  # fmt: skip
+    assert process.returncode == status, process.stderr
+    assert process.stdout == "swept\n"
+    assert process.stderr == "stopped; what was complete is kept and used again\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("way", [["-m", "pipelines.check"], ["-m", "pipelines", "check"]])
+def test_a_stop_after_the_end_changes_nothing(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals, way: list[str]
+) -> None:
+    good = tmp_path / "good.run"
+    good.write_text("".join(f"1 Q0 d{rank} {rank} {20 - rank} tag\n" for rank in range(1, 11)))
+    (tmp_path / "sitecustomize.py").write_text(  # Python is at its end when it runs this
+        f"import atexit, os, time\natexit.register(lambda: (os.kill(os.getpid(), {int(number)}), time.sleep(0.2)))\n"
+    )
+    environment["PYTHONPATH"] += f":{tmp_path}"
+    process = subprocess.run(
+        [sys.executable, *way, str(good)],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=25, preexec_fn=hear_interrupts,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    assert ": no problem\n" in process.stdout and "Traceback" not in process.stderr
+
+
+def test_at_the_end_memory_is_left_to_the_operating_system(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Python would look through all that was imported for what refers to itself: a second after transformers."""
+    script = tmp_path / "circle.py"
+    script.write_text(
+        "import argparse, gc, sys\n"
+        "from pipelines.command import run_command\n"
+        "from pipelines.options import log_options\n"
+        "class Circle:\n"
+        "    def __del__(self): print('collected')\n"
+        "def body(options):\n"
+        "    circle = Circle()\n"
+        "    circle.own = circle\n"
+        "parser = argparse.ArgumentParser()\n"
+        "log_options(parser)\n"
+        "sys.exit(run_command(parser, body, eval(sys.argv.pop())))\n"
+    )
+    ran = {"capture_output": True, "text": True, "timeout": 25, "check": True}
+    for given, told in (("None", ""), ("[]", "collected\n")):  # what another program calls changes nothing there
+        done = subprocess.run([sys.executable, script, given], cwd=tmp_path, env=environment, **ran)  # type: ignore[call-overload]
+        assert done.stdout == told
+
+
+def test_peak_memory_is_the_commands_own(heed_process: Heed, tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_text(
+        "import subprocess, sys\nheld = b'x' * (300 << 20)\n"
+        "own = 'from heed.memory import peak_mib; print(peak_mib())'\n"
+        "subprocess.run([sys.executable, '-c', own], check=True)\n"
+    )
+    assert 5 < float(heed_process("large").stdout) < 100
+
+
+@pytest.mark.disturbance
+def test_a_full_disk_is_told_and_finished_work_is_kept(tmp_path: Path, heed: Heed, heed_process: Heed) -> None:
+    assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25").returncode == 0
+    before = (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes()
+    (tmp_path / "limited.py").write_text(
+        "import resource, sys\nfrom pipelines.neuclir import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.exit(main(['--lang', 'zho', '--retriever', 'bm25', '--retriever', 'lsa']))\n"
+    )
+    result = heed_process("limited")
+    assert result.returncode == 1
+    assert "File too large" in result.stderr and "Traceback" not in result.stderr
+    assert (tmp_path / "runs/neuclir-sample/zho/bm25.query.run").read_bytes() == before
+    assert heed(COMMAND, "--lang", "zho", "--retriever", "bm25", "--retriever", "lsa").returncode == 0
+
+
+def test_the_sample_holds_what_it_promises() -> None:
+    import json
+
+    from heed.formats.trec_files import read_qrels
+
+    original = read_qrels(ROOT / "qrels/neuclir-sample/original.qrels")
+    changed = read_qrels(ROOT / "qrels/neuclir-sample/changed.qrels")
+    assert len(original) >= 10 and original.keys() == changed.keys()
+    for qid, grades in original.items():
+        relevant = [docid for docid, grade in grades.items() if grade > 0]
+        kept = [docid for docid in relevant if changed[qid][docid] > 0]
+        assert set(grades.values()) <= {0, 1, 3}
+        assert len(kept) * 2 == len(relevant) == 8
+    for lang in ("zho", "fas", "rus", "eng"):
+        lines = (ROOT / f"documents/neuclir-sample/{lang}.jsonl").read_text(encoding="utf-8").splitlines()
+        documents = [json.loads(line) for line in lines]
+        assert len(documents) >= 120
+        assert {docid for grades in original.values() for docid in grades} == {one["id"] for one in documents}
+        for one in documents:
+            length = len(one["text"]) if lang == "zho" else len(one["text"].split())
+            assert (150 if lang == "zho" else 80) <= length <= (400 if lang == "zho" else 150)
+        topics = (ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text(encoding="utf-8").splitlines()
+        for topic in map(json.loads, topics):
+            assert topic["query"] and topic["description"]
+            assert topic["instructions"]["original"] != topic["instructions"]["changed"]

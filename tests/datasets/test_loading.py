@@ -1,0 +1,122 @@
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, write_jsonl
+
+from heed.datasets.collection import Collection
+from heed.datasets.loading import NAMES, load, load_files
+from heed.datasets.neuclir import NewsSettings, find_news
+from heed.datasets.tables import find_tables
+from heed.errors import DataError, UsageError
+from heed.formats.document_store import open_store
+from heed.formats.documents import Documents
+from heed.languages import language
+from heed.measures.evaluate import Judging
+from heed.types import Document, Topic
+
+SAMPLE = "neuclir-sample"
+QRELS = {name: ROOT / "qrels" / SAMPLE / f"{name}.qrels" for name in ("original", "changed")}
+
+
+def shown(collection: Collection) -> tuple[object, ...]:
+    """What decides the collection's runs and figures."""
+    place = (collection.name, collection.subset, collection.index, collection.language)
+    return (*place, collection.source.recipe, collection.topics, collection.judging, collection.join)
+
+
+@pytest.mark.parametrize("lang", ["zho", "fas", "rus"])
+def test_the_sample_is_that_of_the_command(lang: str) -> None:
+    assert shown(load(SAMPLE, lang=lang)) == shown(find_news(NewsSettings(lang, collection="sample")))
+    english = load(SAMPLE, lang=lang, query_lang="eng")
+    assert (english.subset, english.index, english.topics[0].lang) == (f"eng-{lang}", lang, "eng")
+
+
+def test_every_sample_has_a_name() -> None:
+    english = load(SAMPLE, lang="eng")
+    assert (english.name, english.subset, len(english.topics)) == (SAMPLE, "eng", 12)
+    assert shown(load("tables-sample", form="rows")) == shown(find_tables(form="rows"))
+    keyword = load("infosearch-sample", dimension="keyword")
+    assert (keyword.name, keyword.subset) == ("infosearch-sample", "keyword")
+    assert set(keyword.judging.qrels) == {"query", "original", "reversed"}
+
+
+def test_followtable_is_read_from_a_folder(shared: Path) -> None:
+    wtr = load("followtable", data=shared / "followtable" / "WTR")
+    assert (wtr.name, wtr.subset) == ("followtable", "WTR")
+    assert {topic.qid for topic in wtr.topics} >= set(wtr.judging.qrels["original"])
+
+
+def test_files_of_the_users_own_are_a_collection(tmp_path: Path) -> None:
+    docs = write_jsonl(tmp_path / "mine.jsonl", [{"id": "a", "text": "x"}])
+    topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "x"}])
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    mine = load_files(docs, topics, tmp_path / "qrels", lang="zho", name="news")
+    assert (mine.name, mine.subset, mine.judging.qrels) == ("news", "zho", {"original": {"1": {"a": 1}}})
+    assert load_files([str(docs)], topics).name == "mine"
+    sample = load_files(
+        ROOT / "documents" / SAMPLE / "zho.jsonl",
+        ROOT / "topics" / SAMPLE / "zho.jsonl",
+        QRELS["original"],
+        changed_qrels=QRELS["changed"],
+        lang="zho",
+        name=SAMPLE,
+    )
+    assert shown(sample) == shown(load(SAMPLE, lang="zho"))
+
+
+def test_a_collection_needs_no_files(tmp_path: Path) -> None:
+    collection = Collection(
+        name="mine",
+        subset="eng",
+        language=language("eng"),
+        source=Documents([Document("a", "", "tea"), Document("b", "", "coffee")]),
+        topics=[Topic("1", "eng", "tea", {"original": "not coffee"})],
+        judging=Judging({"original": {"1": {"a": 1}}}),
+    )
+    assert collection.index == "eng"
+    assert open_store(tmp_path, collection.source).count == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("neuclir-sampel", {}, "no collection of this name; did you mean neuclir-sample"),
+        ("neuclir", {}, "did you mean neuclir1"),
+        ("vaswan", {}, "did you mean vaswani"),
+        ("followir", {}, "several collections; expected one of followir/"),
+        (SAMPLE, {}, "neuclir-sample: needs lang"),
+        (SAMPLE, {"lang": "cn"}, "language: found 'cn', expected one of eng, zho, fas, rus, ara, "),
+        (SAMPLE, {"lang": "chinese"}, "vie; did you mean zho?"),
+        ("hc4", {"lang": "chinese"}, "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
+        (
+            "hc4",
+            {"lang": "mlir"},
+            "expected zho, fas or rus; all three together are found by heed.datasets.multilingual",
+        ),
+        ("hc4", {"lang": "en"}, "found 'en', expected zho, fas or rus; English documents are searched by python -m"),
+        (SAMPLE, {"lang": "zho", "query_lang": "english"}, "query_lang: found 'english', expected native or eng"),
+        (SAMPLE, {"lang": "eng", "query_lang": "eng"}, "query_lang: not used by neuclir-sample; it takes lang, fields"),
+        (SAMPLE, {"lang": "zho", "fields": "body"}, "fields: found 'body', expected one of title, description, both"),
+        (SAMPLE, {"lang": "zho", "years": [2022], "data": "x"}, "years, data: not used by neuclir-sample"),
+        ("followtable", {}, "needs either subset or data"),
+        ("followtable", {"subset": "WTR", "data": "x"}, "needs either subset or data"),
+        ("tables-sample", {"form": "xml"}, "table form is 'xml', expected one of raw, markdown"),
+        ("infosearch-sample", {"dimension": "tone"}, "tone: no dimension of InfoSearch; expected one of audience"),
+        ("mfollowir", {"lang": "zho", "query_lang": "x", "data": "."}, "query_lang: found 'x'"),
+    ],
+)
+def test_wrong_names_and_arguments_are_errors(name: str, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+        load(name, **arguments)  # type: ignore[arg-type]
+
+
+def test_missing_data_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="no documents of neuclir1; on a machine with a network"):
+        load("neuclir1", lang="zho")
+    with pytest.raises(DataError, match="python -m pipelines.fetch followtable says how"):
+        load("followtable", subset="WTR")
+    with pytest.raises(DataError, match="nothing on this machine, but not keyword; run python -m pipelines.fetch"):
+        load("infosearch", dimension="keyword")
+    assert set(NAMES) >= {"neuclir1", "hc4", "mfollowir"}

@@ -1,0 +1,175 @@
+"""README, the first page and the tutorials are followed word by word: their commands print what the pages show.
+
+``PYTHONPATH=. python tests/docs/test_tutorials.py`` writes what they print now into the pages.
+"""
+
+import json
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from conftest import ROOT
+from pages import PAGES, README, beside, fits, follow, run, shown_steps
+from test_followtable import raw
+from test_mfollowir import FILES, hub_copy
+
+from pipelines.__main__ import COMMANDS
+
+SHOWN = 40  # lines of an output that a page shows whole
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+# run as printed, below; the hub's data set, FollowTable and the model are small folders of these names
+PRINTED_BESIDE = {
+    ".venv/bin/heed neuclir --lang zho",
+    "heed compare --help",
+    "heed models ./my-cross-encoder",
+    "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker ./my-cross-encoder",
+    "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker mine:Careful",
+    "heed published mfollowir",
+    "heed tables --data FollowTable/data/WTR --reranker mine:Careful",
+}
+# run elsewhere: by which file, or why by no test
+ELSEWHERE = {
+    "make demo": "Makefile: sets up an environment, then the command that README shows",
+    "make test": ".ci/run",
+    "make harden": ".ci/run",
+    "make models": "Makefile: make test needs it",
+    "make docs": "tests/docs/test_site.py: where mkdocs is installed",
+    "source .venv/bin/activate": "Makefile: changes the reader's shell alone",
+    "python -m pipelines.neuclir": "tests/commands/test_commands.py",
+    "python -m venv .venv": "Makefile",
+    ".venv/bin/pip install uv": "docs/installation.md: installs from the package index; by hand",
+    ".venv/bin/uv pip install -c constraints.txt -e '.[models,data]'": "docs/installation.md: likewise",
+    "heed annotate pool.jsonl --export judged": "tests/browser/test_annotate_browser.py: after a person has judged",
+    "heed annotate pool.jsonl --lang rus --grades 0,1": "tests/commands/test_loop.py: a person judges in a browser",
+    "docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
+    "heed explore runs": "tests/web/test_live.py: serves until it is stopped",
+    "heed": "tests/commands/test_commands.py",
+    "heed models NAME": "tests/models/test_models.py",
+    # 2.2 GiB a language, one of them; with small ones:
+    "heed neuclir --lang fas --collection neuclir1 --year 2022 --year 2023": "tests/datasets/test_irds.py",
+    "heed neuclir --lang fas --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large": (
+        "tests/datasets/test_irds.py: and tests/retrieval/test_dense.py for encoders"
+    ),
+    "heed neuclir --lang mlir --collection neuclir1 --year 2023 --measure alpha_nDCG@20": (
+        "tests/datasets/test_multilingual.py"
+    ),
+}
+# the names of README's table: a command with each, in the folder of README's demo, or the file that runs one
+NAMED = {
+    "neuclir": "README.md",
+    "trec": "--retriever bm25 --reranker none",
+    "tables": "tests/datasets/test_tables.py",
+    "infosearch": "tests/datasets/test_infosearch.py",
+    "fetch": "neuclir1 --lang fas --dry-run",
+    "models": "--paper mfollowir",
+    "train": "tests/training/test_train.py",
+    "rerank": "runs/neuclir-sample/zho/bm25.changed.run --topics topics/neuclir-sample/zho.jsonl --condition changed "
+    "--docs documents/neuclir-sample/zho.jsonl --lang zho --reranker polarity --out reranked.run",
+    "compare": "runs/neuclir-sample/zho/bm25.original.run runs/neuclir-sample/zho/bm25.changed.run "
+    "--qrels qrels/neuclir-sample/original.qrels --new-qrels qrels/neuclir-sample/changed.qrels",
+    "report": "runs --format latex",
+    "explore": "tests/web/test_live.py",
+    "published": "mfollowir",
+    "reproduce": "mfollowir --dry-run",
+    "pool": "runs/neuclir-sample/zho/*.original.run --depth 5 --out pool.jsonl",
+    "annotate": "tests/judging/test_annotate_server.py",
+    "judge": "tests/judging/test_judge.py",
+    "judgements": "qrels/neuclir-sample/original.qrels --format qrels --out judged.qrels",
+    "check": "runs/neuclir-sample/zho/bm25.original.run",
+}
+PERSIAN = {"zho": "fas", "内容": "محتوا", "文本": "متن", "标题": "عنوان", "不要": " نه ", "要": "خواستن "}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Stands for the repository's folder, on a machine where one data set of each kind was fetched, in small."""
+    folder = tmp_path / "place"
+    text = json.dumps(FILES, ensure_ascii=False)
+    for chinese, persian in PERSIAN.items():
+        text = text.replace(chinese, persian)
+    hub_copy(folder / "jhu-clsp" / "mFollowIR-parquet-mteb", "jsonl", **json.loads(text))
+    raw(folder / "FollowTable" / "data" / "WTR")
+    return folder
+
+
+@each_page
+def test_the_commands_of_a_page_run_and_print_what_it_shows(
+    page: Path, folder: Path, sample_runs: Callable[[str], Path], request: pytest.FixtureRequest
+) -> None:
+    others = PRINTED_BESIDE.intersection(beside(page))
+    if page == README:  # the demo's results, used again
+        shutil.copytree(sample_runs("zho").parents[2], folder, dirs_exist_ok=True)
+    if any("./my-cross-encoder" in command for command in others):
+        (folder / "my-cross-encoder").symlink_to(request.getfixturevalue("tiny_cross_encoder"))
+    if sys.version_info >= (3, 12) and any("--lang fas" in step.command for step in shown_steps(page)):
+        pytest.skip("the page shows figures of Persian by Anserini 1.7, of Python 3.11")
+    for step, printed in follow(page, folder):
+        assert fits(step.shown, printed), f"{step.command}\nprinted:\n{printed}\nshown:\n" + "\n".join(step.shown)
+    for command in others:
+        run(command, folder)
+    if page == README:
+        assert NAMED.keys() == set(COMMANDS)
+        for name, how in NAMED.items():
+            if not how.endswith((".py", ".md")):
+                run(f"heed {name} {how}", folder)
+
+
+def test_the_demo_of_the_makefile_is_what_the_readme_shows() -> None:
+    recipe = re.search(r"^demo:.*\n\t(.*)\n\n", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe and recipe[1].removeprefix("$(BIN)/python -m pipelines.") == shown_steps(README)[0].command[5:]
+
+
+@each_page
+def test_every_command_of_a_page_is_known_here(page: Path) -> None:
+    assert set(beside(page)) - PRINTED_BESIDE <= ELSEWHERE.keys()
+
+
+def test_every_command_that_is_known_here_is_on_a_page() -> None:
+    assert PRINTED_BESIDE | ELSEWHERE.keys() == {command for page in PAGES for command in beside(page)}
+    for place in (*ELSEWHERE.values(), *(how for how in NAMED.values() if how.startswith("tests/"))):
+        assert (ROOT / place.partition(":")[0]).is_file(), place
+
+
+def rewrite(page: Path) -> None:
+    """Write what the commands of a page print into it, where it does not fit; long outputs keep their last lines."""
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "place"
+        folder.mkdir()
+        printed = [(step, output) for step, output in follow(page, folder)]
+    text = page.read_text(encoding="utf-8")
+    for step, output in printed:
+        if not fits(step.shown, output):
+            lines = [line.rstrip() for line in output.splitlines()]
+            lines = lines if len(lines) <= SHOWN else ["…", *lines[-SHOWN:]]
+            before = "".join(f"{line}\n" for line in step.shown)
+            first = shlex.split(step.command)[0]
+            start = text.index(f"$ {first}", _place(text, step.command))
+            end = text.index("\n", _end_of_command(text, start)) + 1
+            text = text[:end] + "".join(f"{line}\n" for line in lines) + text[end + len(before) :]
+    page.write_text(text, encoding="utf-8")
+
+
+def _place(text: str, command: str) -> int:
+    """Return where a command stands in a page, which may have it on several lines."""
+    pattern = r"\$ " + r"(?:\s|\\\n\s*)+".join(map(re.escape, command.split()))
+    found = re.search(pattern + r"[ \t]*$", text, re.MULTILINE)
+    assert found, command
+    return found.start()
+
+
+def _end_of_command(text: str, start: int) -> int:
+    end = text.index("\n", start)
+    while text[end - 1] == "\\":
+        end = text.index("\n", end + 1)
+    return end
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        rewrite(page)

@@ -1,0 +1,524 @@
+"""Experiments from Python: objects beside names, the files of the commands, nothing shared between two of them."""
+
+import json
+import math
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT, Heed
+from hypothesis import given
+from hypothesis import strategies as st
+
+import heed as library
+from heed import (
+    Bm25Settings,
+    Cut,
+    DataError,
+    Document,
+    Experiment,
+    ModelError,
+    Qrels,
+    Query,
+    Registry,
+    Run,
+    Search,
+    UsageError,
+    load,
+)
+from heed.models.files.model_files import runs_remote_code
+from heed.systems.settings import Machine
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
+
+
+class Overlap:
+    """The design's example."""
+
+    name = "overlap"
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        wanted = set(query.text.split())
+        return [len(wanted & set(document.text.split())) for document in documents]
+
+
+class Counting(Overlap):
+    """Counts its calls, and dies at one of them."""
+
+    def __init__(self, config: Any = None, die_at: int = -1) -> None:
+        self.calls: list[str] = []
+        self._die_at = die_at
+        if config is not None:
+            self.config = config
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        if len(self.calls) == self._die_at:
+            raise KeyboardInterrupt
+        self.calls.append(f"{query.qid}.{query.condition}")
+        return super().score(query, documents)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for pattern in RESULTS for path in sorted(folder.glob(pattern))}
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    """An experiment over the English sample in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return Experiment(load("neuclir-sample", lang="eng"))
+
+
+def test_the_designs_example_writes_what_the_command_writes(tmp_path: Path, heed: Heed, small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    mine = small.rerank(Overlap(), [bm25], depth=100)
+    results = small.evaluate([bm25, mine])
+    frame = results.to_pandas()
+    assert list(frame.columns) == ["system", "condition", "measure", "value", "n"]
+    assert set(frame["system"]) == {"bm25", "overlap"} and set(frame["n"]) == {12}
+    mine["changed"].write("overlap.changed.run")
+    assert Path("overlap.changed.run").read_bytes() == (small.folder / "overlap.changed.run").read_bytes()
+    (tmp_path / "design_example.py").write_text(
+        "class Overlap:\n    name = 'overlap'\n    def score(self, query, documents):\n"
+        "        wanted = set(query.text.split())\n"
+        "        return [len(wanted & set(document.text.split())) for document in documents]\n"
+    )
+    systems = ("--retriever", "bm25", "--reranker", "design_example:Overlap", "--rerank-depth", 100, "--out", "command")
+    english = ("--lang", "zho", "--query-lang", "eng", "--docs-lang", "eng", "--quiet")
+    assert heed("pipelines.neuclir", *english, *systems).returncode == 0
+    theirs = contents(tmp_path / "command/neuclir-sample/eng-zho-mt")
+    ours = contents(small.folder)
+    for name in theirs.keys() | ours.keys():
+        if name == "summary.json":
+            summaries = [json.loads(found[name]) for found in (theirs, ours)]
+            assert summaries[0]["rows"] == summaries[1]["rows"]
+        else:
+            assert theirs[name] == ours[name], name
+
+
+def test_a_reranker_with_a_config_is_reused_and_continues_after_a_kill(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    dying = Counting({"version": 1}, die_at=5)
+    with pytest.raises(KeyboardInterrupt):
+        small.rerank(dying, [bm25])
+    again = Counting({"version": 1})
+    whole = small.rerank(again, [bm25])
+    assert len(dying.calls) == 5 and len(again.calls) == 36 - 5
+    reused = Counting({"version": 1})
+    assert small.rerank(reused, [bm25])["changed"] == whole["changed"] and reused.calls == []
+    other = Counting({"version": 2})
+    small.rerank(other, [bm25])
+    assert len(other.calls) == 36
+
+
+def test_a_reranker_without_a_config_is_run_anew(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    for _ in range(2):
+        reranker = Counting()
+        small.rerank(reranker, [bm25])
+        assert len(reranker.calls) == 36
+
+
+SETTINGS = (("zho", 0.9, 1000, 1), ("fas", 1.4, 50, 2))
+PROGRAM = """
+import sys
+import threading
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+from conftest import without_plots
+from test_experiment import SETTINGS, run_bm25
+with without_plots():
+    run_bm25(Path(sys.argv[1]), *SETTINGS[int(sys.argv[2])])
+"""
+
+
+def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None:
+    folder, search = root / lang, Search(bm25=Bm25Settings(k1=k1))
+    news = load("neuclir-sample", lang=lang)
+    with Experiment(
+        news, indexes=folder / "indexes", out=folder / "runs", depth=depth, search=search, threads=threads
+    ) as experiment:
+        first = [experiment.retrieve("bm25"), experiment.retrieve("bm25+rm3")]
+        experiment.evaluate([*first, experiment.rerank("polarity", first)])
+
+
+def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, tmp_path / "processes", "1", Path(__file__).parent, ROOT / "tests"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    run_bm25(tmp_path / "processes", *SETTINGS[0])  # the other process is this one
+    threads = [threading.Thread(target=run_bm25, args=(tmp_path / "threads", *setting)) for setting in SETTINGS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for lang in ("zho", "fas"):
+        results = [contents(tmp_path / kind / lang / "runs/neuclir-sample" / lang) for kind in ("threads", "processes")]
+        assert results[0] == results[1] and len(results[0]) == 12
+
+
+def test_two_experiments_with_other_settings_live_in_one_process(tmp_path: Path) -> None:
+    news = load("neuclir-sample", lang="eng")
+    runs = []
+    for k1, depth in ((0.9, 1000), (2.0, 10), (0.9, 1000)):
+        folder = tmp_path / str(len(runs))
+        search = Search(bm25=Bm25Settings(k1=k1))
+        with Experiment(news, indexes=folder / "i", out=folder / "r", depth=depth, search=search) as experiment:
+            runs.append(experiment.retrieve("bm25")["query"])
+    assert runs[0] == runs[2] != runs[1]
+    assert max(map(len, runs[1].values())) == 10
+
+
+def test_remote_code_allowed_in_one_experiment_is_not_allowed_in_another(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    entry = {"odd": {"source": str(tmp_path / "model"), "remote_code": True}}
+    (tmp_path / "models.json").write_text(json.dumps(entry))
+    trusting = Registry([tmp_path / "models.json"], trust_remote_code=True)
+    careful = Registry([tmp_path / "models.json"])
+    assert runs_remote_code(trusting.find("odd"))
+    with pytest.raises(ModelError, match="--trust-remote-code"):
+        runs_remote_code(careful.find("odd"))
+
+
+def test_java_has_one_heap_a_process(small: Experiment) -> None:
+    small.retrieve("bm25")
+    with pytest.raises(UsageError, match="--heap: Java runs already, with 4g"):
+        Experiment(small.collection, machine=Machine(heap="1g"))
+    with pytest.raises(UsageError, match="--heap: found 'lots'"):
+        Experiment(small.collection, machine=Machine(heap="lots"))
+
+
+class Fixed:
+    """A retriever with given results."""
+
+    name = "fixed"
+
+    def __init__(self, scores: Mapping[str, Any]) -> None:
+        self._scores = scores
+
+    def search(self, queries: Sequence[Query], depth: int) -> Any:
+        return {query.qid: self._scores for query in queries}
+
+
+def test_a_retriever_of_ones_own_is_cut_at_the_depth_by_the_one_order(small: Experiment) -> None:
+    docids = list(small.documents.docids())[:5]
+    small.depth = 3
+    run = small.retrieve(Fixed(dict.fromkeys(docids, 1)))["query"]
+    assert all(list(scores) == sorted(docids, reverse=True)[:3] for scores in run.values())
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        ({"nowhere": 1.0}, "fixed: topic 01, document nowhere: not in the collection"),
+        ({"DOC": float("nan")}, "score nan, expected a finite number"),
+        ({"DOC": "high"}, "score 'high', expected a finite number"),
+    ],
+)
+def test_wrong_results_of_a_retriever_are_an_error(small: Experiment, scores: Any, problem: str) -> None:
+    docid = next(iter(small.documents.docids()))
+    with pytest.raises(ModelError, match=problem):
+        small.retrieve(Fixed({docid if name == "DOC" else name: score for name, score in scores.items()}))
+
+
+class Short(Overlap):
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [1.0]
+
+
+class Worded(Overlap):
+    def score(self, query: Query, documents: Sequence[Document]) -> Any:
+        return ["high" for _ in documents]
+
+
+@pytest.mark.parametrize(
+    ("reranker", "problem"),
+    [(Short(), "overlap: topic .*: 1 scores for .* documents"), (Worded(), "overlap: topic .*: a score is no number")],
+)
+def test_wrong_scores_of_a_reranker_are_an_error(small: Experiment, reranker: Any, problem: str) -> None:
+    with pytest.raises(ModelError, match=problem):
+        small.rerank(reranker, [small.retrieve("bm25")])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nowhere:Class", "nowhere:Class: module nowhere cannot be imported"),
+        ("json:Nothing", "json has no Nothing; expected package.module:Class"),
+        ("json:JSONDecoder", "its name is None; give it an attribute name"),
+        ("named:Needy", "named:Needy: cannot be called without arguments, TypeError"),
+        ("broken:Thing", "module broken fails when it is imported, ZeroDivisionError"),
+        ("named:Reserved", "its name is 'bm25'"),
+        ("named:Odd", "its config is no JSON data"),
+        ("named:Thing", "has no score"),
+    ],
+)
+def test_a_class_that_is_no_reranker_is_an_error(
+    small: Experiment, name: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("named.py").write_text(
+        "class Thing:\n    name = 'thing'\n"
+        "class Needy:\n    def __init__(self, path): pass\n"
+        "class Reserved:\n    name = 'bm25'\n"
+        "class Odd:\n    name, config = 'odd', {1, 2}\n"
+    )
+    Path("broken.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(".")
+    with pytest.raises(UsageError, match=problem):
+        small.reranker(name)
+
+
+def test_the_public_names_are_there_and_importing_them_loads_nothing_heavy() -> None:
+    assert 20 <= len(library.__all__) <= 30
+    for name in library.__all__:
+        assert getattr(library, name) is not None
+    heavy = {"torch", "pandas", "numpy", "jnius", "transformers", "faiss", "argparse"}
+    code = f"import sys, heed; dir(heed); print(*({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+    with pytest.raises(AttributeError, match="module 'heed' has no attribute 'experment'"):
+        _ = library.experment  # type: ignore[attr-defined]
+
+
+IDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=5)
+SCORES = st.dictionaries(IDS, st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(IDS, SCORES, max_size=4))
+def test_a_run_survives_pandas(scores: dict[str, dict[str, float]]) -> None:
+    run = Run(scores)
+    frame = run.to_pandas()
+    assert Run.from_pandas(frame.sample(frac=1, random_state=0)) == run
+    renamed = frame.rename(columns={"qid": "query_id", "docid": "doc_id"})
+    assert Run.from_pandas(renamed) == run
+
+
+@given(st.dictionaries(IDS, st.dictionaries(IDS, st.integers(-2, 4), min_size=1, max_size=4), max_size=4))
+def test_qrels_survive_pandas(grades: dict[str, dict[str, int]]) -> None:
+    assert Qrels.from_pandas(Qrels(grades).to_pandas()) == grades
+
+
+def test_ids_of_a_frame_stay_texts(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"qid": ["007", "007"], "docno": ["NA", "nan"], "score": [2, 1]})
+    run = Run.from_pandas(frame, "mine")
+    run.write(tmp_path / "mine.run.gz")
+    assert Run.read(tmp_path / "mine.run.gz") == run == {"007": {"NA": 2.0, "nan": 1.0}}
+    with pytest.raises(DataError, match=r"row 0: id 7\.0, expected a text"):
+        Run.from_pandas(frame.assign(qid=[7.0, 7.0]))
+    with pytest.raises(DataError, match="no column score; it has qid, docno"):
+        Run.from_pandas(frame.drop(columns="score"))
+    with pytest.raises(DataError, match="row 1: document NA is listed again for topic 007"):
+        Run.from_pandas(frame.assign(docno="NA"))
+
+
+MADE = Run({"1": {"a": 2.5, "b": 1.0}, "007": {"c": 0.25}})
+JUDGED = Qrels({"1": {"a": 0, "b": 2}, "007": {"c": 1}})
+
+
+def test_frames_have_the_names_of_ir_measures() -> None:
+    """Topic 007: 1. Topic 1: the one relevant document is second, 1 / log2(3)."""
+    import ir_measures
+
+    run, qrels = MADE.to_pandas("ir_measures"), JUDGED.to_pandas("ir_measures")
+    values = {one.query_id: one.value for one in ir_measures.iter_calc([ir_measures.nDCG @ 10], qrels, run)}
+    assert values == pytest.approx({"007": 1, "1": 1 / math.log2(3)})
+    assert (Run.from_pandas(run), Qrels.from_pandas(qrels)) == (MADE, JUDGED)
+    with pytest.raises(UsageError, match="names: found 'trec', expected one of heed, ir_measures, pyterrier, ranx"):
+        MADE.to_pandas("trec")
+
+
+@pytest.mark.filterwarnings("ignore:unsafe cast")  # inside ranx
+def test_frames_and_objects_of_ranx() -> None:
+    ranx = pytest.importorskip("ranx", reason="ranx is installed by make bench")
+    run, qrels = ranx.Run.from_df(MADE.to_pandas("ranx")), ranx.Qrels.from_df(JUDGED.to_pandas("ranx"))
+    assert ranx.evaluate(qrels, run, "ndcg@10") == pytest.approx((1 + 1 / math.log2(3)) / 2)
+    for theirs in (run, MADE.to_ranx()):
+        assert Run.from_ranx(theirs) == Run.from_pandas(theirs.to_dataframe()) == MADE
+    for theirs in (qrels, JUDGED.to_ranx()):
+        assert Qrels.from_ranx(theirs) == Qrels.from_pandas(theirs.to_dataframe()) == JUDGED
+
+
+def test_a_run_of_patapsco_is_read_without_a_doubt(caplog: pytest.LogCaptureFixture) -> None:
+    """Its ranks begin at 0 and keep Lucene's order of ties; the file is its own writer's (patapsco_results.py)."""
+    run = Run.read(ROOT / "tests/data/golden/patapsco_results.txt")
+    assert run == {"1": {"a": 12.25, "b": 12.25, "c": 3.5}, "2": {"c": 0.1}}
+    assert run.ranking("1") == ["b", "a", "c"]
+    assert not caplog.records
+
+
+def test_runs_made_elsewhere_are_measured_beside_the_others(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    copy = small.add("copy", {condition: dict(run) for condition, run in bm25.items()})
+    results = small.evaluate([bm25, copy])
+    for row in results.rows:
+        assert results.value("copy", row["condition"], row["measure"]) == results.value(
+            "bm25", row["condition"], row["measure"]
+        )
+    with pytest.raises(UsageError, match="system bm25: named twice"):
+        small.evaluate([bm25, bm25])
+
+
+def test_documents_are_read_once_a_topic_and_by_polarity_only_its_examples(
+    small: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bm25, read = small.retrieve("bm25"), []
+    get = type(small.documents).get
+    monkeypatch.setattr(type(small.documents), "get", lambda store, docids: read.append(docids) or get(store, docids))
+    small.rerank("polarity", [bm25])
+    assert 0 < max(map(len, read)) <= 15  # examples of what fits best and worst, not the pool
+    read.clear()
+    small.rerank(Counting(), [bm25])
+    assert len(read) == 12 * 3  # once a topic and condition
+
+
+class Vectors:
+    """An encoder with given vectors."""
+
+    name = "vectors"
+
+    def __init__(self, make: Any, config: Any = None) -> None:
+        self._make, self.calls = make, 0
+        if config is not None:
+            self.config = config
+
+    def encode_documents(self, documents: Sequence[Document]) -> Any:
+        self.calls += 1
+        return self._make(len(documents))
+
+    def encode_queries(self, queries: Sequence[Query]) -> Any:
+        return np.ones((len(queries), 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (
+            lambda count: np.ones((count - 1, 3)),
+            r"have shape \(143, 3\), expected \(144, dimensions\)",
+        ),
+        (lambda count: np.ones(count), r"have shape \(144,\), expected"),
+        (lambda count: np.full((count, 3), np.nan), "a vector of documents is not finite"),
+        (lambda count: [["a"]] * count, "vectors of documents are no matrix"),
+        (lambda count: np.ones((count, 4)), "vectors of queries have 3 numbers, others have 4"),
+    ],
+)
+def test_vectors_that_cannot_be_are_an_error(small: Experiment, make: Any, problem: str) -> None:
+    with pytest.raises(ModelError, match=f"vectors: .*{problem}"):
+        small.retrieve(Vectors(make))
+
+
+def test_vectors_are_kept_as_long_as_the_whole_config_is_the_same(small: Experiment) -> None:
+    def ones(count: int) -> Any:
+        return [[1.0, 0.5, 0.25]] * count  # a list will do
+
+    first, same, other = (Vectors(ones, {"prompt": prompt}) for prompt in ("short", "short", "longer"))
+    for encoder in (first, same, other):
+        small.retrieve(encoder)
+    assert (first.calls, same.calls, other.calls) == (1, 0, 1)
+
+
+class Open:
+    """Counts what is called."""
+
+    name = "open"
+
+    def __init__(self, fails: bool = False) -> None:
+        self.calls: list[str] = []
+        self._fails = fails
+
+    def load(self) -> None:
+        self.calls.append("load")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        if self._fails:
+            raise KeyboardInterrupt
+        return np.arange(len(documents), dtype=np.float32)  # type: ignore[return-value]
+
+
+def test_a_system_is_loaded_once_and_closed_also_after_an_error(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    fine, failing = Open(), Open(fails=True)
+    run = small.rerank(fine, bm25)["query"]
+    assert fine.calls == ["load", "close"]
+    assert {type(score) for scores in run.values() for score in scores.values()} == {float}
+    with pytest.raises(KeyboardInterrupt):
+        small.rerank(failing, bm25)
+    assert failing.calls == ["load", "close"]
+
+
+def test_a_wrong_number_of_scores_is_an_error_in_a_recipe_too(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    with pytest.raises(ModelError, match=r"topic 01: 1 scores for \d+ documents; return one score for each"):
+        small.rerank(Short(), bm25, maxp=Cut(20, 10))
+    with pytest.raises(UsageError, match="expected an overlap from 0 and below the words"):
+        small.rerank(Overlap(), bm25, maxp=Cut(1, 3))
+
+
+def test_a_pool_is_of_documents_of_the_collection(small: Experiment) -> None:
+    with pytest.raises(DataError, match="pool: 1 documents are not in the collection: zzz"):
+        small.rerank("polarity", {"01": ["zzz"]})
+    with pytest.raises(UsageError, match="depth beside a pool"):
+        small.rerank("polarity", {"01": []}, depth=5)
+    with pytest.raises(UsageError, match="depth: found 0"):
+        small.rerank("polarity", small.retrieve("bm25"), depth=0)
+
+
+def test_what_no_file_can_be_called_is_refused(small: Experiment) -> None:
+    with pytest.raises(UsageError, match="expected letters, digits"):
+        small.add("../mine", {"query": {"01": {"n001": 1.0}}})
+    with pytest.raises(UsageError, match="unknown condition 'modified'"):
+        small.add("mine", {"modified": {"01": {"n001": 1.0}}})
+    with pytest.raises(UsageError, match="expected the name of a folder"):
+        Experiment(replace(small.collection, name="../x"))
+
+
+@pytest.mark.parametrize(
+    ("topics", "problem"),
+    [
+        ([library.Topic("1", "eng", "a", {}), library.Topic("1", "eng", "b", {})], "topic 1: comes twice"),
+        ([library.Topic("1", "eng", "a", {"modified": "b"})], "topic 1: instructions for modified, expected some of"),
+        ([library.Topic("1 2", "eng", "a", {})], "topic '1 2': its id is no word"),
+        ([library.Topic(1, "eng", "a", {})], "topic 1: its id is no word"),  # type: ignore[arg-type]
+    ],
+)
+def test_topics_given_in_python_are_checked(small: Experiment, topics: list[library.Topic], problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
+        Experiment(replace(small.collection, topics=topics))
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"search": Search(faiss="flat")}, "faiss: found 'flat'"),
+        ({"search": Search(shards=0)}, "shards: found 0"),
+        ({"device": "gpu"}, "device: found 'gpu'"),
+        ({"threads": 0}, "threads: found 0"),
+        ({"threads": 2, "machine": Machine()}, "device and threads beside a machine"),
+        ({"conditions": "query"}, "conditions: found 'query', expected a list"),
+        ({"machine": Machine(workers=library.Workers(number=0))}, "workers: found 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(small: Experiment, settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        Experiment(small.collection, **settings)
+
+
+def test_the_manifest_tells_documents_and_pool(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    small.evaluate([bm25, small.rerank("polarity", bm25, depth=7)])
+    manifest = yaml.safe_load((small.folder / "manifest.yml").read_text(encoding="utf-8"))
+    assert manifest["data"]["test collection"]["documents"] == small.documents.digest
+    assert manifest["settings"]["pool"] == {"from": "runs", "depth": 7}

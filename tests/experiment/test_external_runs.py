@@ -1,0 +1,119 @@
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed, write_jsonl
+
+from heed.errors import HeedError
+from heed.formats.run_formats import read_external_runs
+from heed.formats.trec_files import write_run
+from heed.progress import gathering
+from heed.types import Topic
+
+TOPICS = [Topic("12", "eng", "q", {"original": "a", "changed": "b"})]
+CONDITIONS = ["query", "original", "changed"]
+
+
+def test_runs_are_brought_by_condition_by_pattern_and_by_endings(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", {"12": {"d": 1.0}, "99": {"d": 1.0}}, "a")
+    write_run(tmp_path / "a.query.run", {"12": {"e": 1.0}}, "a")
+    write_run(tmp_path / "mteb.run", {"12-og": {"f": 1.0}, "12-changed": {"g": 1.0}}, "a")
+    found = read_external_runs(
+        [f"x.original={tmp_path}/a.run", f"y={tmp_path}/a.{{condition}}.run", f"z={tmp_path}/mteb.run"],
+        TOPICS,
+        CONDITIONS,
+    )
+    assert found == {
+        ("x", "original"): {"12": {"d": 1.0}},
+        ("y", "query"): {"12": {"e": 1.0}},
+        ("z", "original"): {"12": {"f": 1.0}},
+        ("z", "changed"): {"12": {"g": 1.0}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("x", "--run x: expected NAME.CONDITION=FILE"),
+        ("=a.run", "expected NAME.CONDITION=FILE"),
+        ("x={}/a.run", "which condition is it a run of"),
+        ("x.query={}/b.run", "none of its topics"),
+        ("x={}/{{condition}}.none", "no such file for any of query, original, changed"),
+        ("x.query={}/none.run", "none.run: no such file"),
+    ],
+)
+def test_what_cannot_be_brought_is_told(tmp_path: Path, given: str, told: str) -> None:
+    write_run(tmp_path / "a.run", {"12": {"d": 1.0}}, "a")
+    write_run(tmp_path / "b.run", {"13": {"d": 1.0}}, "a")
+    with pytest.raises(HeedError, match=told):
+        read_external_runs([given.format(tmp_path)], TOPICS, CONDITIONS)
+
+
+def test_a_system_is_brought_once_for_a_condition(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", {"12": {"d": 1.0}}, "a")
+    with pytest.raises(HeedError, match="x has a run of original already"):
+        read_external_runs([f"x.original={tmp_path}/a.run"] * 2, TOPICS, CONDITIONS)
+
+
+def test_what_makes_a_brought_run_doubtful_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("12 Q0 d 1 0.1 t\n12 Q0 e 2 0.2 t\n")
+    topics = [*TOPICS, Topic("13", "eng", "q", {"original": "a"})]
+    with gathering([]) as warnings:
+        read_external_runs([f"x.original={tmp_path}/a.run"], topics, CONDITIONS)
+    assert [one.replace(str(tmp_path), "") for one in warnings] == [
+        "/a.run: ranks contradict scores in 1 of 1 topics (12): the scores decide, highest first, as in trec_eval; "
+        "distances must be negated",
+        "--run x.original=/a.run: lacks 1 of 2 topics of original: 13",
+    ]
+
+
+def test_a_brought_run_is_measured_beside_the_others(tmp_path: Path, heed: Heed) -> None:
+    qrels = (ROOT / "qrels/neuclir-sample/changed.qrels").read_text().splitlines()
+    perfect: dict[str, dict[str, float]] = {}
+    for line in qrels:
+        qid, _, docid, grade = line.split()
+        perfect.setdefault(qid, {})[docid] = float(grade)
+    for condition in ("original", "changed"):
+        write_run(tmp_path / f"elsewhere.{condition}.run", perfect, "elsewhere")
+    options = ("--retriever", "bm25", "--reranker", "none", "--run", "perfect=elsewhere.{condition}.run")
+    result = heed("pipelines.trec", *options)
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "runs/neuclir-sample/eng"
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    found = {(row["system"], row["condition"], row["measure"]): row["value"] for row in rows}
+    assert found["perfect", "changed", "nDCG@20"] == pytest.approx(1.0)
+    assert found["perfect", "original>changed", "p-MRR"] == 0.0
+    assert (folder / "perfect.changed.run").exists()
+    summary = (folder / "summary.json").read_bytes()
+    same = "the same run twice, or a system that reads no instruction"
+    assert [one for one in json.loads(summary)["warnings"] if "perfect" in one] == [
+        f"perfect, original>changed: both runs hold the same lists and scores: {same}"
+    ]
+    assert heed("pipelines.trec", *options).returncode == 0
+    assert (folder / "summary.json").read_bytes() == summary  # the same warnings, though runs were used again
+    clash = heed(
+        "pipelines.trec", "--retriever", "bm25", "--reranker", "none", "--run", "bm25.query=elsewhere.original.run"
+    )
+    assert clash.returncode == 1 and "system bm25: named twice" in clash.stderr
+
+
+def test_runs_of_ones_own_are_measured_alone_and_checked_before_anything_runs(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "d1", "text": "storm"}, {"id": "d2", "text": "reef"}])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "storm"}])
+    (tmp_path / "q").write_text("1 0 d1 1\n")
+    write_run(tmp_path / "a.run", {"1": {"d2": 2.0, "d1": 1.0}}, "a")
+    given = ("pipelines.trec", "--docs", "docs.jsonl", "--topics", "t.jsonl", "--qrels", "q", "--quiet")
+    for options, error in (
+        (("--run", "x.query=no.run"), "no.run: no such file"),
+        (("--run", "a/b.query=a.run"), "system 'a/b': expected letters, digits and . + @ : _ -, for its run files"),
+        (("--run", "bm25.query=a.run"), "system bm25: named twice, one run would overwrite the other; name it once"),
+        (("--retriever", "none"), "--retriever none: nothing is left to run; name a retriever, or runs of your own"),
+        (("--retriever", "none", "--reranker", "polarity", "--run", "x.query=a.run"), "rerankers have no pool"),
+    ):
+        result = heed(*given, *options)
+        assert result.returncode == 1 and error in result.stderr
+        assert list(tmp_path.rglob("*.query.run")) == list(tmp_path.rglob("bm25")) == []
+    alone = heed(*given, "--retriever", "none", "--run", "x.query=a.run")
+    assert alone.returncode == 0, alone.stderr
+    # the only relevant document is second, and alone judged: nDCG 1/log2(3), one of two judged, AP 1/2
+    assert alone.stdout.splitlines()[-1].split() == ["x", "query", "63.1", "50.0", "50.0", "100.0", "100.0", "1"]

@@ -1,0 +1,225 @@
+"""Results of the same runs and judgements are used again; whatever has changed is measured, and shown, anew."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_results_folders import Words, collection
+
+from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
+from heed.report.folders import read_tree
+from heed.report.page import page
+from heed.report.topics.folder import Explored
+from heed.report.topics.making import folder_view
+from heed.types import SubtopicGrades
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
+DRINKS = Path("runs/drinks/eng")
+
+
+def experiment(folder: Path, of: Collection | None = None) -> Experiment:
+    return Experiment(of or collection(), indexes=folder / "indexes", out=folder / "runs")
+
+
+def measured(folder: Path, of: Collection | None = None, *systems: Words) -> Results:
+    with experiment(folder, of) as asked:
+        return asked.evaluate([asked.retrieve(system) for system in systems or (Words(),)])
+
+
+def written(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Return each file's bytes and the time it was written."""
+    return {name: ((path := folder / DRINKS / name).read_bytes(), path.stat().st_mtime_ns) for name in FILES}
+
+
+def test_the_same_runs_and_judgements_are_neither_measured_nor_drawn_again(tmp_path: Path) -> None:
+    # topic 1 of "query" finds nothing that is judged, so that there are warnings
+    grades = {"original": {"1": {"a": 1, "absent": 1}}}
+    first = measured(tmp_path, collection(judging=Judging(grades)))
+    before = written(tmp_path)
+    again = measured(tmp_path, collection(judging=Judging(grades)))
+    assert written(tmp_path) == before
+    assert (again.details, again.warnings) == (first.details, first.warnings) and first.warnings
+
+
+def other_grades(of: Collection) -> Collection:
+    return replace(of, judging=Judging({"original": {"1": {"a": 1, "c": 1}}, "changed": {"1": {"a": 0, "c": 1}}}))
+
+
+def with_subtopics(of: Collection) -> Collection:
+    both = {"x": {"a": 1}, "y": {"c": 1}}  # the same grades by document
+    return replace(of, judging=of.judging._replace(qrels={**of.judging.qrels, "original": {"1": SubtopicGrades(both)}}))
+
+
+def another_measure(of: Collection) -> Collection:
+    return replace(of, judging=of.judging.also(["P@1"]))
+
+
+def traps(of: Collection) -> Collection:
+    return replace(of, judging=of.judging._replace(traps={"1": {"b"}}))
+
+
+def excluded(of: Collection) -> Collection:
+    return replace(of, judging=of.judging._replace(excluded={"1": {"a"}}))
+
+
+def another_topic(of: Collection) -> Collection:
+    return replace(of, topics=[of.topics[0]._replace(query="milk")])
+
+
+@pytest.mark.parametrize("change", [other_grades, with_subtopics, another_measure, traps, excluded, another_topic])
+def test_what_has_changed_is_measured_as_in_an_empty_folder(
+    tmp_path: Path, change: Callable[[Collection], Collection]
+) -> None:
+    measured(tmp_path / "used")
+    before = written(tmp_path / "used")["per_topic.json"][1]
+    changed = change(collection())
+    assert measured(tmp_path / "used", changed).rows == measured(tmp_path / "empty", changed).rows
+    after = written(tmp_path / "used")
+    assert after["per_topic.json"][1] != before  # written again
+    assert {name: file[0] for name, file in after.items()} == {
+        name: file[0] for name, file in written(tmp_path / "empty").items()
+    }
+
+
+def test_another_run_of_the_same_name_is_measured(tmp_path: Path) -> None:
+    measured(tmp_path / "used")
+    assert measured(tmp_path / "used", None, Words(-1.0)).rows == measured(tmp_path / "empty", None, Words(-1.0)).rows
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("harm", ["cut", "removed"])
+def test_a_damaged_file_of_results_is_written_again(tmp_path: Path, name: str, harm: str) -> None:
+    measured(tmp_path)
+    path = tmp_path / DRINKS / name
+    before = path.read_bytes()
+    if harm == "cut":
+        path.write_bytes(before[:-9])
+    else:
+        path.unlink()
+    measured(tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between two files leaves both whole, but not of one experiment."""
+    measured(tmp_path)
+    reversed_words = collection(), Words(-1.0)
+    with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
+        stopping.setattr("heed.experiment.experiment.write_manifest", raise_interrupt)
+        measured(tmp_path, *reversed_words)
+    [results] = read_tree(tmp_path / DRINKS)
+    assert results.doubt.startswith("The writing of these figures was stopped") and results.doubt in results.warnings
+    measured(tmp_path)
+    assert read_tree(tmp_path / DRINKS)[0].doubt == ""
+    measured(tmp_path / "empty")
+    assert written(tmp_path)["summary.json"][0] == written(tmp_path / "empty")["summary.json"][0]
+
+
+@pytest.mark.parametrize("elsewhere", [{}, {"original": {"1": {"c": 1.0, "b": 2.0, "a": 2.0}}}])
+def test_the_report_of_runs_in_memory_is_that_of_their_files(
+    tmp_path: Path, elsewhere: dict[str, dict[str, dict[str, float]]]
+) -> None:
+    """Those that ran elsewhere may come in another order than their file has."""
+    with experiment(tmp_path) as asked:
+        systems = [asked.retrieve(Words())]
+        asked.evaluate(systems + ([asked.add("added", elsewhere)] if elsewhere else []))
+    report = (tmp_path / DRINKS / "report.html").read_text()
+    assert report == page(read_tree(tmp_path / DRINKS), tmp_path / DRINKS)
+
+
+def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> None:
+    """A kill between runs and figures leaves both whole."""
+    measured(tmp_path)
+    with experiment(tmp_path) as asked:
+        asked.retrieve(Words(-1.0))  # and no evaluate()
+    [results] = read_tree(tmp_path / DRINKS)
+    assert results.doubt.startswith("These figures are not those of the runs: words.changed.run, words.original.run")
+    assert results.doubt in page([results], tmp_path / DRINKS)
+    assert results.doubt in folder_view(Explored(results))["notes"]
+    measured(tmp_path, None, Words(-1.0))
+    assert read_tree(tmp_path / DRINKS)[0].warnings == list(measured(tmp_path, None, Words(-1.0)).warnings)
+    report = (tmp_path / DRINKS / "report.html").read_text()
+    assert "These figures are not" not in report and "The writing of these" not in report
+
+
+def raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_another_version_of_a_package_or_of_heed_measures_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(tmp_path)
+    before = written(tmp_path)
+    monkeypatch.setattr("heed.experiment.experiment.program", lambda: "another")
+    measured(tmp_path)
+    after = written(tmp_path)
+    assert all(after[name][1] != before[name][1] and after[name][0] == before[name][0] for name in FILES)
+
+
+def test_a_run_that_was_changed_in_memory_is_measured_as_it_is_there(tmp_path: Path) -> None:
+    measured(tmp_path)
+    with experiment(tmp_path) as asked:
+        words: SystemRuns = asked.retrieve(Words())
+        words["original"]["1"]["b"] = 9.0
+        assert asked.evaluate(words).per_topic("words", "original", "AP") == {"1": pytest.approx((1 / 2 + 2 / 3) / 2)}
+    assert measured(tmp_path).per_topic("words", "original", "AP") != {"1": pytest.approx((1 / 2 + 2 / 3) / 2)}
+
+
+def test_a_reused_run_whose_file_was_changed_before_it_is_read_is_an_error(tmp_path: Path) -> None:
+    measured(tmp_path)
+    words = experiment(tmp_path).retrieve(Words())
+    path = tmp_path / DRINKS / "words.original.run"
+    path.write_text(path.read_text().replace("Q0 a", "Q0 b"))
+    with pytest.raises(DataError, match=r"words\.original\.run: was changed since"):
+        words["original"]
+
+
+def test_runs_that_an_older_version_noted_are_used_again(tmp_path: Path) -> None:
+    """Their notes say nothing of topics without documents."""
+    first = measured(tmp_path)
+    for note in (tmp_path / DRINKS / ".made").glob("*.run.json"):
+        noted = json.loads(note.read_text())
+        del noted["about"]
+        note.write_text(json.dumps(noted))
+    (tmp_path / DRINKS / ".made/results.json").unlink()
+    before = (tmp_path / DRINKS / "words.original.run").stat().st_mtime_ns
+    assert measured(tmp_path).rows == first.rows
+    assert (tmp_path / DRINKS / "words.original.run").stat().st_mtime_ns == before
+
+
+def test_a_topic_for_which_nothing_is_found_is_told_each_time(tmp_path: Path) -> None:
+    class Nothing(Words):
+        def search(self, queries: object, depth: int) -> dict[str, dict[str, float]]:
+            return {}
+
+    told = [measured(tmp_path, None, Nothing()).warnings for _ in range(2)]
+    assert told[0] == told[1] and any("words.query.run: nothing found for 1 of 1 topics: 1" in one for one in told[0])
+
+
+def test_results_in_folders_below_are_in_the_report(tmp_path: Path) -> None:
+    measured(tmp_path)
+    below = tmp_path / DRINKS / "below"
+    below.mkdir()
+    other = (tmp_path / DRINKS / "summary.json").read_text().replace("drinks", "juices")
+    (below / "summary.json").write_text(other)
+    measured(tmp_path)
+    assert "juices" in (tmp_path / DRINKS / "report.html").read_text()
+
+
+def test_a_pool_is_made_once_of_the_same_runs(tmp_path: Path) -> None:
+    def pooled(*systems: Words) -> tuple[dict[str, list[str]], int]:
+        with experiment(tmp_path) as asked:
+            pool = asked.pool([asked.retrieve(system) for system in systems], depth=2)
+            asked.write_pool(pool)
+        return pool, (tmp_path / DRINKS / "pool.jsonl").stat().st_mtime_ns
+
+    first = pooled(Words())
+    assert pooled(Words()) == first and first[0] == {"1": ["a", "c"]}
+    other = pooled(Words(-1.0))
+    assert other[0] == {"1": ["c", "b"]} and other[1] != first[1]
+    (tmp_path / DRINKS / "pool.jsonl").write_text('{"qid": "1", "docids": ["b"]}\n')  # by another program
+    assert pooled(Words(-1.0))[0] == other[0]

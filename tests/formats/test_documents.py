@@ -1,0 +1,250 @@
+import gzip
+import hashlib
+import json
+import random
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import write_jsonl
+
+from heed.errors import DataError, HeedError
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Documents, Files, Line, corpus_files, read_corpus
+from heed.tables.documents import Tables
+from heed.types import Document
+
+
+def store_of(tmp_path: Path, records: Sequence[object]) -> DocumentStore:
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+
+
+@pytest.mark.parametrize(
+    ("record", "document"),
+    [
+        ({"id": "u-1", "cc_file": "w", "time": None, "title": "T", "text": "x", "url": "h"}, ("u-1", "T", "x")),
+        ({"id": "u-1", "lang": "zho", "text": "x", "date": ""}, ("u-1", "", "x")),
+        ({"_id": "7", "title": "", "text": "x", "metadata": {}}, ("7", "", "x")),
+        ({"id": "007", "contents": "x"}, ("007", "", "x")),
+        ({"docid": "NA", "title": None, "body": "x"}, ("NA", "", "x")),
+        ({"id": 12, "text": ""}, ("12", "", "")),
+    ],
+)
+def test_every_published_schema_is_read(tmp_path: Path, record: object, document: tuple[str, str, str]) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [record])
+    assert [line.document for line in read_corpus([path])] == [Document(*document)]
+
+
+def test_title_and_text_are_joined_as_anserini_joins_them() -> None:
+    assert Document("1", "T", "x").contents() == "T\nx"
+    assert Document("1", "", "x").contents() == "x"
+
+
+def test_every_bad_line_is_told_with_its_file_and_number(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    lines = ['{"id": "a", "text": "x"}', "{", '{"id": "b"}', '{"text": "x"}', "[1]", '{"id": "c d", "text": "x"}']
+    lines += ['{"id": "e", "text": "\\ud800"}', '{"id": "f", "title": 3, "text": "x"}', ""]
+    path.write_text("\n".join(lines))
+    with pytest.raises(HeedError) as caught:
+        open_store(tmp_path / "store", Files([path]))
+    told = str(caught.value).splitlines()
+    assert [line.split(": ")[0] for line in told] == [f"{path}, line {number}" for number in range(2, 9)]
+    assert "found id" in told[1]
+    assert not (tmp_path / "store").exists()
+
+
+def test_documents_given_in_python_are_those_of_a_file(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [{"id": "b", "text": "x"}, {"id": "a", "title": "T", "text": "y"}])
+    given = [Document("b", "", "x"), Document("a", "T", "y")]
+    store = open_store(tmp_path / "given", Documents(given))
+    assert list(store) == list(open_store(tmp_path / "file", Files([path])))
+    assert Documents(given[::-1]).recipe == Documents(given).recipe != Documents(given[:1]).recipe
+    table = Document("t", "", "x", "caption", "header", "cells")
+    assert list(open_store(tmp_path / "table", Documents([table]))) == [table]
+    assert str(Documents(given)) == "2 documents in memory"
+
+
+def test_every_bad_document_given_in_python_is_named() -> None:
+    given = [Document("a b", "", "x"), Document("c", "", "x"), Document("d", "", None)]  # type: ignore[arg-type]
+    with pytest.raises(HeedError) as caught:
+        Documents(given)
+    assert str(caught.value).splitlines() == [
+        "documents in memory, number 1: id is 'a b', expected a word in one of id, _id, docid, doc_id",
+        "documents in memory, number 3: "
+        "no text in text or contents or body or content or doc or abstract (found id, title, text)",
+    ]
+    with pytest.raises(HeedError, match="half of a surrogate pair"):
+        _ = Documents([Document("a", "", "\ud800")]).recipe
+
+
+def test_documents_that_come_twice_are_told_with_both_places(tmp_path: Path) -> None:
+    one = write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "x"}])
+    two = write_jsonl(tmp_path / "two.jsonl", [{"id": "b", "text": "x"}, {"id": "b", "text": "y"}])
+    with pytest.raises(HeedError) as caught:
+        open_store(tmp_path / "store", Files([one, two]))
+    assert str(caught.value).splitlines() == [
+        f"{two}, line 1: document b was already at {one}, line 2; keep one of them",
+        f"{two}, line 2: document b was already at {one}, line 2; keep one of them",
+    ]
+
+
+def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text("\n")
+    with pytest.raises(HeedError, match="no document in it"):
+        open_store(tmp_path / "store", Files([tmp_path / "docs.jsonl"]))
+
+
+def test_the_order_of_the_input_never_matters(tmp_path: Path) -> None:
+    records = [{"id": f"d{number}", "text": str(number)} for number in range(50)]
+    shuffled = list(records)
+    random.Random(1).shuffle(shuffled)
+    first = list(store_of(tmp_path / "1", records))
+    assert list(store_of(tmp_path / "2", shuffled)) == first
+    assert [one.docid for one in first] == sorted(record["id"] for record in records)
+
+
+def test_random_access_keeps_the_asked_order_and_misses_are_told(tmp_path: Path) -> None:
+    store = store_of(tmp_path, [{"id": f"d{number}", "text": str(number)} for number in range(1200)])
+    asked = [f"d{number}" for number in range(1199, -1, -1)]
+    assert [one.docid for one in store.get(asked)] == asked
+    assert store.missing(["d5", "x", "d6", "y"]) == ["x", "y"]
+    assert store.missing(["x", *asked, "y", "x"]) == ["x", "y", "x"]
+    with pytest.raises(HeedError, match="document x: not in the collection"):
+        store.get(["d1", "x"])
+
+
+def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps({"id": "b", "text": "x"}).encode()))
+    pyarrow.parquet.write_table(pyarrow.table({"_id": ["c"], "title": ["T"], "text": ["y"]}), folder / "c.parquet")
+    (folder / "ignored.txt").write_text("not a corpus file")
+    files = corpus_files([folder])
+    assert [path.name for path in files] == ["b.jsonl.gz", "c.parquet"]
+    assert [line.document for line in read_corpus(files)] == [Document("b", "", "x"), Document("c", "T", "y")]
+
+
+def test_missing_paths_and_folders_without_files_say_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(HeedError, match="documents are .jsonl, .jsonl.gz, .parquet files or folders"):
+        corpus_files([tmp_path / "absent.jsonl"])
+    with pytest.raises(HeedError, match="no .jsonl, .jsonl.gz, .parquet file in this folder"):
+        corpus_files([tmp_path])
+
+
+def test_a_store_is_rebuilt_when_its_input_changes(tmp_path: Path) -> None:
+    first = store_of(tmp_path, [{"id": "a", "text": "x"}])
+    again = store_of(tmp_path, [{"id": "a", "text": "x"}])
+    changed = store_of(tmp_path, [{"id": "a", "text": "y"}])
+    assert first.digest == again.digest != changed.digest
+    assert [one.text for one in changed] == ["y"]
+
+
+def test_a_corpus_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
+
+    class Growing(Files):
+        def lines(self) -> Iterator[Line]:
+            for line in super().lines():
+                write_jsonl(path, [{"id": "c", "text": "z"}])  # another program writes it anew
+                yield line
+
+    with pytest.raises(HeedError, match=r"docs\.jsonl: changed while it was read"):
+        open_store(tmp_path / "store", Growing([path]))
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_real_chinese_news_are_read_in_full(shared: Path, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store", Files([shared / "hc4" / "cc-news-zho-1000.jsonl.gz"]))
+    assert store.count == 998
+    [first] = store.get(["60ff77e1-5395-4812-87b8-66280f26136a"])
+    assert first.title == "北投图书馆栈道损坏 北市图：因宝可夢"
+
+
+def test_bad_lines_are_told_up_to_twenty_and_that_there_are_more(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text("1\n" * 30)
+    with pytest.raises(HeedError) as error:
+        open_store(tmp_path / "store", Files([tmp_path / "docs.jsonl"]))
+    lines = str(error.value).splitlines()
+    assert len(lines) == 21 and lines[-1] == "… and more; reading stopped here"
+
+
+def alike(count: int) -> list[dict[str, str]]:
+    """Records of 600 bytes with sentences in common, in random order: enough of them for a dictionary."""
+    chance = random.Random(3)
+    sentences = [" ".join(f"word{chance.randrange(900)}" for _ in range(8)) for _ in range(300)]
+    texts = [". ".join(chance.choices(sentences, k=10)) for _ in range(count)]
+    records = [{"id": f"d{number}", "title": f"T{number}", "text": text} for number, text in enumerate(texts)]
+    chance.shuffle(records)
+    return records
+
+
+def test_a_dictionary_makes_the_store_small_and_the_same_in_any_order(tmp_path: Path) -> None:
+    records = alike(3000)
+    places = [tmp_path / "1", tmp_path / "2"]
+    stores = [store_of(place, given) for place, given in zip(places, (records, records[::-1]), strict=True)]
+    first, second = ((place / "store" / "documents.sqlite").read_bytes() for place in places)
+    assert first == second
+    alone = sum(len(zlib.compress(one["text"].encode())) for one in records)  # zlib has no dictionary
+    assert len(first) < 0.85 * alone
+    expected = sorted(records, key=lambda one: one["id"])
+    assert list(stores[0]) == [Document(one["id"], one["title"], one["text"]) for one in expected]
+
+
+def test_threads_read_the_same_store(tmp_path: Path) -> None:
+    store = store_of(tmp_path, alike(1000))
+    expected = {document.docid: document for document in store}
+    docids = sorted(expected)
+    parts = [random.Random(seed).sample(docids, 3) for seed in range(2000)]  # short: many read at the same moment
+    with ThreadPoolExecutor(8) as threads:
+        for part, documents in zip(parts, threads.map(store.get, parts), strict=True):
+            assert documents == [expected[docid] for docid in part]
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"), [("hc4/cc-news-zho-1000.jsonl.gz", False), ("followtable/WTR/corpus.jsonl.gz", True)]
+)
+def test_real_collections_take_half_of_their_size(shared: Path, tmp_path: Path, name: str, tables: bool) -> None:
+    path = shared / name
+    open_store(tmp_path / "store", Tables([path], "raw", titles=False) if tables else Files([path]))
+    with gzip.open(path) as stream:
+        size = sum(map(len, stream))
+    assert (tmp_path / "store" / "documents.sqlite").stat().st_size <= 0.55 * size
+
+
+def test_a_damaged_store_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    store_of(tmp_path, alike(1000))
+    path = tmp_path / "store" / "documents.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE documents SET body = substr(body, 1, 60) WHERE docid = 'd7'")
+        db.commit()
+    store = DocumentStore(path.parent, "")
+    assert store.get(["d6"])
+    with pytest.raises(DataError, match=r"documents\.sqlite: damaged \(near document d7: .*remove its folder and run"):
+        list(store)
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(DataError, match=r"documents\.sqlite: damaged \(database disk image is malformed\)"):
+        DocumentStore(path.parent, "").get(["d6"])
+
+
+def test_a_store_of_an_earlier_form_is_named_and_built_again(tmp_path: Path) -> None:
+    records = [{"id": "a", "text": "x"}]
+    expected = list(store_of(tmp_path, records))
+    path, note = tmp_path / "store" / "documents.sqlite", tmp_path / "store" / "made.json"
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db:  # as versions up to 3 wrote it
+        db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid, title, text, caption, header, cells)")
+        db.execute("INSERT INTO documents VALUES (1, 'a', '', 'x', '', '', '')")
+        db.commit()
+    with pytest.raises(DataError, match=r"documents\.sqlite: made by another version of Heed; run the command"):
+        DocumentStore(path.parent, "")
+    made = json.loads(note.read_text())
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    note.write_text(json.dumps({"recipe": made["recipe"] | {"store": 3}, "files": files}))
+    assert list(store_of(tmp_path, records)) == expected

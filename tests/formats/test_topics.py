@@ -1,0 +1,190 @@
+from pathlib import Path
+
+import pytest
+from conftest import write_jsonl
+
+from heed.errors import HeedError
+from heed.formats.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
+from heed.formats.topics import read_jsonl_topics, read_tsv_topics
+from heed.types import Topic, conditions_of, under
+
+NEUCLIR_2022 = {
+    "topic_id": "3",
+    "languages_with_qrels": ["zho"],
+    "topics": [
+        {
+            "lang": "eng",
+            "source": "original",
+            "topic_title": "T en",
+            "topic_description": "D en",
+            "topic_narrative": "N en",
+        },
+        {
+            "lang": "zho",
+            "source": "human translation",
+            "topic_title": "T ht",
+            "topic_description": "D ht",
+            "topic_narrative": "N ht",
+        },
+        {
+            "lang": "zho",
+            "source": "20220114-scale21",
+            "topic_title": "T mt",
+            "topic_description": "D mt",
+            "topic_narrative": "N mt",
+        },
+        {
+            "lang": "zho",
+            "source": "20210101-older",
+            "topic_title": "T old",
+            "topic_description": "D old",
+            "topic_narrative": "N old",
+        },
+    ],
+}
+
+
+def neuclir(
+    tmp_path: Path, record: dict, lang: str = "zho", translation: str = "any", fields: str = "title"
+) -> list[Topic]:
+    path = write_jsonl(tmp_path / "topics.jsonl", [record])
+    return read_neuclir_topics(path, Wanted(lang, "zho", translation, fields))
+
+
+@pytest.mark.parametrize(
+    ("lang", "translation", "fields", "query", "instruction"),
+    [
+        ("zho", "human", "title", "T ht", "N ht"),
+        ("zho", "machine", "title", "T mt", "N mt"),
+        ("zho", "any", "both", "T ht D ht", "N ht"),
+        ("zho", "machine", "description", "D mt", "N mt"),
+        ("eng", "any", "title", "T en", "N en"),
+    ],
+)
+def test_originals_and_translations_are_kept_apart(
+    tmp_path: Path, lang: str, translation: str, fields: str, query: str, instruction: str
+) -> None:
+    [topic] = neuclir(tmp_path, NEUCLIR_2022, lang, translation, fields)
+    assert topic == Topic("3", lang, query, {"original": instruction})
+
+
+def test_a_missing_human_narrative_is_taken_from_the_machine_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # NeuCLIR 2023: human title and description, no human narrative
+    record = NEUCLIR_2022 | {"topics": [dict(one) for one in NEUCLIR_2022["topics"]]}
+    del record["topics"][1]["topic_narrative"]
+    [topic] = neuclir(tmp_path, record)
+    assert (topic.query, topic.instructions) == ("T ht", {"original": "N mt"})
+    assert "1 topics as human translations, with the instruction as machine translations" in capsys.readouterr().err
+
+
+def test_topics_without_the_text_asked_for_are_left_out_and_told(tmp_path: Path) -> None:
+    with pytest.raises(HeedError, match="no topic in rus, translation human, with title"):
+        neuclir(tmp_path, NEUCLIR_2022, "rus", "human")
+
+
+def test_hc4s_four_levels_become_one_instruction() -> None:
+    levels = {
+        "very_valuable": "Names of asteroids.\nRisks",
+        "somewhat_valuable": "N/A",
+        "not_that_valuable": "Old impacts",
+        "non_relevant": "",
+    }
+    assert instruction_of_levels(levels) == "Highly relevant: Names of asteroids. Risks. Not relevant: Old impacts."
+
+
+def test_the_real_hc4_topics_are_read(shared: Path) -> None:
+    counts = {}
+    for lang in ("zho", "fas", "rus"):
+        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", Wanted(lang, lang, "human", "title"))
+        counts[lang] = len(topics)
+        assert all("original" in topic.instructions for topic in topics)
+    assert counts == {"zho": 10, "fas": 10, "rus": 4}  # dev topics with qrels, HC4's README
+    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", Wanted("zho", "zho", "human", "title"))
+    assert topics[0].query == "小行星危害地球"
+
+
+def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
+    path = write_jsonl(
+        tmp_path / "t.jsonl",
+        [
+            {
+                "qid": "007",
+                "lang": "zho",
+                "query": "一",
+                "description": "二",
+                "instructions": {"original": "要", "changed": "不要"},
+            },
+            {"qid": "NA", "lang": "rus", "query": "x", "instructions": {}},
+        ],
+    )
+    assert read_jsonl_topics(path, "zho", "both") == [
+        Topic("007", "zho", "一 二", {"original": "要", "changed": "不要"})
+    ]
+    assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
+
+
+def test_every_bad_topic_is_told(tmp_path: Path) -> None:
+    records = [{"qid": "7 8", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "b"}]
+    records += [{"qid": "c", "query": "x", "instructions": {"reverse": "x"}}]
+    records += [{"qid": "d", "query": "x", "instructions": {"original": ["x"]}}]
+    with pytest.raises(HeedError) as caught:
+        read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", records), "zho", "title")
+    told = str(caught.value).splitlines()
+    assert [line.split(", ")[1].split(":")[0] for line in told] == ["line 1", "line 3", "line 4", "line 6", "line 5"]
+
+
+def test_real_tsv_topics_are_read(shared: Path) -> None:
+    topics = read_tsv_topics(shared / "neuclir22" / "topics.neuclir22-zh.ht-title.txt", "zho")
+    assert len(topics) == 114
+    assert topics[0] == Topic("0", "zho", "伊朗女运动员难民", {})
+
+
+def test_tsv_lines_without_a_query_or_repeated_are_told(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tone\n2\n1\tagain\n")
+    with pytest.raises(HeedError) as caught:
+        read_tsv_topics(tmp_path / "t.tsv", "eng")
+    assert [line.split(":")[0].split(", ")[1] for line in str(caught.value).splitlines()] == ["line 2", "line 3"]
+
+
+def test_a_condition_that_no_topic_carries_is_an_error() -> None:
+    topics = [Topic("1", "zho", "q", {"original": "i"}), Topic("2", "zho", "q", {})]
+    assert conditions_of(topics, []) == ["query", "original"]
+    assert [topic.qid for topic in under(topics, "original")] == ["1"]
+    assert [topic.qid for topic in under(topics, "query")] == ["1", "2"]
+    with pytest.raises(HeedError, match="--condition changed: none of the 2 topics"):
+        conditions_of(topics, ["changed"])
+
+
+def test_query_and_instruction_are_joined_by_a_space() -> None:
+    topic = Topic("1", "zho", "q", {"changed": "i"})
+    assert (topic.under("query").text, topic.under("changed").text) == ("q", "q i")
+
+
+def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path) -> None:
+    slips = [
+        {"qid": "1", "query": "q", "instruction": {"original": "o"}},
+        {"qid": "2", "query": "q", "instruction": {"original": "o"}},
+        {"qid": "3", "query": "q", "instructions": {"orginal": "o"}},
+        {"qid": "4", "query": "q", "notes": ""},
+        {"id": "5", "query": "q", "lang": "fas"},  # its text is in another language, the slip is the file's
+    ]
+    with pytest.raises(HeedError) as error:
+        read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", slips), "eng", "title")
+    assert [line.removeprefix(f"{tmp_path}/t.jsonl, line ") for line in str(error.value).splitlines()] == [
+        "1 and 1 more lines: key 'instruction' of the topic is not known; did you mean 'instructions'?",
+        "3: key 'orginal' of instructions is not known; did you mean 'original'?",
+        "4: key 'notes' of the topic is not known; known are qid, lang, query, description, instructions, type",
+        "5: key 'id' of the topic is not known; did you mean 'qid'?",
+    ]
+
+
+def test_lines_of_beir_and_mteb_have_keys_of_their_own(tmp_path: Path) -> None:
+    beir = {"_id": "1", "text": "q", "metadata": {"url": "u"}}
+    mteb = {"_id": "2", "text": "q", "title": "", "language": "eng", "instruction": "o"}
+    topics = read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", [beir, mteb]), "eng", "title")
+    assert topics == [Topic("1", "eng", "q", {}), Topic("2", "eng", "q", {"original": "o"})]
+    slip = write_jsonl(tmp_path / "t.jsonl", [beir | {"instruction_changed": "c"}])
+    with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean 'instruct"):
+        read_jsonl_topics(slip, "eng", "title")

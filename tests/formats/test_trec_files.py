@@ -1,0 +1,151 @@
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heed.errors import HeedError
+from heed.formats.trec_files import as_tag, read_qrels, read_run, write_run
+
+IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
+    lambda one: one.split() == [one]
+)
+RUNS = st.dictionaries(
+    IDS.filter(lambda one: not one.startswith("#")),  # begins a comment for trec_eval
+    st.dictionaries(IDS, st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(RUNS)
+def test_a_run_reads_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, run: dict[str, dict[str, float]]
+) -> None:
+    path = tmp_path_factory.mktemp("runs") / "a.run"
+    write_run(path, run, "tag")
+    assert read_run(path) == run
+
+
+def test_scores_that_differ_in_the_last_bit_do_not_become_ties(tmp_path: Path) -> None:
+    close = {"q": {"a": 0.1 + 0.2, "b": 0.3, "c": 0.99999991, "d": 0.99999983}}
+    write_run(tmp_path / "a.run", close, "tag")
+    assert read_run(tmp_path / "a.run") == close
+
+
+def test_a_run_is_written_in_six_columns_best_first(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", {"007": {"x": 1.0, "NA": 1.0, "y": 2.5}}, "bm25-query")
+    assert (tmp_path / "a.run").read_text() == (
+        "007 Q0 y 1 2.5 bm25-query\n007 Q0 x 2 1.0 bm25-query\n007 Q0 NA 3 1.0 bm25-query\n"
+    )
+
+
+def test_a_gzipped_run_has_the_same_bytes_twice(tmp_path: Path) -> None:
+    for name in ("a.run.gz", "b.run.gz"):
+        write_run(tmp_path / name, {"1": {"d": 1.0}}, "t")
+    assert (tmp_path / "a.run.gz").read_bytes() == (tmp_path / "b.run.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.run.gz").read_bytes()) == b"1 Q0 d 1 1.0 t\n"
+    assert read_run(tmp_path / "a.run.gz") == {"1": {"d": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("run", "tag", "said"),
+    [
+        ({"q": {"d": float("nan")}}, "t", "topic q, document d: score nan"),
+        ({"q": {"d": float("inf")}}, "t", "score inf"),
+        ({"q": {"a b": 1.0}}, "t", "docid 'a b' holds white space"),
+        ({"": {"d": 1.0}}, "t", "qid '' holds white space or is empty"),
+        ({"#1": {"d": 1.0}}, "t", "qid '#1' begins a comment"),
+        ({"q": {"d": 1.0}}, "two words", "tag 'two words'"),
+    ],
+)
+def test_what_a_run_file_cannot_hold_is_refused(tmp_path: Path, run: dict, tag: str, said: str) -> None:
+    with pytest.raises(HeedError, match=said):
+        write_run(tmp_path / "a.run", run, tag)
+    assert not (tmp_path / "a.run").exists()
+
+
+def test_every_bad_line_of_a_run_is_told_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "bad.run"
+    path.write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 t\n1 Q0 c 3 nan t\n1 Q0 a 4 1.0 t\n1 Q0 d 5 x t\n")
+    with pytest.raises(HeedError) as caught:
+        read_run(path)
+    told = str(caught.value).splitlines()
+    assert len(told) == 4
+    assert "line 2: 5 columns, expected 6" in told[0]
+    assert "line 3: score 'nan', expected a finite number" in told[1]
+    assert "line 4: document a is listed again for topic 1" in told[2]
+    assert "line 5: score 'x'" in told[3]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n"])
+def test_an_empty_run_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "empty.run").write_bytes(content)
+    with pytest.raises(HeedError, match="holds no run lines"):
+        read_run(tmp_path / "empty.run")
+
+
+def test_wrong_encoding_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "latin.run").write_bytes("1 Q0 a 1 2.0 t\n1 Q0 é 2 1.0 t\n".encode("latin-1"))
+    with pytest.raises(HeedError, match=r"latin.run, line 2: not UTF-8"):
+        read_run(tmp_path / "latin.run")
+
+
+def test_a_damaged_gzip_stream_is_told(tmp_path: Path) -> None:
+    whole = gzip.compress("".join(f"1 Q0 {at * 7919} 1 {at}.5 t\n" for at in range(1000)).encode())
+    (tmp_path / "bad.run.gz").write_bytes(whole[:50] + bytes(100) + whole[150:])
+    with pytest.raises(HeedError, match=r"bad\.run\.gz: cannot be read \(Error -3"):
+        read_run(tmp_path / "bad.run.gz")
+
+
+def test_a_tag_is_made_of_any_name() -> None:
+    assert [as_tag(name) for name in ("bm25+rm3.query", "-x", "模型", "--")] == ["bm25-rm3-query", "x", "run", "run"]
+
+
+def test_a_cut_gzip_stream_is_told(tmp_path: Path) -> None:
+    whole = gzip.compress(b"1 Q0 a 1 2.0 t\n" * 1000)
+    (tmp_path / "cut.run.gz").write_bytes(whole[:-12])
+    with pytest.raises(HeedError, match="cannot be read after line"):
+        read_run(tmp_path / "cut.run.gz")
+
+
+def test_qrels_keep_negative_and_whole_float_grades(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 2.0\n1 0 b -1\n1 0 c 0\n007 Q0 NA 3\n")
+    assert read_qrels(tmp_path / "q") == {"1": {"a": 2, "b": -1, "c": 0}, "007": {"NA": 3}}
+
+
+def test_beir_qrels_are_read_by_their_header(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_text("query-id\tcorpus-id\tscore\n0_0\t8930\t1\n")
+    assert read_qrels(tmp_path / "q.tsv") == {"0_0": {"8930": 1}}
+
+
+def test_the_languages_of_the_official_qrels_are_kept_apart(tmp_path: Path) -> None:
+    (tmp_path / "all").write_text("1 zho a 3\n1 rus b 1\n2 fas c 1\n")
+    assert read_qrels(tmp_path / "all", only_language="zho") == {"1": {"a": 3}}
+
+
+def test_every_bad_line_of_qrels_is_told(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a\n1 0 b 1.5\n1 0 c 1\n1 0 c 0\n")
+    with pytest.raises(HeedError) as caught:
+        read_qrels(tmp_path / "q")
+    assert [line.split(": ")[0].split(", ")[1] for line in str(caught.value).splitlines()] == [
+        "line 1",
+        "line 2",
+        "line 4",
+    ]
+
+
+def test_repeated_judgements_count_once_and_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n1 0 a 1\n1 0 b 0\n")
+    assert read_qrels(tmp_path / "q") == {"1": {"a": 1, "b": 0}}
+    assert "1 judgements are repeated with the same grade and count once" in capsys.readouterr().err
+
+
+def test_the_official_neuclir_qrels_are_read_in_full(shared: Path) -> None:
+    # NeuCLIR 2022's sizes in ir_datasets and the track's files: 36,575 / 34,174 / 33,006 judgements
+    sizes = {}
+    for short in ("zh", "fa", "ru"):
+        qrels = read_qrels(shared / "neuclir22" / f"qrels.neuclir22-{short}.txt.gz")
+        sizes[short] = sum(map(len, qrels.values()))
+    assert sizes == {"zh": 36575, "fa": 34174, "ru": 33006}

@@ -1,0 +1,217 @@
+import gzip
+import html
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_followir import unhurried
+
+from heed.errors import HeedError
+from heed.formats.topics import read_trec_topics
+from heed.types import Topic
+
+# the form of topics.301-450: unclosed tags, labels, text on the next line
+CLASSIC = """
+<top>
+
+<num> Number: 051
+<title> Coastal Dredging &amp; Silt
+
+<desc> Description:
+What does dredging do
+to river mouths?
+
+<narr> Narrative:
+A relevant document names a river with depth < 5 m.
+Costs alone are <b>not</b> relevant.
+
+</top>
+
+<top>
+<num> Number: 302
+<title>
+Kelp
+
+<desc> Description:
+Where does kelp grow?
+</top>
+"""
+
+# the form of the first tracks, with sections that are no field here, and a label before the title
+EARLY = """<top>
+<head> Tipster Topic Description
+<num> Number:  001
+<dom> Domain:  Science
+<title> Topic:  Silt Traps
+<desc> Description:
+Document discusses silt traps.
+<smry> Summary:
+Of no use.
+<narr> Narrative:
+Traps in rivers.
+<con> Concept(s):
+1. silt
+</top>
+"""
+
+# the form of later tracks, closed as in XML
+CLOSED = """<?xml version="1.0" encoding="UTF-8"?>
+<topics>
+  <TOP lang="en">
+    <NUM> Number: 936 </NUM>
+    <docid>8aade470</docid>
+    <title lang="en">Silt &lt;traps&gt; &#38; dams</title>
+    <desc>What holds silt back?</desc>
+    <narr>Dams and traps.
+      <i>Rivers</i> only.</narr>
+    <subtopics><sub num="1">Of no use.</sub></subtopics>
+  </TOP>
+</topics>
+"""
+
+
+def write(tmp_path: Path, text: str, name: str = "topics.txt", encoding: str = "utf-8") -> Path:
+    path = tmp_path / name
+    content = text.encode(encoding)
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["topics.txt", "topics.txt.gz"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_classic_topics_are_read(tmp_path: Path, name: str, newline: str) -> None:
+    first, second = read_trec_topics(write(tmp_path, CLASSIC.replace("\n", newline), name), "eng", "title")
+    narrative = "A relevant document names a river with depth < 5 m. Costs alone are <b>not</b> relevant."
+    assert first == Topic("051", "eng", "Coastal Dredging & Silt", {"original": narrative})
+    assert second == Topic("302", "eng", "Kelp", {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "query"),
+    [
+        ("title", "Coastal Dredging & Silt"),
+        ("description", "What does dredging do to river mouths?"),
+        ("both", "Coastal Dredging & Silt What does dredging do to river mouths?"),
+    ],
+)
+def test_the_query_is_made_of_the_fields_asked_for(tmp_path: Path, fields: str, query: str) -> None:
+    assert read_trec_topics(write(tmp_path, CLASSIC), "eng", fields)[0].query == query
+
+
+def test_early_topics_are_read_without_their_other_sections(tmp_path: Path) -> None:
+    [topic] = read_trec_topics(write(tmp_path, EARLY), "eng", "both")
+    assert topic == Topic("001", "eng", "Silt Traps Document discusses silt traps.", {"original": "Traps in rivers."})
+
+
+def test_closed_topics_are_read(tmp_path: Path) -> None:
+    [topic] = read_trec_topics(write(tmp_path, CLOSED), "eng", "title")
+    assert topic == Topic("936", "eng", "Silt <traps> & dams", {"original": "Dams and traps. <i>Rivers</i> only."})
+
+
+def test_the_classic_form_is_read_as_ir_datasets_reads_it(tmp_path: Path) -> None:
+    from ir_datasets.formats import TrecQueries
+
+    class Local:
+        @contextmanager
+        def stream(self) -> Iterator[IO[bytes]]:
+            with (tmp_path / "topics.txt").open("rb") as stream:
+                yield stream
+
+    # ir_datasets keeps entities, and takes no topic without a narrative
+    first = CLASSIC.replace("&amp; ", "").partition("</top>")[0] + "</top>\n"
+    [ours] = read_trec_topics(write(tmp_path, first), "eng", "both")
+    [theirs] = TrecQueries(Local()).queries_iter()
+    assert theirs.query_id == ours.qid
+    assert f"{theirs.title} {theirs.description}".split() == ours.query.split()
+    assert theirs.narrative.split() == ours.instructions["original"].split()
+
+
+def test_latin_1_and_byte_order_marks_are_read(tmp_path: Path) -> None:
+    text = "<top><num> 1 <title> Vänern <desc> Sjön </top>"
+    for encoding in ("latin-1", "utf-8", "utf-8-sig"):
+        assert read_trec_topics(write(tmp_path, text, encoding=encoding), "swe", "title")[0].query == "Vänern"
+
+
+def test_every_bad_topic_is_told_with_its_line(tmp_path: Path) -> None:
+    text = (
+        "<top>\n<title> no number\n</top>\n"
+        "<top>\n<num> Number: 2\n<desc> no title\n</top>\n"
+        "<top>\n<num> 3 4\n<title> two words\n</top>\n"
+        "<top>\n<num> 5\n<title> a\n<title> b\n</top>\n"
+        "<top>\n<num> 6\n<title> a\n<top>\n<num> 6\n<title> again, after an unclosed one\n"
+    )
+    with pytest.raises(HeedError) as caught:
+        read_trec_topics(write(tmp_path, text), "eng", "title")
+    assert [line.removeprefix(f"{tmp_path}/topics.txt, ") for line in str(caught.value).splitlines()] == [
+        "line 1: this <top> has no <num>",
+        "line 4: topic 2 has no title (query)",
+        "line 8: <num> is '3 4', expected a word",
+        "line 12: topic 5 has <title> twice; keep one",
+        "line 20: topic 6 comes twice; keep one",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "1\tone\n", '{"qid": "1"}\n', "</top>", "<topics></topics>"])
+def test_a_file_without_topics_is_an_error(tmp_path: Path, text: str) -> None:
+    with pytest.raises(HeedError, match=r"topics.txt: no <top>; expected TREC topics"):
+        read_trec_topics(write(tmp_path, text), "eng", "title")
+
+
+def test_hostile_files_take_linear_time(tmp_path: Path) -> None:
+    start = time.monotonic()
+    parts = ("<", "<a", "<a ", "<top", "<top>", "&#", "&a", "<top><num>", "\n<x>", "</")
+    for text in (*(part * 200_000 for part in parts), "<" + "a" * 2_000_000, "<a" + " " * 2_000_000):
+        try:
+            read_trec_topics(write(tmp_path, "<top><num> 1 <title> " + text), "eng", "title")
+        except HeedError as error:
+            assert "topics.txt" in str(error)
+    assert time.monotonic() - start < 60  # quadratic time would be hours
+
+
+WORDS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1)
+TEXTS = st.lists(WORDS, min_size=1).map(" ".join).filter(lambda text: ":" not in text)
+
+
+@unhurried
+@given(
+    st.dictionaries(WORDS.filter(lambda word: ":" not in word), st.tuples(TEXTS, TEXTS, TEXTS), min_size=1),
+    st.booleans(),
+)
+def test_topics_survive_being_written_and_read(
+    tmp_path_factory: pytest.TempPathFactory, topics: dict[str, tuple[str, str, str]], closed: bool
+) -> None:
+    end = "</{}>" if closed else "\n"
+    text = ""
+    for qid, texts in topics.items():
+        text += f"<top>\n<num> Number: {html.escape(qid)}{end.format('num')}"
+        for name, label, value in zip(
+            ("title", "desc", "narr"), ("", "Description:\n", "Narrative:\n"), texts, strict=True
+        ):
+            text += f"<{name}> {label}{html.escape(value)}{end.format(name)}"
+        text += "</top>\n"
+    path = write(tmp_path_factory.mktemp("trec"), text)
+    assert read_trec_topics(path, "eng", "both") == [
+        Topic(qid, "eng", f"{title} {description}", {"original": narrative})
+        for qid, (title, description, narrative) in topics.items()
+    ]
+
+
+PIECES = st.sampled_from(
+    ["<top>", "</top>", "<num>", "Number:", "<title>", "<desc>", "<narr>", "<x>", "\n", "&#0;", "&amp;", "1"]
+)
+
+
+@unhurried
+@given(st.lists(PIECES | st.text(max_size=4)).map("".join), st.sampled_from(["title", "description", "both"]))
+def test_any_text_is_topics_or_a_heed_error(tmp_path_factory: pytest.TempPathFactory, text: str, fields: str) -> None:
+    path = tmp_path_factory.mktemp("trec") / "topics.txt"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        assert all(topic.query and topic.qid.split() == [topic.qid] for topic in read_trec_topics(path, "eng", fields))
+    except HeedError as error:
+        assert str(path) in str(error)

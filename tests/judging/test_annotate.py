@@ -1,0 +1,400 @@
+"""``python -m pipelines.annotate``: what it reads, what it refuses, how a database is opened again."""
+
+import gzip
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from annotating import SAMPLE, Running, grade, running, sample_pool
+from conftest import ROOT, Heed, write_jsonl
+from test_mfollowir import hub_copy
+
+from heed.errors import HeedError
+from heed.files import digest_json
+from heed.formats.trec_files import read_qrels
+from heed.judging.annotate.documents import as_table, read_pooled
+from heed.judging.annotate.opening import path_beside
+from heed.judging.annotate.task import parse_scale
+from pipelines.annotate import main, open_given, parser
+
+COMMAND = "pipelines.annotate"
+QRELS = ROOT / "qrels" / SAMPLE / "original.qrels"
+
+
+def given(folder: Path, **topic: object) -> tuple[str, ...]:
+    """A small pool with its topics and documents; the arguments that name them."""
+    write_jsonl(folder / "pool.jsonl", [{"qid": "q1", "docids": ["a", "b"]}])
+    write_jsonl(folder / "topics.jsonl", [{"qid": "q1", "lang": "eng", "query": "ferries", **topic}])
+    write_jsonl(
+        folder / "docs.jsonl", [{"id": "a", "text": "one"}, {"id": "b", "text": "two"}, {"id": "c", "text": "3"}]
+    )
+    return ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--no-browser")
+
+
+def prepared(*arguments: object) -> Path:
+    """Open, or create, the database that the arguments name, close it, and return its path."""
+    _, store = open_given(parser().parse_args([*map(str, arguments)]))
+    store.close()
+    return store.path
+
+
+def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(tmp_path: Path) -> None:
+    for lang in ("zho", "fas"):
+        pooled = sample_pool(tmp_path / lang / "pool.jsonl")
+        task, store = open_given(parser().parse_args([str(tmp_path / lang / "pool.jsonl")]))
+        store.close()
+        assert (task.lang, [*task.topics], task.pool) == (lang, [*pooled], pooled)
+    sample_pool(tmp_path / "pool.jsonl")
+    task, store = open_given(parser().parse_args([str(tmp_path / "pool.jsonl")]))
+    store.close()
+    assert task.lang == "eng"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("other.jsonl",), "the pool's topics (x9) are not those of an embedded sample in eng; name their file with"),
+        (("pool.jsonl", "--topics", "topics.jsonl"), "--topics without --docs: name the documents"),
+        (("pool.jsonl", "--docs", "docs.jsonl"), "--docs without --topics: name the topics"),
+        (
+            ("other.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
+            "topic x9 of the pool: not in topics.jsonl",
+        ),
+        (
+            ("lost.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
+            "document gone of the pool: not in docs.jsonl",
+        ),
+        (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "absent.jsonl"), "absent.jsonl: no such file"),
+        (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--only-relevant"), "with --qrels"),
+        (
+            ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "other.qrels"),
+            "other.qrels: no judgement of a topic of the pool (q1)",
+        ),
+        (("pool.jsonl", "--grades", "0,1,12"), "--grades '0,1,12': expected two or more different digits"),
+        (("pool.jsonl", "--grades", "1,2"), "--grades '1,2': 0 is missing"),
+        (("pool.jsonl", "--grades", "0=off,1=off"), "--grades '0=off,1=off': grades with the same label"),
+        (("pool.jsonl", "--lang", "chi"), "found 'chi', expected one of eng, zho, fas, rus,"),
+        (("pool.jsonl", "--export", "out"), "pool.db: no judgements yet; judge first"),
+        (
+            ("pool.jsonl", "--grades", "0=off,1=Off"),
+            "--grades '0=off,1=Off': grades with the same label (0 off",
+        ),
+        (("pool.jsonl", "--grades", "0=relevant,1"), "same label (0 relevant, 1 relevant); name each differently"),
+        (("pool.jsonl", "--port", "70000"), "--port 70000: expected 1024 to 65535, or 0 for any"),
+        (
+            ("pool.jsonl", "--port", "80"),
+            "--port 80: expected 1024 to 65535, or 0 for any; lower ones are the system's",
+        ),
+        (("pool.jsonl", "--port", "6000"), "--port 6000: browsers refuse to open this port"),
+        (("pool.jsonl", "--allow-host", "localhost"), "--allow-host 'localhost': expected HOST:PORT"),
+        (("pool.jsonl", "--allow-host", "http://h:1/"), "--allow-host 'http://h:1/': expected HOST:PORT"),
+        (("pool.jsonl", "--allow-host", "h:0"), "--allow-host 'h:0': expected HOST:PORT"),
+        (("pool.jsonl", "--allow-host", "h:65536"), "--allow-host 'h:65536': expected HOST:PORT"),
+        (("absent.jsonl",), "absent.jsonl: no such file"),
+        (("hub/absent", "--topics", "no/such-id", "--docs", "docs.jsonl"), "hub/absent: no such file"),
+        (
+            ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--assessor", "Adjudicated"),
+            "this name is reserved for decisions where assessors differ",
+        ),
+    ],
+)
+def test_problems_are_told_with_status_1(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    given(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "other.jsonl", [{"qid": "x9", "docids": ["a"]}])
+    write_jsonl(tmp_path / "lost.jsonl", [{"qid": "q1", "docids": ["a", "gone"]}])
+    (tmp_path / "other.qrels").write_text("x9 0 a 1\n")
+    if "--grades" in arguments or "--lang" in arguments:
+        arguments = (*arguments, "--topics", "topics.jsonl", "--docs", "docs.jsonl")
+    assert main([*arguments, "--no-browser", "--quiet"]) == 1
+    output = capsys.readouterr()
+    assert output.err.startswith("error: ") and message in output.err
+    assert output.out == ""
+
+
+def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_path: Path, heed: Heed) -> None:
+    arguments = given(tmp_path)
+    (tmp_path / "q").write_text("q1 0 a 1\n")
+    (tmp_path / "q2").write_text("q1 0 a 0\n")
+    prepared(tmp_path / "pool.jsonl", "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl")
+    write_jsonl(tmp_path / "pool2.jsonl", [{"qid": "q1", "docids": ["b", "a"]}, {"qid": "x9", "docids": ["c"]}])
+    write_jsonl(tmp_path / "topics2.jsonl", [{"qid": "q1", "lang": "eng", "query": "boats"}])
+    database = ("--database", "pool.db", "--no-browser")
+    other_pool = heed(COMMAND, "pool2.jsonl", *database, "--docs", "docs.jsonl")
+    assert other_pool.returncode == 1
+    assert other_pool.stderr.startswith("error: pool2.jsonl: topics x9 are not in pool.db, which has q1; pool those,")
+    other = ("--topics", "topics2.jsonl", "--grades", "0,1", "--lang", "rus")
+    errors = heed(COMMAND, "pool.jsonl", *database, *other).stderr.splitlines()
+    assert [line.split(":")[1].strip() for line in errors] == ["--topics topics2.jsonl", "--grades 0,1", "--lang rus"]
+    boats = heed(COMMAND, "pool.jsonl", *database, "--topics", "topics2.jsonl").stderr
+    assert boats.endswith("with --database (topic q1: query 'boats', not 'ferries')\n")
+    write_jsonl(tmp_path / "topics3.jsonl", [{"qid": "q1", "lang": "rus", "query": "лодки"}])
+    russian = heed(COMMAND, "pool.jsonl", *database, "--topics", "topics3.jsonl", "--lang", "rus").stderr
+    assert "--topics topics3.jsonl: other topics" in russian and "--lang rus: another language" in russian
+    prepared(*[tmp_path / "pool.jsonl", "--qrels", tmp_path / "q"])  # none so far: these are kept
+    again = heed(COMMAND, *arguments[:1], *database, "--qrels", "q2")
+    assert "--qrels q2: other judgements than pool.db was made with" in again.stderr
+
+
+def test_a_deeper_pool_is_judged_in_the_same_database(tmp_path: Path, heed: Heed) -> None:
+    given(tmp_path, instructions={"original": "Only sinkings."})
+    write_jsonl(tmp_path / "deeper.jsonl", [{"qid": "q1", "docids": ["d", "b", "c"]}])
+    first, deeper, database = tmp_path / "pool.jsonl", tmp_path / "deeper.jsonl", ("--database", tmp_path / "pool.db")
+
+    def judged(server: Running) -> list[tuple[str, object]]:
+        documents = server.get("/api/topic?qid=q1&assessor=Ann")["documents"]
+        return [(document["docid"], document.get("original", {}).get("grade")) for document in documents]
+
+    with running(first, "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl") as server:
+        assert server.change("Ann", grade("q1", "b", 2))[0] == 200
+        edit = {"kind": "narrative", "qid": "q1", "text": "Only sinkings of ferries.", "base": 0}
+        assert server.change("Ann", edit)[0] == 200
+        server.kill()
+    lost = heed(COMMAND, deeper, *database, "--no-browser")
+    assert "document d of the pool: not in" in lost.stderr and lost.returncode == 1, "the documents of the first start"
+    write_jsonl(tmp_path / "more.jsonl", [{"id": "d", "text": "four"}, {"id": "c", "text": "three"}])
+    assert heed(COMMAND, first, "--export", "judged").returncode == 0
+    topics = ("--topics", tmp_path / "judged" / "topics.jsonl")  # with the edited narrative
+    with running(deeper, *database, *topics, "--docs", tmp_path / "more.jsonl") as server:
+        assert judged(server) == [("a", None), ("b", 2), ("d", None), ("c", None)]
+        assert server.get("/api/document?docid=d")["text"] == "four"
+        assert server.change("Ann", grade("q1", "c", 3))[0] == 200
+        assert any("deeper.jsonl: 2 documents new in this pool, 1 already judged" in line for line in server.messages)
+        server.kill()
+    for pool in (first, deeper):  # nothing goes away, whichever pool is given
+        with running(pool, *database) as server:
+            assert judged(server) == [("a", None), ("b", 2), ("d", None), ("c", 3)]
+            assert not any("new in this pool" in line for line in server.messages)
+            server.kill()
+    assert heed(COMMAND, first, "--export", "out").returncode == 0
+    assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 b 2\nq1 0 c 3\n"
+
+
+def test_a_deeper_pool_is_read_from_the_documents_of_the_first_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(tmp_path)
+    write_jsonl(tmp_path / "deeper.jsonl", [{"qid": "q1", "docids": ["c", "a"]}])
+    monkeypatch.chdir(tmp_path)
+    prepared("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    task, store = open_given(parser().parse_args(["../deeper.jsonl", "--database", "../pool.db"]))
+    assert task.pool == {"q1": ["a", "b", "c"]} and store.document("c") == ("c", "", "", "3", False)
+    store.close()
+
+
+def test_a_database_of_the_form_before_gets_its_pool_from_its_own_pool_file_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given(tmp_path)
+    pool, deeper = tmp_path / "pool.jsonl", tmp_path / "deeper.jsonl"
+    write_jsonl(deeper, [{"qid": "q1", "docids": ["c", "a"]}])
+    path = prepared(pool, "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl")
+    with closing(sqlite3.connect(path)) as db:  # as it was written: a digest of the pool, no place of the documents
+        db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (digest_json({"q1": ["a", "b"]}),))
+        db.execute("DELETE FROM kept WHERE name = 'docs'")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+    arguments = [str(deeper), "--database", str(path), "--no-browser"]
+    assert main(arguments) == 1
+    assert "made by an earlier version of Heed, which stored no pool; start it once" in capsys.readouterr().err
+    prepared(pool)
+    assert main(arguments) == 1
+    assert "deeper.jsonl: 1 documents are not in" in capsys.readouterr().err
+    prepared(*arguments[:3], "--docs", tmp_path / "docs.jsonl")
+    task, store = open_given(parser().parse_args([str(pool)]))
+    store.close()
+    assert task.pool == {"q1": ["a", "b", "c"]}
+
+
+def test_a_second_start_needs_the_pool_alone(tmp_path: Path, heed: Heed) -> None:
+    given(tmp_path, instructions={"original": "Only sinkings."})
+    pool = tmp_path / "pool.jsonl"
+    with running(pool, "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl") as server:
+        assert server.change("Ann", grade("q1", "a", 2))[0] == 200
+        server.kill()
+    for name in ("topics.jsonl", "docs.jsonl"):
+        (tmp_path / name).unlink()
+    with running(pool) as server:
+        topic = server.get("/api/topic?qid=q1&assessor=Ann")
+        assert topic["original"] == "Only sinkings."
+        assert topic["documents"][0]["original"]["grade"] == 2
+        exported = heed(COMMAND, pool, "--export", "out")  # while it is being judged
+    assert exported.returncode == 0, exported.stderr
+    assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 2\n"
+    assert "out/original.qrels: 1 judgements, 1 topics" in exported.stdout
+
+
+def test_only_relevant_documents_are_shown_and_gaps_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = tmp_path / "pool.jsonl"
+    pooled = sample_pool(pool)
+    qrels = read_qrels(QRELS)
+    lines = [f"{qid} 0 {docid} {value}\n" for qid in ("01", "02") for docid, value in qrels[qid].items()]
+    (tmp_path / "q").write_text("".join([*lines, "01 0 n144 1\n", "02 0 n144 0\n"]))
+    task, store = open_given(parser().parse_args([str(pool), "--only-relevant", "--qrels", str(tmp_path / "q")]))
+    store.close()
+    assert task.to_judge("01") == [docid for docid in pooled["01"] if qrels["01"][docid] > 0]
+    assert task.to_judge("03") == []
+    assert task.conditions() == ("changed",)
+    log = capsys.readouterr().err
+    assert "no judgement for 1 of the pool's 3 topics: 03" in log
+    assert "1 of 3 topics have no relevant document in the pool: 03" in log
+    assert "topic 01: 1 relevant documents are not in the pool: n144" in log
+    assert "topic 02" not in log
+
+
+def test_topics_of_neuclir_and_trec_are_read(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "7", "docids": ["a"]}])
+    native = {"lang": "zho", "source": "human translation", "topic_title": "渡轮", "topic_narrative": "叙述"}
+    english = {"lang": "eng", "source": "original", "topic_title": "ferry", "topic_narrative": "Told."}
+    write_jsonl(tmp_path / "neuclir.jsonl", [{"topic_id": "7", "topics": [native, english]}])
+    (tmp_path / "trec.txt").write_text("<top>\n<num> Number: 7\n<title> ferry\n<narr> Narrative:\nTold.\n</top>\n")
+    cases = {
+        ("neuclir.jsonl", "--lang", "zho"): ("zho", "渡轮", "叙述"),
+        ("neuclir.jsonl", "--lang", "zho", "--query-lang", "eng"): ("eng", "ferry", "Told."),
+        ("trec.txt",): ("eng", "ferry", "Told."),
+    }
+    for number, ((name, *more), expected) in enumerate(cases.items()):
+        arguments = [tmp_path / "pool.jsonl", "--topics", tmp_path / name, "--docs", tmp_path / "docs.jsonl", *more]
+        options = parser().parse_args([*map(str, arguments), "--database", str(tmp_path / f"{number}.db")])
+        task, store = open_given(options)
+        store.close()
+        assert (task.topics["7"].lang, task.topics["7"].query, task.original("7")) == expected
+
+
+def test_documents_come_from_files_of_every_kind(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "t1.csv").write_text("A,B\n1,2\n")
+    (tmp_path / "tables" / "t2.md").write_text("# Caption\n\n| A | B |\n|---|---|\n| 1 | 2 |\n")
+    (tmp_path / "docs.jsonl.gz").write_bytes(gzip.compress(b'{"docid": "z", "contents": "text", "title": "T"}\n'))
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(
+        pyarrow.table({"_id": ["p"], "title": [""], "text": ["parquet"]}), tmp_path / "c.parquet"
+    )
+    docs = [str(tmp_path / name) for name in ("tables", "docs.jsonl.gz", "c.parquet")]
+    documents = {document.docid: document for document in read_pooled(docs, ["t1", "t2", "z", "p"])}
+    assert {docid: document.tabular for docid, document in documents.items()} == {
+        "t1": True,
+        "t2": True,
+        "z": False,
+        "p": False,
+    }
+    assert (documents["z"].title, documents["z"].text, documents["p"].text) == ("T", "text", "parquet")
+
+
+def test_documents_of_ir_datasets_are_found_where_it_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    with pytest.raises(HeedError, match=r"zho/docs.jsonl.gz: no documents of neuclir/1/zh; python -m pipelines.fetch"):
+        list(read_pooled(["neuclir/1/zh"], ["a"]))
+    (tmp_path / "neuclir/1/zho").mkdir(parents=True)
+    record = {"id": "a", "title": "T", "text": "文", "time": "2021-02-03T00:00:00", "url": "u", "cc_file": "c"}
+    (tmp_path / "neuclir/1/zho/docs.jsonl.gz").write_bytes(gzip.compress(json.dumps(record).encode()))
+    [shown] = read_pooled(["neuclir/1/zh"], ["a"])
+    assert shown == ("a", "T", "2021-02-03", "文", False)
+    with pytest.raises(HeedError, match="not an id that ir_datasets knows"):
+        list(read_pooled(["no/such-id"], ["a"]))
+
+
+def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
+    folder = hub_copy(tmp_path / "hub", "parquet")
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "12", "docids": ["u1", "u0"]}])
+    options = parser().parse_args([str(tmp_path / "pool.jsonl"), "--lang", "zho", "--topics", str(folder)])
+    task, store = open_given(options)
+    assert (task.original("12"), task.first_changed("12")) == ("要文本", "要文本，不要标题")
+    assert store.document("u1") == ("u1", "标题", "", "文本 内容 1", False)
+    store.close()
+
+
+def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b"}\nnot JSON\n')
+    docs = [str(tmp_path / "docs.jsonl")]
+    assert [document.docid for document in read_pooled(docs, ["a"])] == ["a"], "what is not pooled need not be read"
+    with pytest.raises(HeedError) as caught:
+        list(read_pooled(docs, ["a", "b"]))
+    problems = str(caught.value).splitlines()
+    assert problems[0].startswith("document b of the pool: not in")
+    assert "line 2: no text in text or contents or body" in problems[1]
+    assert "line 3: not JSON" in problems[2]
+
+
+@pytest.mark.parametrize(
+    ("record", "date"),
+    [
+        ({"time": "2021-03-04T05:06:07+00:00"}, "2021-03-04"),
+        ({"time": None, "date": "2021-03-04"}, "2021-03-04"),
+        ({"date": "  1 May 2020 "}, "1 May 2020"),
+        ({"date": 20200501}, ""),
+        ({"time": ""}, ""),
+        ({}, ""),
+    ],
+)
+def test_dates_are_found_in_every_schema(tmp_path: Path, record: dict, date: str) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "t", **record}])
+    [shown] = read_pooled([str(tmp_path / "docs.jsonl")], ["a"])
+    assert shown.date == date
+
+
+NEWS = "The ferry sank on Monday.\nNobody was hurt | said the port.\nMore follows."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_table"),
+    [
+        ("<table><tr><th>A</th></tr><tr><td>1</td></tr></table>", True),
+        ("| A | B |\n|---|---|\n| 1 | 2 |", True),
+        ("# Caption\n\n| A | B |\n|---|---|\n| 1 | 2 |", True),
+        (NEWS, False),
+        ("a,b,c\n1,2,3\n", False),  # commas are in all news
+        (f"{NEWS}\n" * 5 + "| A | B |\n|---|---|\n| 1 | 2 |", False),
+        # a caption wins over the text outside, which would be lost: shown as text
+        (f"{NEWS}<table><caption>C</caption><tr><td>1</td></tr><tr><td>2</td></tr></table>", False),
+        ("<table><tr><td>alone</td></tr></table>", False),
+        ("", False),
+    ],
+)
+def test_tables_are_told_from_text_and_no_words_are_lost(text: str, is_table: bool) -> None:
+    assert (as_table(text) is not None) is is_table
+
+
+def test_the_sample_of_tables_is_drawn_whole() -> None:
+    records = map(json.loads, (ROOT / "documents" / "tables-sample" / "tables.jsonl").read_text().splitlines())
+    assert all(as_table(record["text"]) for record in records)
+    for path in (ROOT / "documents" / SAMPLE).glob("*.jsonl"):
+        assert not any(as_table(json.loads(line)["text"]) for line in path.read_text().splitlines())
+
+
+def test_grades_have_their_usual_names_unless_told() -> None:
+    assert [grade.label for grade in parse_scale("0,1,3")] == ["not relevant", "somewhat relevant", "fully relevant"]
+    assert parse_scale("1=on topic, 0 = off topic") == ((0, "off topic"), (1, "on topic"))
+    assert [grade.label for grade in parse_scale("0,5")] == ["not relevant", "grade 5"]
+
+
+def test_the_database_lies_beside_the_pool() -> None:
+    assert path_beside(Path("runs/zho/pool.jsonl")) == Path("runs/zho/pool.db")
+    assert path_beside(Path("pool.jsonl.gz")) == Path("pool.db")
+    assert path_beside(Path("pool")) == Path("pool.db")
+
+
+def test_help_imports_no_server() -> None:
+    names = "{'uvicorn', 'starlette', 'lxml'}"
+    code = f"import sys, pipelines.annotate as c; c.parser().format_help(); print({names} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -1,0 +1,304 @@
+"""Agreement of assessors, and judgements as files that the collection commands read as they are."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from annotating import SAMPLE, sample_pool
+from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.errors import HeedError
+from heed.formats.trec_files import read_qrels
+from heed.judging.annotate.agreement import agreement, consensus, disagreements, pair_agreements
+from heed.judging.annotate.export import export
+from heed.judging.annotate.store import ADJUDICATED, Change, Judgement, Store, wording_of
+from heed.judging.annotate.task import Task
+from heed.measures.pairwise import no_longer_relevant
+from pipelines.annotate import open_given
+from pipelines.annotate import parser as annotate_parser
+
+# κ
+
+
+def test_kappa_of_a_hand_calculation() -> None:
+    # 20 both 0, 5 first 0, 10 second 0, 15 both 1: observed 35/50 = 0.7; by chance 25/50·30/50 + 25/50·20/50 = 0.5;
+    # κ = (0.7 − 0.5) / (1 − 0.5) = 0.4
+    graded = [(0, 0)] * 20 + [(0, 1)] * 5 + [(1, 0)] * 10 + [(1, 1)] * 15
+    result = agreement(graded, [0, 1])
+    assert result.n == 50
+    assert result.observed == pytest.approx(0.7)
+    assert result.kappa == pytest.approx(0.4)
+    assert result.weighted == pytest.approx(0.4), "with two grades both are the same"
+    assert result.matrix == [[20, 5], [10, 15]]
+
+
+def test_weighted_kappa_of_a_hand_calculation() -> None:
+    # grades 0, 1, 3 are one position apart each. Matrix, rows the first: 4 1 0 / 1 2 1 / 1 0 2, n = 12
+    # row sums 5 4 3, column sums 6 3 3
+    # unweighted: observed 4 of 12 differ; Σ of rows·columns off the diagonal = 144 − (30 + 12 + 9) = 93
+    #   κ = 1 − 4·12/93 = 45/93
+    # linear: observed 1·1 + 1·1 + 1·1 + 2·1 = 5; Σ weight·row·column = 5·3·1 + 5·3·2 + 4·6·1 + 4·3·1 + 3·6·2 + 3·3·1
+    #   = 15 + 30 + 24 + 12 + 36 + 9 = 126; κ = 1 − 5·12/126 = 66/126
+    graded = [(0, 0)] * 4 + [(0, 1)] + [(1, 0)] + [(1, 1)] * 2 + [(1, 3)] + [(3, 0)] + [(3, 3)] * 2
+    result = agreement(graded, [0, 1, 3])
+    assert result.matrix == [[4, 1, 0], [1, 2, 1], [1, 0, 2]]
+    assert result.kappa == pytest.approx(45 / 93)
+    assert result.weighted == pytest.approx(66 / 126)
+
+
+def test_kappa_is_not_defined_where_chance_explains_all() -> None:
+    assert agreement([(0, 0)] * 9, [0, 1, 3])[1:4] == (1.0, None, None)
+    assert agreement([], [0, 1])[:4] == (0, None, None, None)
+
+
+GRADED = st.lists(st.tuples(st.sampled_from([0, 1, 3]), st.sampled_from([0, 1, 3])), min_size=2, max_size=40)
+
+
+@settings(deadline=None)  # the first one waits for the import
+@given(GRADED)
+def test_kappa_is_that_of_scikit_learn(graded: list[tuple[int, int]]) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
+    result = agreement(graded, [0, 1, 3])
+    if result.kappa is None or result.weighted is None:
+        assert {*graded} == {graded[0]}
+        return
+    first, second = zip(*graded, strict=True)
+    assert result.kappa == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3]))
+    assert result.weighted == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3], weights="linear"))
+
+
+def judged(assessor: str, docid: str, value: int | None, condition: str = "original", wording: str = "") -> Judgement:
+    return Judgement(assessor, "1", condition, docid, value, "", wording)
+
+
+def test_pairs_are_of_documents_that_both_graded_under_the_same_wording() -> None:
+    judgements = [judged("ann", "a", 1), judged("bela", "a", 1), judged("ann", "b", 0), judged("carl", "c", 0)]
+    judgements += [judged("ann", "a", 1, "changed", "w1"), judged("bela", "a", 1, "changed", "w2")]
+    judgements += [judged(ADJUDICATED, "a", 0), judged("bela", "b", None)]
+    agreements = pair_agreements(judgements, [0, 1])
+    assert [(pair["first"], pair["second"], pair["condition"], pair["reworded"]) for pair in agreements] == [
+        ("ann", "bela", "original", 0),
+        ("ann", "bela", "changed", 1),
+    ]
+    assert [pair["agreement"].n for pair in agreements] == [1, 0]
+
+
+def test_disagreements_tell_all_grades_and_the_decision() -> None:
+    judgements = [judged("ann", "a", 1), judged("bela", "a", 0), judged("ann", "b", 1), judged("bela", "b", 1)]
+    [open_one] = disagreements(judgements)
+    assert open_one == {
+        "qid": "1",
+        "condition": "original",
+        "docid": "a",
+        "grades": {"ann": 1, "bela": 0},
+        "decision": None,
+    }
+    [decided] = disagreements([*judgements, judged(ADJUDICATED, "a", 1)])
+    assert decided["decision"] == 1
+
+
+def test_the_grade_that_stands_for_several() -> None:
+    assert consensus({"ann": 1}) == 1
+    assert consensus({"ann": 1, "bela": 1, "carl": 0}) == 1
+    assert consensus({"ann": 1, "bela": 0}) is None
+    assert consensus({"ann": 1, "bela": 0, "carl": 3}) is None
+    assert consensus({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
+
+
+# Export
+
+
+class Annotation:
+    """A database over the sample, written to as the page does."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.pool = sample_pool(folder / "pool.jsonl")
+        self.options = annotate_parser().parse_args([str(folder / "pool.jsonl"), "--lang", "zho", *arguments])
+        self.task, self.store = open_given(self.options)
+        self.out = folder / "out"
+
+    def grade(self, who: str, qid: str, docid: str, value: int | None, condition: str = "original") -> None:
+        wording = self.store.narratives()[qid][0] if condition == "changed" else ""
+        client = uuid.uuid4().hex
+        self.store.record(client, who, client, [Change("grade", qid, condition, docid, value, wording)])
+
+    def grade_topic(self, who: str, qid: str, condition: str, values: list[int]) -> dict[str, int]:
+        grades = dict(zip(self.task.to_judge(qid), values, strict=False))
+        for docid, value in grades.items():
+            self.grade(who, qid, docid, value, condition)
+        return grades
+
+    def edit(self, qid: str, text: str) -> None:
+        client = uuid.uuid4().hex
+        change = Change("narrative", qid, value=text, base=self.store.narratives()[qid][1])
+        self.store.record(client, "ann", client, [change])
+
+    def export(self, who: str | None = None) -> list[str]:
+        return export(self.task, self.store, self.out, who)
+
+
+@pytest.fixture
+def annotation(tmp_path: Path) -> Iterator[Annotation]:
+    annotation = Annotation(tmp_path)
+    yield annotation
+    annotation.store.close()
+
+
+def test_what_was_judged_is_exported_in_the_pools_order(annotation: Annotation) -> None:
+    original = annotation.grade_topic("ann", "01", "original", [3, 0, 1, 2])
+    changed = annotation.grade_topic("ann", "01", "changed", [3, 0, 0, 0])
+    lines = annotation.export("ann")
+    assert read_qrels(annotation.out / "original.qrels") == {"01": original}
+    assert read_qrels(annotation.out / "changed.qrels") == {"01": changed}
+    assert list(original) == annotation.pool["01"][:4]
+    assert (annotation.out / "original.qrels").read_text().splitlines()[0] == f"01 0 {next(iter(original))} 3"
+    assert lines[0].endswith("original.qrels: 4 judgements, 1 topics")
+    assert no_longer_relevant(
+        read_qrels(annotation.out / "original.qrels"), read_qrels(annotation.out / "changed.qrels")
+    ) == {"01": {docid for docid, value in original.items() if value > 0 and changed[docid] == 0}}
+
+
+def test_a_topic_whose_relevant_documents_are_not_all_judged_again_is_left_out(annotation: Annotation) -> None:
+    annotation.grade_topic("ann", "01", "original", [3, 0, 1, 2])
+    annotation.grade_topic("ann", "01", "changed", [3, 0, 0])  # the fourth, relevant before, is not read again
+    lines = annotation.export()
+    assert not (annotation.out / "changed.qrels").exists()
+    assert any("topic 01: left out of changed.qrels, 1 relevant documents have no grade" in line for line in lines)
+
+
+def test_a_topic_that_was_not_edited_has_no_changed_judgements(annotation: Annotation) -> None:
+    annotation.grade_topic("ann", "01", "original", [3, 0])
+    annotation.edit("01", annotation.task.original("01"))
+    annotation.grade_topic("ann", "01", "changed", [0, 0])
+    lines = annotation.export()
+    assert not (annotation.out / "changed.qrels").exists()
+    assert any("have the original narrative still, left out: 01" in line for line in lines)
+    first = json.loads((annotation.out / "topics.jsonl").read_text().splitlines()[0])
+    assert list(first["instructions"]) == ["original"]
+
+
+def test_assessors_are_settled_by_decision_then_majority(annotation: Annotation) -> None:
+    one, two, three, four = annotation.pool["01"][:4]
+    for who, values in {"ann": (1, 1, 0, 2), "bela": (1, 3, 3, 2), "carl": (1, 3, 1, 0)}.items():
+        for docid, value in zip((one, two, three, four), values, strict=True):
+            annotation.grade(who, "01", docid, value)
+    annotation.grade(ADJUDICATED, "01", four, 3)
+    lines = annotation.export()
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, four: 3}}
+    assert any("1 judgements left out: assessors differ" in line for line in lines)
+    annotation.export("bela")
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, three: 3, four: 2}}
+    agreement = json.loads((annotation.out / "agreement.json").read_text())
+    assert [(pair["first"], pair["second"], pair["agreement"]["n"]) for pair in agreement["pairs"]] == [
+        ("ann", "bela", 4),
+        ("ann", "carl", 4),
+        ("bela", "carl", 4),
+    ]
+    assert [item["docid"] for item in agreement["disagreements"]] == sorted([two, three, four])
+
+
+def test_nothing_judged_and_an_unknown_assessor_are_told(annotation: Annotation) -> None:
+    with pytest.raises(HeedError, match="no document is judged; there is nothing to export"):
+        annotation.export()
+    annotation.grade_topic("ann", "01", "original", [1])
+    with pytest.raises(HeedError, match="--assessor Bela: has judged nothing; who has: ann"):
+        annotation.export("Bela")
+
+
+def test_judgements_are_exported_with_notes_and_marked_where_the_narrative_was_edited_later(
+    annotation: Annotation,
+) -> None:
+    annotation.grade_topic("ann", "01", "changed", [1, 0])
+    client = uuid.uuid4().hex
+    docid = annotation.pool["01"][0]
+    annotation.store.record(client, "ann", client, [Change("note", "01", "changed", docid, "the cause is told")])
+    annotation.edit("01", "another narrative")
+    annotation.grade("ann", "01", annotation.pool["01"][1], 0, "changed")
+    lines = annotation.export()
+    records = {
+        record["docid"]: record
+        for record in map(json.loads, (annotation.out / "judgements.jsonl").read_text().splitlines())
+    }
+    assert (records[docid]["note"], records[docid]["grade"], records[docid]["reworded"]) == (
+        "the cause is told",
+        1,
+        True,
+    )
+    assert records[annotation.pool["01"][1]]["reworded"] is False
+    assert records[docid]["at"].endswith("+00:00")
+    assert any("1 judgements were made before the narrative's last edit" in line for line in lines)
+
+
+def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> None:
+    qrels = ROOT / "qrels" / SAMPLE / "original.qrels"
+    annotation = Annotation(tmp_path, "--only-relevant")  # the sample's own judgements
+    before = read_qrels(qrels)
+    relevant = [docid for docid in annotation.pool["01"] if before["01"][docid] > 0]
+    assert annotation.task.to_judge("01") == relevant
+    changed = annotation.grade_topic("ann", "01", "changed", [0, 1] * 4)
+    annotation.grade_topic("ann", "02", "changed", [0, 1])  # not all
+    annotation.export()
+    annotation.store.close()
+    assert read_qrels(annotation.out / "original.qrels") == {qid: before[qid] for qid in annotation.pool}
+    exported = read_qrels(annotation.out / "changed.qrels")
+    assert exported == {"01": {**dict.fromkeys(before["01"], 0), **changed}}
+    no_longer = no_longer_relevant(read_qrels(annotation.out / "original.qrels"), exported)
+    assert no_longer == {"01": {docid for docid, value in changed.items() if value == 0}}
+
+
+def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
+    from heed.datasets.neuclir import NewsSettings, find_news
+    from heed.datasets.trec import own_collection
+    from heed.formats.topic_files import OwnFiles
+
+    annotation.edit("02", "只要居民自己发起的抗议。\n其他均不相关。")
+    original = {qid: annotation.grade_topic("ann", qid, "original", [3, 0, 1]) for qid in ("01", "02")}
+    changed = {qid: annotation.grade_topic("ann", qid, "changed", [0, 0, 1]) for qid in ("01", "02")}
+    annotation.export()
+    docs = str(ROOT / "documents" / SAMPLE / "zho.jsonl")
+    qrels = {"qrels": annotation.out / "original.qrels", "changed_qrels": annotation.out / "changed.qrels"}
+    files = OwnFiles((docs,), str(annotation.out / "topics.jsonl"), **qrels)
+    for collection in (find_news(NewsSettings("zho"), files), own_collection(files, lang="zho")):
+        assert collection.judging.qrels == {"original": original, "changed": changed}
+        topics = {topic.qid: topic for topic in collection.topics}
+        assert list(topics) == ["01", "02", "03"]
+        assert topics["02"].instructions["changed"] == "只要居民自己发起的抗议。\n其他均不相关。"
+        assert topics["02"].instructions["original"] == annotation.task.original("02")
+        assert topics["01"] == annotation.task.topics["01"]
+
+
+def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> None:
+    from heed.formats.topic_files import read_topics
+
+    (tmp_path / "pool.jsonl").write_text('{"qid": "1_0", "docids": ["t006"]}\n')
+    task, store = open_given(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))
+    store.record("client-1", "ann", "client-1", [Change("grade", "1_0", "original", "t006", 1)])
+    export(task, store, tmp_path / "out", None)
+    store.close()
+    sample = read_topics(ROOT / "topics" / "tables-sample" / "eng.jsonl", "eng", "title")
+    assert read_topics(tmp_path / "out" / "topics.jsonl", "eng", "title") == [
+        topic for topic in sample if topic.qid in ("1", "1_0")
+    ]
+
+
+def test_the_export_tells_what_it_wrote(annotation: Annotation) -> None:
+    annotation.grade_topic("ann", "01", "original", [1, 0])
+    annotation.grade_topic("bela", "01", "original", [1, 1])
+    lines = annotation.export()
+    assert lines[1].endswith("changed.qrels: not written, no topic is judged as changed")
+    assert lines[2].endswith("topics.jsonl: 3 topics, 3 with a changed narrative")
+    # (1,1), (0,1): observed 1 of 2 equal; by chance 1/2·0 + 1/2·1 = 1/2; κ = 0
+    assert lines[-1] == "ann and bela, original: 2 documents, κ 0.000, linear κ 0.000"
+    assert wording_of(annotation.task.original("01"))
+
+
+def test_a_task_that_is_read_back_is_the_same(annotation: Annotation) -> None:
+    again, store = open_given(annotation.options)
+    assert isinstance(store, Store) and isinstance(again, Task)
+    assert again == annotation.task
+    store.close()

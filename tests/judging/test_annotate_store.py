@@ -1,0 +1,266 @@
+"""The annotation database: nothing answered is lost, every change can be undone, a request counts once."""
+
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.errors import HeedError
+from heed.judging.annotate.database import connect, create, is_annotation
+from heed.judging.annotate.documents import PooledDocument
+from heed.judging.annotate.store import Change, ConflictError, Store, wording_of
+from heed.judging.annotate.task import Task, parse_scale
+from heed.types import Topic
+
+POOL = {"1": ["a", "b"], "2": ["a"]}
+TOPICS = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative {qid}"}) for qid in POOL}
+TASK = Task(POOL, TOPICS, "eng", parse_scale("0,1,3"))
+DOCUMENTS = [PooledDocument("a", "A", "", "text a", False), PooledDocument("b", "", "2020-01-01", "text b", False)]
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    create(tmp_path / "pool.db", TASK, DOCUMENTS)
+    opened = Store(tmp_path / "pool.db")
+    yield opened
+    opened.close()
+
+
+def graded(store: Store) -> dict[tuple[str, str, str, str], int | None]:
+    return {judgement[:4]: judgement.grade for judgement in store.judgements()}
+
+
+def record(store: Store, *changes: Change, who: str = "ann", batch: str = "") -> None:
+    client = new_id()
+    store.record(client, who, batch or client, changes)
+
+
+def test_a_change_is_on_disk_before_it_is_answered(store: Store) -> None:
+    record(store, Change("grade", "1", "original", "a", 3))
+    other = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)  # what a process started now would see
+    assert other.execute("SELECT grade FROM judgements").fetchall() == [(3,)]
+    other.close()
+    db = connect(store.path)
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    db.close()
+
+
+def test_the_same_request_again_changes_nothing(store: Store) -> None:
+    first = store.record("client-01", "ann", "client-01", [Change("grade", "1", "original", "a", 3)])
+    record(store, Change("grade", "1", "original", "a", 0))
+    assert store.record("client-01", "ann", "client-01", [Change("grade", "1", "original", "a", 3)]) == first
+    assert graded(store) == {("ann", "1", "original", "a"): 0}
+    undone = store.undo("client-02", "ann")
+    assert store.undo("client-02", "ann") == undone
+    assert graded(store) == {("ann", "1", "original", "a"): 3}
+
+
+def test_undo_goes_back_step_by_step_and_is_itself_kept(store: Store) -> None:
+    for value in (0, 1, 3):
+        record(store, Change("grade", "1", "original", "a", value))
+    undone = [store.undo(new_id(), "ann") for _ in range(4)]
+    assert [[change["grade"] for change in done] for done in undone] == [[1], [0], [None], []]
+    assert graded(store) == {}
+    db = connect(store.path)
+    assert db.execute("SELECT COUNT(*), COUNT(undoes) FROM log").fetchone() == (6, 3)
+    for statement in ("DELETE FROM log", "UPDATE log SET after = ''"):
+        with pytest.raises(sqlite3.IntegrityError, match="the log is never"):
+            db.execute(statement)
+    db.close()
+
+
+def test_undo_after_a_restart_knows_what_was_before(store: Store) -> None:
+    record(store, Change("grade", "1", "original", "a", 1))
+    store.close()
+    again = Store(store.path)
+    assert again.undo(new_id(), "ann")[0]["grade"] is None
+    again.close()
+
+
+def test_assessors_undo_their_own_changes_only(store: Store) -> None:
+    record(store, Change("grade", "1", "original", "a", 1), who="ann")
+    record(store, Change("grade", "1", "original", "a", 3), who="bela")
+    store.undo(new_id(), "ann")
+    assert graded(store) == {("bela", "1", "original", "a"): 3}
+    assert store.undo(new_id(), "ann") == []
+
+
+def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(store: Store) -> None:
+    record(store, Change("narrative", "1", value="ann's", base=0))
+    version = store.narratives()["1"][1]
+    with pytest.raises(ConflictError, match="edited elsewhere") as caught:
+        record(store, Change("narrative", "1", value="bela's", base=0), who="bela")
+    assert (caught.value.text, caught.value.version) == ("ann's", version)
+    assert store.narratives()["1"] == ("ann's", version)
+    record(store, Change("narrative", "1", value="bela's", base=version), who="bela")
+    assert store.undo(new_id(), "ann") == [], "another's text is in force: ann's edit is no longer hers to take back"
+
+
+def test_one_visit_to_the_editor_is_undone_in_one_piece(store: Store) -> None:
+    record(store, Change("narrative", "1", value="one", base=0), batch="visit-0001")
+    record(store, Change("narrative", "1", value="one two", base=1), batch="visit-0001")
+    done = store.undo(new_id(), "ann")
+    assert [change["text"] for change in done] == ["one", "narrative 1"]
+    assert store.narratives()["1"] == ("narrative 1", 0)
+
+
+def test_several_changes_are_taken_all_or_none(store: Store) -> None:
+    with pytest.raises(ConflictError):
+        record(store, Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7))
+    assert graded(store) == {}
+
+
+def test_wordings_are_the_same_however_lines_are_broken() -> None:
+    assert wording_of("a  b\nc ") == wording_of("a b c") != wording_of("a bc")
+
+
+def test_many_threads_write_at_once_and_each_change_is_kept(store: Store) -> None:
+    def work(name: str) -> None:
+        for value in (0, 1, 3) * 5:
+            record(store, Change("grade", "1", "original", "a", value), who=name)
+
+    threads = [threading.Thread(target=work, args=(f"assessor {i}",)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(graded(store)) == 12
+    assert set(graded(store).values()) == {3}
+    assert store.last("assessor 3") <= 12 * 15
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, but long enough to be read as the head of one\n" * 3)
+    with pytest.raises(HeedError, match=r"text\.db: file is not a database; name another file"):
+        is_annotation(tmp_path / "text.db")
+    db = sqlite3.connect(tmp_path / "other.db")
+    db.execute("CREATE TABLE t (a)")
+    db.close()
+    with pytest.raises(HeedError, match="a database of another application"):
+        is_annotation(tmp_path / "other.db")
+    assert not is_annotation(tmp_path / "absent.db")
+
+
+def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:
+    created: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: created.append(create(tmp_path / "pool.db", TASK, DOCUMENTS))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(created) == [False, False, False, True] and is_annotation(tmp_path / "pool.db")
+
+
+def test_a_making_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
+    def broken() -> Iterator[PooledDocument]:
+        yield DOCUMENTS[0]
+        raise HeedError("the second document cannot be read")
+
+    path = tmp_path / "pool.db"
+    with pytest.raises(HeedError, match="second document"):
+        create(path, TASK, broken())
+    assert not is_annotation(path)
+    create(path, TASK, DOCUMENTS)
+    assert is_annotation(path)
+    assert path.stat().st_mode & 0o077 == 0, "it holds the token: nobody else may read it"
+
+
+PLACES = st.tuples(st.sampled_from(["1", "2"]), st.sampled_from(["original", "changed"]), st.just("a"))
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["ann", "bela"]),
+        st.one_of(
+            st.tuples(st.just("grade"), PLACES, st.sampled_from([None, 0, 1, 3])),
+            st.tuples(st.just("note"), PLACES, st.sampled_from(["", "x", "ü"])),
+            st.tuples(st.just("narrative"), PLACES, st.sampled_from(["narrative 1", "other", "third"])),
+            st.tuples(st.just("undo"), PLACES, st.none()),
+        ),
+        st.booleans(),  # the same visit as the assessor's change before
+    ),
+    max_size=20,
+)
+
+
+class Model:
+    """What the database must amount to, kept in plain lists."""
+
+    def __init__(self) -> None:
+        self.judged: dict[tuple, object] = {}
+        self.texts = {qid: [(f"narrative {qid}", 0)] for qid in POOL}  # each a stack of (text, serial)
+        self.stacks: dict[str, list[tuple]] = {"ann": [], "bela": []}
+        self.serial = 0
+
+    def change(self, who: str, kind: str, place: tuple, value: object, batch: str) -> None:
+        self.serial += 1
+        if kind == "narrative":
+            if self.texts[place[0]][-1][0] != value:
+                self.stacks[who].append((kind, place[0], self.serial, batch))
+                self.texts[place[0]].append((value, self.serial))
+            return
+        key = (who, kind, *place)
+        before = self.judged.get(key, None if kind == "grade" else "")
+        if before != value:
+            self.stacks[who].append((kind, key, before, batch))
+            self.judged[key] = value
+
+    def undo(self, who: str) -> None:
+        batch = None
+        while True:
+            undoable = [change for change in self.stacks[who] if self._can_undo(change)]
+            if not undoable or undoable[-1][3] != (batch or undoable[-1][3]):
+                return
+            kind, where, before, batch = undoable[-1]
+            self.stacks[who].remove(undoable[-1])
+            if kind == "narrative":
+                self.texts[where].pop()
+            else:
+                self.judged[where] = before
+
+    def _can_undo(self, change: tuple) -> bool:
+        return change[0] != "narrative" or self.texts[change[1]][-1][1] == change[2]
+
+
+@settings(max_examples=25, deadline=None)
+@given(ACTIONS)
+def test_any_changes_and_undos_amount_to_what_they_should(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple]
+) -> None:
+    path = tmp_path_factory.mktemp("store") / "pool.db"
+    create(path, TASK, DOCUMENTS)
+    store, model = Store(path), Model()
+    batches = {"ann": "batch-ann", "bela": "batch-bela"}
+    for who, (kind, place, value), same_visit in actions:
+        client = new_id()
+        if kind == "undo":
+            store.undo(client, who)
+            model.undo(who)
+            continue
+        batches[who] = batches[who] if same_visit else client
+        base = store.narratives()[place[0]][1]
+        change = Change(kind, place[0], value=value, base=base) if kind == "narrative" else Change(kind, *place, value)
+        for _ in range(2):  # as when the first answer was lost
+            store.record(client, who, batches[who], [change])
+        model.change(who, kind, place, value, batches[who])
+    store.close()
+    again = Store(path)
+    for judgement in again.judgements():
+        assert model.judged.get((judgement.assessor, "grade", *judgement[1:4])) == judgement.grade
+        assert model.judged.get((judgement.assessor, "note", *judgement[1:4]), "") == judgement.note
+    kept = {(judgement.assessor, *judgement[1:4]) for judgement in again.judgements()}
+    assert kept == {(key[0], *key[2:]) for key, value in model.judged.items() if value not in (None, "")}
+    assert {qid: text for qid, (text, _) in again.narratives().items()} == {
+        qid: stack[-1][0] for qid, stack in model.texts.items()
+    }
+    again.close()

@@ -1,0 +1,520 @@
+"""Exports of a pool: each form as its tool reads it, and what is refused."""
+
+import csv
+import gzip
+import json
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotation_pool import DOCUMENTS, POOL, RESULTS, TOPICS, material, store
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heed.datasets.followir import read_followir
+from heed.errors import HeedError
+from heed.formats.configs import Columns, rows, topics_of
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.run_formats import read_any_run
+from heed.formats.trec_files import read_qrels
+from heed.judging.exchange import export_tables
+from heed.judging.exchange.export_folders import FILE_NAME
+from heed.judging.exchange.export_tables import GUARDED, guarded, unguarded
+from heed.judging.exchange.exported_pool import AT_ONCE
+from heed.judging.exchange.exports import FORMATS, ExportedPool, export
+from heed.tables.documents import Tables
+from heed.types import Topic
+
+FILES = {
+    "trec-pool": "pool.txt",
+    "qrels-template": "template.qrels",
+    "jsonl": "pool.jsonl",
+    "csv": "pool.csv",
+    "xlsx": "pool.xlsx",
+    "label-studio": "tasks.json",
+    "doccano": "doccano.jsonl",
+    "relevation": "relevation",
+    "rank_llm": "requests.json",
+    "mteb": "mteb",
+}
+TEXTS = {str(one["id"]): (str(one["title"]), str(one["text"])) for one in DOCUMENTS}
+
+
+def tasks(condition: str = "changed") -> list[dict[str, Any]]:
+    """What is to be judged, written out from the pool by hand."""
+    return [
+        {
+            "qid": qid,
+            "docid": docid,
+            "condition": condition,
+            "query": TOPICS[qid].query,
+            "instruction": TOPICS[qid].instructions.get(condition, ""),
+            "title": TEXTS[docid][0],
+            "text": TEXTS[docid][1],
+        }
+        for qid, docids in POOL.items()
+        for docid in docids
+    ]
+
+
+def exported(tmp_path: Path, form: str, condition: str = "changed", name: str = "") -> Path:
+    path = tmp_path / (name or FILES[form])
+    export(form, path, material(tmp_path, condition))
+    return path
+
+
+def json_lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+
+
+def everything(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+    return {one.relative_to(path.parent).as_posix(): one.read_bytes() for one in files}
+
+
+def test_every_form_has_a_file_here() -> None:
+    assert FILES.keys() == FORMATS.keys()
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_the_same_pool_gives_the_same_bytes(tmp_path: Path, form: str) -> None:
+    for run in ("a", "b"):
+        export(form, tmp_path / run / FILES[form], material(tmp_path))
+    assert everything(tmp_path / "a" / FILES[form]) == everything(tmp_path / "b" / FILES[form])
+
+
+def test_a_workbook_does_not_tell_when_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = exported(tmp_path, "xlsx", name="a.xlsx")
+    monkeypatch.setattr("time.localtime", lambda *_: (2021, 1, 1, 1, 1, 1, 0, 1, 0))
+    assert exported(tmp_path, "xlsx", name="b.xlsx").read_bytes() == first.read_bytes()
+    assert {info.date_time for info in zipfile.ZipFile(first).infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert zipfile.ZipFile(first).read("docProps/core.xml").count(b">1980-01-01T00:00:00Z<") == 2
+
+
+def test_trec_pool_lines_keep_the_order_of_the_pool_and_need_no_texts(tmp_path: Path) -> None:
+    export("trec-pool", tmp_path / "p.txt.gz", ExportedPool(POOL, {}, "query", None))
+    assert gzip.decompress((tmp_path / "p.txt.gz").read_bytes()).decode() == (
+        "12 zho-1\n12 fas-1\n12 =1+1\n12 007\n0x a/b:c\n0x zho-1\n0x 2020-01-01\n"
+    )
+
+
+def test_the_template_marks_every_document_as_pooled_and_not_judged(tmp_path: Path) -> None:
+    export("qrels-template", tmp_path / "t", ExportedPool(POOL, {}, "query", None))
+    assert read_qrels(tmp_path / "t") == {qid: dict.fromkeys(docids, -1) for qid, docids in POOL.items()}
+    import pytrec_eval  # trec_eval 9's own code: a run of nothing else has judged nothing and found nothing
+
+    measured = pytrec_eval.RelevanceEvaluator(read_qrels(tmp_path / "t"), {"num_rel", "num_rel_ret"})
+    assert measured.evaluate({"12": {"zho-1": 1.0}})["12"] == {"num_rel": 0.0, "num_rel_ret": 0.0}
+
+
+@pytest.mark.parametrize("name", ["pool.jsonl", "pool.jsonl.gz"])
+@pytest.mark.parametrize("condition", ["query", "original", "changed"])
+def test_json_lines_hold_every_text_as_it_is(tmp_path: Path, name: str, condition: str) -> None:
+    path = exported(tmp_path, "jsonl", condition, name)
+    content = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()
+    assert [json.loads(line) for line in content.split(b"\n")[:-1]] == [
+        {**task, "grade": None} for task in tasks(condition)
+    ]
+
+
+def test_a_table_is_exported_as_systems_see_it(tmp_path: Path) -> None:
+    (tmp_path / "t1.csv").write_text("city,people\nBern,=134\n")
+    tables = open_store(tmp_path / "tables", Tables([tmp_path / "t1.csv"], "markdown"))
+    topic = Topic("1", "eng", "q", {})
+    export("jsonl", tmp_path / "pool.jsonl", ExportedPool({"1": ["t1"]}, {"1": topic}, "query", tables))
+    text = json_lines(tmp_path / "pool.jsonl")[0]["text"]
+    assert text == tables.get(["t1"])[0].text
+    assert "| Bern | =134 |" in text
+
+
+def test_csv_cells_are_no_formulas_and_give_the_texts_back(tmp_path: Path) -> None:
+    path = exported(tmp_path, "csv")
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(tuple("=+-@\t\r"))]
+    assert [{name: unguarded(cell) for name, cell in row.items()} for row in rows] == [
+        {**task, "grade": ""} for task in tasks()
+    ]
+
+
+@given(st.text(st.sampled_from("'=+-@\t\r\n＝ab中"), max_size=5))
+def test_a_guarded_cell_is_no_formula_and_is_given_back(cell: str) -> None:
+    assert not guarded(cell).startswith(tuple(one for one in GUARDED if one != "'"))
+    assert unguarded(guarded(cell)) == cell
+
+
+def test_a_workbook_holds_texts_only(tmp_path: Path) -> None:
+    from openpyxl import load_workbook
+
+    path = exported(tmp_path, "xlsx")
+    sheet = load_workbook(path).active
+    header, *rows = [list(row) for row in sheet.iter_rows()]
+    names = [cell.value for cell in header]
+    filled = [cell for row in rows for cell in row if cell.value is not None]
+    assert {(cell.data_type, cell.number_format) for cell in filled} == {("s", "@")}
+    assert [{name: cell.value or "" for name, cell in zip(names, row, strict=True)} for row in rows] == [
+        {**task, "grade": ""} for task in tasks()
+    ]
+    sheet_xml = zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml")
+    assert b"<f>" not in sheet_xml
+    assert b"inlineStr" in sheet_xml
+
+
+def test_a_long_text_goes_on_in_the_next_column(tmp_path: Path) -> None:
+    from openpyxl import load_workbook
+
+    # 32,767 UTF-16 units a cell: a letter beyond U+FFFF takes two of them
+    texts = {"bmp": "中" * 32_767 + "文", "astral": "𝄞" * 16_384, "short": "a"}
+    documents = store(tmp_path, [{"id": docid, "text": text} for docid, text in texts.items()])
+    topic = Topic("1", "eng", "q", {})
+    export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": list(texts)}, {"1": topic}, "query", documents))
+    rows = list(load_workbook(tmp_path / "p.xlsx").active.iter_rows(values_only=True))
+    assert rows[0][7:] == ("text", "text 2")
+    for row in rows[1:]:
+        pieces = [cell for cell in row[7:] if cell is not None]
+        assert "".join(pieces) == texts[row[1]]
+        assert max(len(piece.encode("utf-16-le")) // 2 for piece in pieces) <= 32_767
+
+
+def test_control_characters_are_shown_in_texts_and_refused_in_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from openpyxl import load_workbook
+
+    documents = store(tmp_path, [{"id": "d", "text": "a\x0bb\x00c\ufffe"}])
+    topics = {qid: Topic(qid, "eng", "q", {}) for qid in ("1", "x\x01")}
+    export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": ["d"]}, topics, "query", documents))
+    assert load_workbook(tmp_path / "p.xlsx").active["H2"].value == "a␋b␀c\ufffd"
+    assert "1 documents hold control characters" in capsys.readouterr().err
+    with pytest.raises(HeedError, match=r"'x\\x01', 'd': an id with a control character"):
+        export("xlsx", tmp_path / "q.xlsx", ExportedPool({"x\x01": ["d"]}, topics, "query", documents))
+
+
+def test_a_workbook_that_excel_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = {"1": Topic("1", "eng", "q", {"original": "x" * 32_768})}
+    with pytest.raises(HeedError, match="query, instruction or title is longer than a cell; write csv"):
+        export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": ["007"]}, long, "original", store(tmp_path)))
+    monkeypatch.setattr(export_tables, "ROWS", 7)
+    with pytest.raises(HeedError, match="7 documents, and an Excel sheet holds 6; write csv"):
+        exported(tmp_path, "xlsx")
+    assert not (tmp_path / "p.xlsx").exists()
+
+
+@pytest.mark.parametrize("condition", ["query", "changed"])
+def test_label_studio_tasks_fit_their_configuration(tmp_path: Path, condition: str) -> None:
+    """Label Studio's own rules, from label_studio/tasks/validation.py of 1.23.2 and labelstud.io/tags.
+
+    Every ``$variable`` is a key of ``data`` with a text, every ``toName`` the name of an object tag.
+    """
+    path = exported(tmp_path, "label-studio", condition)
+    given = json.loads(path.read_text("utf-8"))
+    assert given == [{"data": task} for task in tasks(condition)]
+    view = ET.parse(path.with_suffix(".xml")).getroot()  # noqa: S314 (our own file)
+    assert view.tag == "View"
+    wanted = {value[1:] for tag in view.iter() for value in tag.attrib.values() if value.startswith("$")}
+    assert wanted == {"query", "title", "text"} | ({"instruction"} if condition == "changed" else set())
+    assert all(isinstance(task["data"][name], str) for task in given for name in wanted)
+    (choices,) = view.iter("Choices")
+    shown = {tag.get("name"): tag for tag in view.iter("Text")}
+    assert choices.attrib["toName"] in shown
+    assert all(tag.get("valueType") == "text" for tag in shown.values())  # url: it would be fetched
+    grades = [(choice.get("alias"), choice.get("hotkey")) for choice in choices]
+    assert grades == [("0", "0"), ("1", "1"), ("2", "2"), ("3", "3")]
+    (style,) = view.iter("Style")
+    assert "unicode-bidi: plaintext" in (style.text or "")
+
+
+def test_label_studio_has_imported_the_export(tmp_path: Path) -> None:
+    # label_studio.json is what Label Studio 1.23.2 gave back after it had imported this export
+    returned = json.loads((RESULTS / "label_studio.json").read_text("utf-8"))
+    given = json.loads(exported(tmp_path, "label-studio").read_text("utf-8"))
+    assert [task["data"] for task in returned] == [task["data"] for task in given]
+
+
+def test_a_file_that_label_studio_will_not_take_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heed.judging.exchange.export_json.UPLOAD_LIMIT", 1000)
+    exported(tmp_path, "label-studio")
+    assert "export fewer topics" in capsys.readouterr().err
+
+
+def test_doccano_lines_have_a_text_an_empty_label_and_texts_as_meta(tmp_path: Path) -> None:
+    """doccano's own rules: backend/data_import/pipeline (readers, makers, data) and label_types of 1.8.4."""
+    path = exported(tmp_path, "doccano")
+    lines = json_lines(path)
+    reserved = {"filename", "upload_name", "example_uuid", "#line_number", "id", "Comments"}
+    for line, task in zip(lines, tasks(), strict=True):
+        assert line["label"] == []
+        assert line["text"]  # "The empty text is not allowed."
+        assert not reserved & line.keys()
+        assert {name: line[name] for name in line.keys() - {"text", "label"}} == {
+            name: task[name] for name in task.keys() - {"text"}
+        }
+    assert [line["text"] for line in lines][2:5] == [
+        "@SUM(A1)\n+1\tand\r\n-2\u2028'x' 𝄞",
+        "(this document is empty)",
+        "'quoted\n'=2",
+    ]
+    labels = json.loads(path.with_suffix(".labels.json").read_text())
+    assert [(label["text"], label["suffix_key"]) for label in labels] == [
+        (str(grade), str(grade)) for grade in range(4)
+    ]
+    assert all(re.fullmatch("#[0-9a-f]{6}", label["background_color"]) for label in labels)
+
+
+def test_doccano_has_imported_the_export(tmp_path: Path) -> None:
+    # doccano.jsonl is what doccano 1.8.4 gave back after it had imported this export
+    returned = json_lines(RESULTS / "doccano.jsonl")
+    given = json_lines(exported(tmp_path, "doccano"))
+    assert [{name: line[name] for name in line.keys() - {"label"}} for line in given] == [
+        {name: line[name] for name in line.keys() - {"id", "label", "Comments"}} for line in returned
+    ]
+
+
+def test_a_relevation_folder_is_read_as_relevation_reads_it(tmp_path: Path) -> None:
+    """As judgementapp/views.py (upload), urls.py and doc_loader.py of ielab/relevation read it."""
+    folder = exported(tmp_path, "relevation")
+    ids = json.loads((folder / "ids.json").read_text())
+    queries = {}
+    for line in (folder / "queries.tsv").read_text("utf-8").splitlines(keepends=True):
+        number, text = line.split("\t", 1)
+        queries[ids["topics"][str(int(number))]] = text.strip()
+    assert queries == {"12": "economic growth <b>", "0x": "=经济"}
+    pool: dict[str, list[str]] = {}
+    for line in (folder / "pool.txt").read_text().splitlines():
+        number, _, name, _, _, _ = line.split()
+        assert re.fullmatch(r"[A-Za-z0-9_\-\+\.]+", name)
+        assert re.fullmatch(r"\d+", number)
+        docid = ids["documents"][name]
+        pool.setdefault(ids["topics"][number], []).append(docid)
+        title, text = TEXTS[docid]
+        assert (folder / "documents" / name).read_bytes().decode() == (f"{title}\n{text}" if title else text)
+    assert pool == POOL
+    assert (folder / "instructions.txt").read_text("utf-8") == "1\nOnly China's.\n\n2\n改过的说明\n\n"
+    assert {path.name for path in folder.iterdir()} == {
+        "documents",
+        "ids.json",
+        "made.json",
+        "instructions.txt",
+        "pool.txt",
+        "queries.tsv",
+    }
+
+
+def test_no_two_documents_share_a_file_and_no_id_leaves_the_folder(tmp_path: Path) -> None:
+    odd = ["../../x", ".hidden", "-rf", "A", "a", "document-1", "x" * 300, "文", "/etc/passwd", "..", "ok_1.txt"]
+    documents = store(tmp_path, [{"id": docid, "text": docid} for docid in odd])
+    whole = ExportedPool(
+        {"7": odd, "30": ["a"]}, {qid: Topic(qid, "eng", "q", {}) for qid in ("7", "30")}, "query", documents
+    )
+    export("relevation", tmp_path / "out" / "r", whole)
+    ids = json.loads((tmp_path / "out" / "r" / "ids.json").read_text())
+    assert ids["topics"] == {"7": "7", "30": "30"}
+    assert [ids["documents"][name] for name in ids["documents"]] == odd
+    assert len({name.lower() for name in ids["documents"]}) == len(odd)
+    assert {name for name, docid in ids["documents"].items() if name == docid} == {"A", "document-1", "ok_1.txt"}
+    files = {path.name: path.read_text() for path in (tmp_path / "out" / "r" / "documents").iterdir()}
+    assert files == ids["documents"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"r", ".lock"}
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=8))
+def test_a_name_that_is_kept_is_a_plain_file_name(name: str) -> None:
+    if FILE_NAME.fullmatch(name):
+        assert Path(name).name == name
+        assert name.isascii()
+        assert not name.startswith((".", "-"))
+
+
+@pytest.mark.parametrize("query", ["q" * 251, "a\tb", "a\nb", "a\u2028b"])
+def test_a_query_that_relevation_cannot_hold_is_refused(tmp_path: Path, query: str) -> None:
+    topics = {"1": Topic("1", "eng", query, {})}
+    with pytest.raises(HeedError, match="topic 1: its query has .* Relevation takes one line of 250 characters"):
+        export("relevation", tmp_path / "r", ExportedPool({"1": ["007"]}, topics, "query", store(tmp_path)))
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("name", ["requests.json", "requests.jsonl"])
+def test_rank_llm_requests_hold_query_instruction_and_the_order_of_the_pool(tmp_path: Path, name: str) -> None:
+    """The fields and types of rank_llm/data.py 0.25.7; its reader takes no whole number for a score."""
+    path = exported(tmp_path, "rank_llm", "changed", name)
+    requests = json_lines(path) if name.endswith(".jsonl") else json.loads(path.read_text("utf-8"))
+    assert [request["query"] for request in requests] == [
+        {"text": "economic growth <b> Only China's.", "qid": "12"},
+        {"text": "=经济 改过的说明", "qid": "0x"},
+    ]
+    for request in requests:
+        candidates = request["candidates"]
+        assert all(type(one["score"]) is float for one in candidates)
+        assert [one["docid"] for one in candidates] == POOL[request["query"]["qid"]]
+        assert [(one["doc"]["title"], one["doc"]["text"]) for one in candidates] == [
+            TEXTS[one["docid"]] for one in candidates
+        ]
+    assert read_any_run(path) == {
+        "12": {"zho-1": 4.0, "fas-1": 3.0, "=1+1": 2.0, "007": 1.0},
+        "0x": {"a/b:c": 3.0, "zho-1": 2.0, "2020-01-01": 1.0},
+    }
+
+
+def test_an_mteb_folder_is_read_by_heed(tmp_path: Path) -> None:
+    pair = read_followir(exported(tmp_path, "mteb"))
+    assert {topic.qid: topic.instructions for topic in pair.topics} == {
+        qid: topic.instructions for qid, topic in TOPICS.items()
+    }
+    assert pair.candidates == POOL
+    unjudged = {qid: dict.fromkeys(docids, -1) for qid, docids in POOL.items()}
+    assert pair.qrels == {"original": unjudged, "changed": unjudged}
+    export("mteb", tmp_path / "alone", material(tmp_path, "original"))
+    assert read_followir(tmp_path / "alone").qrels == {"original": unjudged, "changed": {}}
+    export("mteb", tmp_path / "query", material(tmp_path, "query"))
+    read = topics_of(rows(tmp_path / "query", "queries"), "eng", Columns())
+    assert [(topic.qid, topic.query) for topic in read] == [("12", "economic growth <b>"), ("0x", "=经济")]
+
+
+@pytest.mark.golden(program="mteb 2.26.24", compared="an exported folder, read by it", systems=())
+def test_an_mteb_folder_is_read_by_mteb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+    from mteb.abstasks.retrieval_dataset_loaders import RetrievalDatasetLoader  # of mteb 2.26.24
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    for condition, endings in {"original": ["-og"], "changed": ["-og", "-changed"], "query": [""]}.items():
+        # the same place again and again: what the datasets library has kept must not come back
+        export("mteb", tmp_path / condition / "pool", material(tmp_path, condition))
+        (tmp_path / condition / "pool").rename(tmp_path / "pool")
+        read = RetrievalDatasetLoader(str(tmp_path / "pool"), revision="1").load()
+        (tmp_path / "pool").rename(tmp_path / condition / "pool")
+        asked = {qid + ending: docids for qid, docids in POOL.items() for ending in endings}
+        assert read["top_ranked"] == asked
+        assert read["relevant_docs"] == {qid: dict.fromkeys(docids, -1) for qid, docids in asked.items()}
+        corpus = {row["id"]: (row["title"], row["text"]) for row in read["corpus"]}
+        assert corpus == TEXTS
+        told = {row["id"]: row.get("instruction") for row in read["queries"]}
+        if condition == "query":
+            assert told == {"12": None, "0x": None}
+        else:
+            assert told["12-og"] == "All of it.\nتنها رشد"
+            assert told.get("0x-changed") == ("改过的说明" if condition == "changed" else None)
+
+
+def test_a_topic_without_an_original_instruction_has_the_changed_one_alone(tmp_path: Path) -> None:
+    topics = TOPICS | {"0x": TOPICS["0x"]._replace(instructions={"changed": "c"})}
+    export("mteb", tmp_path / "m", ExportedPool(POOL, topics, "changed", store(tmp_path)))
+    assert [topic.instructions for topic in read_followir(tmp_path / "m").topics][1] == {"changed": "c"}
+
+
+def refused(form: str, path: Path, given: ExportedPool) -> list[str]:
+    with pytest.raises(HeedError) as caught:
+        export(form, path, given)
+    return str(caught.value).splitlines()
+
+
+def test_what_cannot_be_exported_is_told_all_at_once(tmp_path: Path) -> None:
+    whole = material(tmp_path)
+    out = tmp_path / "p.jsonl"
+    assert refused("jsonl", out, whole._replace(topics={})) == [
+        f"topic {qid}: in the pool and not among the topics; give the topics file it is from" for qid in POOL
+    ]
+    assert refused("jsonl", out, whole._replace(condition="reversed")) == [
+        f"topic {qid}: has no reversed instruction (it has: original, changed); choose another condition"
+        for qid in POOL
+    ]
+    assert refused("jsonl", out, whole._replace(condition="orignal"))[0].startswith(
+        "condition 'orignal': expected one of"
+    )
+    assert refused("jsonl", out, whole._replace(pool={"12": ["no", "nix", "007"]})) == [
+        f"document {docid}: in the pool and not in the collection; give the documents it is from"
+        for docid in ("no", "nix")
+    ]
+    assert refused("jsonl", out, whole._replace(documents=None)) == [
+        "this form shows the documents' texts; give the documents"
+    ]
+    assert refused("jsonl", out, whole._replace(pool={})) == ["the pool holds no document; there is nothing to export"]
+    odd = whole._replace(pool={"1 2": ["a\ud800", "ok"], "": ["b\nc"]})
+    assert [line.split(" in the pool")[0] for line in refused("trec-pool", out, odd)] == [
+        "'1 2'",
+        "''",
+        "'a\\ud800'",
+        "'b\\nc'",
+    ]
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("part", ["query", "changed"])
+def test_half_a_surrogate_pair_is_refused(tmp_path: Path, part: str) -> None:
+    topic = Topic(
+        "12", "eng", "q\ud83d" if part == "query" else "q", {"changed": "c" if part == "query" else "c\udc00"}
+    )
+    told = refused("label-studio", tmp_path / "p.json", material(tmp_path)._replace(topics=TOPICS | {"12": topic}))
+    assert told == [f"topic 12: {part} holds half of a surrogate pair; repair the text"]
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "said"),
+    [
+        ("excel", "p.xlsx", "export as 'excel': expected one of trec-pool, qrels-template"),
+        ("xlsx", "p.xls", "xlsx is recognised by its suffix; name a file that ends in .xlsx"),
+        ("label-studio", "p.jsonl", "ends in .json"),
+        ("doccano", "p.jsonl.gz", "ends in .jsonl"),
+        ("rank_llm", "p.txt", "ends in .json or .jsonl"),
+    ],
+)
+def test_a_form_or_a_suffix_that_its_tool_does_not_know_is_refused(
+    tmp_path: Path, form: str, name: str, said: str
+) -> None:
+    assert said in refused(form, tmp_path / name, material(tmp_path))[0]
+
+
+@pytest.mark.parametrize("condition", ["reversed", "keywords"])
+def test_conditions_that_mteb_does_not_have_are_refused(tmp_path: Path, condition: str) -> None:
+    topics = {qid: topic._replace(instructions={condition: "x"}) for qid, topic in TOPICS.items()}
+    given = material(tmp_path, condition)._replace(topics=topics)
+    assert refused("mteb", tmp_path / "m", given) == [
+        f"condition {condition}: not in MTEB's layout; export query, original, changed"
+    ]
+
+
+@pytest.mark.parametrize("form", ["relevation", "mteb"])
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, form: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years")
+    assert "is there already and not empty" in refused(form, tmp_path / "mine", material(tmp_path))[0]
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years"
+
+
+@pytest.mark.parametrize("form", ["relevation", "mteb"])
+def test_an_export_takes_the_place_of_one_that_is_as_it_was_left(tmp_path: Path, form: str) -> None:
+    given = material(tmp_path)
+    for _ in range(2):  # the second as by a command that was killed and is started again
+        export(form, tmp_path / "mine", given)
+    [touched, *_] = sorted(path for path in (tmp_path / "mine").rglob("*") if path.suffix in (".tsv", ".parquet"))
+    touched.write_bytes(touched.read_bytes() + b"x")
+    assert "is there already and not empty" in refused(form, tmp_path / "mine", given)[0]
+
+
+def test_topics_without_a_document_are_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export("trec-pool", tmp_path / "p", ExportedPool({"1": [], "2": ["a"]}, {}, "query", None))
+    assert (tmp_path / "p").read_text() == "2 a\n"
+    assert "1 topics of the pool have no document and are left out: 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", [form for form in FILES if form not in ("trec-pool", "qrels-template")])
+def test_few_documents_are_in_memory_at_once(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    get = DocumentStore.get
+
+    def counting(self: DocumentStore, docids: list[str]) -> Any:
+        asked.append(len(docids))
+        return get(self, docids)
+
+    monkeypatch.setattr(DocumentStore, "get", counting)
+    docids = [f"d{number}" for number in range(2 * AT_ONCE + 1)]
+    documents = store(tmp_path, [{"id": docid, "text": "t"} for docid in docids])
+    export(
+        form, tmp_path / FILES[form], ExportedPool({"1": docids}, {"1": Topic("1", "eng", "q", {})}, "query", documents)
+    )
+    assert set(asked) == {AT_ONCE, 1}

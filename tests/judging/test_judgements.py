@@ -1,0 +1,459 @@
+"""``python -m pipelines.judgements``: the results of annotation tools back as qrels."""
+
+import csv
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotation_pool import POOL, RESULTS, material, store
+from conftest import Heed, write_jsonl
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heed.errors import HeedError
+from heed.formats.pools import write_pool
+from heed.formats.trec_files import read_qrels, write_qrels
+from heed.judging.exchange import judgement_files
+from heed.judging.exchange.exports import ExportedPool, export
+from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
+from heed.types import Qrels, Topic
+from pipelines.judgements import main
+
+COMMAND = "pipelines.judgements"
+
+# what was judged in the two tools, as tests/data/annotation_tools/README.md has it
+ANN = {"12": {"zho-1": 3, "fas-1": 0, "=1+1": 1, "007": 0}}
+LABEL_STUDIO = ANN | {"0x": {"zho-1": 2}}
+BEN = {"12": {"fas-1": 2, "=1+1": 1}, "0x": {"zho-1": 2}}
+
+GRADES = {"12": {"zho-1": 3, "fas-1": 0, "007": 2}, "0x": {"a/b:c": 1, "2020-01-01": 0}}  # given in round trips
+
+
+def qrels_of(*files: Path, form: str = "auto", rule: str = "error", **grades: int) -> Qrels:
+    return resolve(count_votes(read_judgements(files, form, None), grades, None), rule)
+
+
+@pytest.mark.parametrize("name", ["label_studio.json", "label_studio.min.json", "label_studio.csv"])
+def test_results_of_label_studio_are_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(HeedError, match="topic 12, document fas-1: 0 by 1 .*; 2 by 2 .*choose a rule with --resolve"):
+        qrels_of(RESULTS / name)
+    highest = {qid: dict(grades) for qid, grades in LABEL_STUDIO.items()}
+    highest["12"]["fas-1"] = 2  # ann says 0, ben 2
+    assert qrels_of(RESULTS / name, rule="highest") == highest
+    assert qrels_of(RESULTS / name, rule="majority") == highest
+    assert "tie, the highest is taken: topic 12, document fas-1: 0 by 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["doccano.jsonl"], ANN),
+        (["doccano.csv"], ANN),
+        (["doccano.ann.jsonl"], ANN),
+        (["doccano.ben.jsonl"], BEN),
+        (["doccano.ben.jsonl", "doccano.jsonl"], {"0x": {"zho-1": 2}, "12": ANN["12"] | {"fas-1": 2}}),
+    ],
+)
+def test_results_of_doccano_are_read(names: list[str], expected: Qrels) -> None:
+    assert qrels_of(*(RESULTS / name for name in names), rule="highest") == expected
+
+
+def test_the_order_of_the_files_does_not_matter() -> None:
+    files = [RESULTS / "doccano.ann.jsonl", RESULTS / "doccano.ben.jsonl", RESULTS / "doccano.csv"]
+    there, back = (qrels_of(*order, rule="majority") for order in (files, files[::-1]))
+    assert list(there.items()) == list(back.items())
+    assert [list(grades) for grades in there.values()] == [list(grades) for grades in back.values()]
+
+
+# How each tool fills in what was exported ------------------------------------------------------------
+
+
+def fill_lines(path: Path, key: str, value: Callable[[int], Any]) -> Path:
+    lines = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+    for line in lines:
+        if line["docid"] in GRADES[line["qid"]]:
+            line[key] = value(GRADES[line["qid"]][line["docid"]])
+    return write_jsonl(path, lines)
+
+
+def fill_csv(path: Path) -> Path:
+    """As a spreadsheet that keeps the cells: it knows nothing of our quotes."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.reader(stream))
+    for row in rows[1:]:
+        row[rows[0].index("grade")] = str(GRADES[row[0]].get(row[1].removeprefix("'"), ""))
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, delimiter=";").writerows(rows)
+    return path
+
+
+def fill_xlsx(path: Path) -> Path:
+    from openpyxl import load_workbook
+
+    book = load_workbook(path)
+    for row in book.active.iter_rows(min_row=2):
+        row[5].value = GRADES[row[0].value].get(row[1].value)
+    book.save(path)
+    return path
+
+
+def fill_label_studio(path: Path) -> Path:
+    tasks = json.loads(path.read_text("utf-8"))
+    for task in tasks:
+        grade = GRADES[task["data"]["qid"]].get(task["data"]["docid"])
+        value = {"choices": [str(grade)]}
+        result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": value}]
+        task["annotations"] = [] if grade is None else [{"result": result, "completed_by": 1, "was_cancelled": False}]
+    path.write_text(json.dumps(tasks))
+    return path
+
+
+def fill_columns(path: Path) -> Path:
+    lines = [line.split() for line in path.read_text("utf-8").splitlines()]
+    grades = [(qid, docid, GRADES[qid].get(docid, -1)) for qid, _, docid, _ in lines]
+    path.write_text("".join(f"{qid} 0 {docid} {grade}\n" for qid, docid, grade in grades), "utf-8")
+    return path
+
+
+ROUND_TRIPS: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "jsonl": ("p.jsonl", lambda path: fill_lines(path, "grade", int)),
+    "doccano": ("d.jsonl", lambda path: fill_lines(path, "label", lambda grade: [str(grade)])),
+    "csv": ("p.csv", fill_csv),
+    "xlsx": ("p.xlsx", fill_xlsx),
+    "label-studio": ("l.json", fill_label_studio),
+    "qrels-template": ("t.qrels", fill_columns),
+}
+
+
+@pytest.mark.parametrize("form", ROUND_TRIPS)
+def test_exported_filled_in_and_read_back(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name, fill = ROUND_TRIPS[form]
+    export(form, tmp_path / name, material(tmp_path))
+    assert main([str(fill(tmp_path / name)), "--out", str(tmp_path / "q")]) == 0
+    assert read_qrels(tmp_path / "q") == GRADES
+    told = capsys.readouterr().err
+    assert "5 judgements of 2 topics" in told
+    assert "2 documents are not judged and left out (topic, document): 0x zho-1, 12 =1+1" in told
+
+
+def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export("relevation", tmp_path / "r", material(tmp_path))
+    pool = [line.split() for line in (tmp_path / "r" / "pool.txt").read_text().splitlines()]
+    # Judgement.__unicode__ of ielab/relevation: 'qid TAB Q0 TAB docid TAB relevance', in later versions the user for Q0
+    lines = [
+        f"{number}\tQ0\t{name}\t{grade}\n" for (number, _, name, *_), grade in zip(pool, (2, 0, 1, -1), strict=False)
+    ]
+    (tmp_path / "qrels.txt").write_text("".join(lines) + "1\tben\tzho-1\t1\n")
+    out, ids = tmp_path / "q", str(tmp_path / "r" / "ids.json")
+    given = [str(tmp_path / "qrels.txt"), "--out", str(out)]
+    assert main(given) == 1
+    assert "column 2 is Q0, as Relevation writes; give --format relevation, or qrels" in capsys.readouterr().err
+    given += ["--format", "relevation"]
+    assert main(given) == 1
+    assert "give ids.json of the export with --map" in capsys.readouterr().err
+    assert main([*given, "--map", ids]) == 1
+    assert "topic 12, document zho-1: 1 by ben" in capsys.readouterr().err
+    assert main([*given, "--map", ids, "--resolve", "majority"]) == 0
+    assert read_qrels(out) == {"12": {"zho-1": 2, "fas-1": 0, "=1+1": 1}}
+    (tmp_path / "qrels.txt").write_text("9 Q0 zho-1 1\n1 Q0 nobody 1\n")
+    assert main([*given, "--map", ids]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert "line 1: qid 9 not in" in told[-2]
+    assert "line 2: docid nobody not in" in told[-1]
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"topics": {}}', '{"topics": 1, "documents": {}}'])
+def test_a_map_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "ids.json").write_text(content)
+    (tmp_path / "q").write_text("1 Q0 a 1\n")
+    with pytest.raises(HeedError, match=r"ids\.json: not a map of ids .*; give ids\.json of the export for Relevation"):
+        read_judgements([tmp_path / "q"], "relevation", tmp_path / "ids.json")
+    with pytest.raises(HeedError, match="renames the ids of Relevation's files, and none is given"):
+        read_judgements([tmp_path / "q"], "qrels", tmp_path / "ids.json")
+
+
+CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc"])  # documents with such ids are refused
+WORDS = st.text(CHARACTERS, min_size=1, max_size=6).filter(lambda word: word.split() == [word])
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(grades=st.dictionaries(WORDS, st.integers(0, 9), min_size=1, max_size=4), qid=WORDS)
+def test_any_id_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, grades: dict[str, int], qid: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("ids")
+    monkeypatch.setitem(globals(), "GRADES", {qid: grades})
+    documents = store(folder, [{"id": docid, "text": docid} for docid in grades])
+    whole = ExportedPool({qid: [*grades]}, {qid: Topic(qid, "eng", "q", {})}, "query", documents)
+    for form in ("jsonl", "doccano", "label-studio", "qrels-template"):
+        name, fill = ROUND_TRIPS[form]
+        export(form, folder / name, whole)
+        assert qrels_of(fill(folder / name), form="qrels" if form == "qrels-template" else "auto") == {qid: grades}, (
+            form
+        )
+    export("csv", folder / "p.csv", whole)
+    with (folder / "p.csv").open(encoding="utf-8-sig", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    for row in rows:
+        row[header.index("grade")] = str(grades[row[header.index("text")][row[header.index("text")].startswith("'") :]])
+    with (folder / "p.csv").open("w", encoding="utf-8-sig", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    assert qrels_of(folder / "p.csv") == {qid: grades}
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 100])
+def test_a_json_list_is_read_piece_by_piece(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = read_judgements([RESULTS / "label_studio.json"], "auto", None)
+    monkeypatch.setattr(judgement_files, "CHUNK", chunk)
+    assert read_judgements([RESULTS / "label_studio.json"], "auto", None) == whole
+    assert len(whole) == 9  # 7 tasks, two with two annotations
+
+
+def rows(*grades: tuple[str, Any, str]) -> list[dict[str, Any]]:
+    return [{"qid": "1", "docid": docid, "grade": grade, "assessor": who} for docid, grade, who in grades]
+
+
+def test_users_of_several_label_studios_are_several_assessors(tmp_path: Path) -> None:
+    """Every installation calls its first user 1."""
+    paths = []
+    for name, grade in (("ann", "0"), ("ben", "0"), ("cem", "1")):
+        result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": {"choices": [grade]}}]
+        task = {"data": {"qid": "1", "docid": "a"}, "annotations": [{"result": result, "completed_by": 1}]}
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps([task]))
+    votes = count_votes(read_judgements(paths, "auto", None), {}, None)
+    assert resolve(votes, "majority") == {"1": {"a": 0}}
+
+
+def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = [("a", 2, "ann"), ("a", 2, "ben"), ("a", 3, "cem"), ("b", 0, "ann"), ("b", 1, "ben"), ("c", 1, "ann")]
+    path = write_jsonl(tmp_path / "j.jsonl", rows(*votes, ("a", 3, "cem"), ("c", 1, "ben")))  # cem says it twice
+    assert qrels_of(path, rule="majority") == {"1": {"a": 2, "b": 1, "c": 1}}
+    assert capsys.readouterr().err.splitlines() == [
+        "2 documents are judged differently; the grade by majority is taken",
+        f"  topic 1, document a: 2 by ann ({path}, line 1), ben ({path}, line 2); 3 by cem ({path}, line 3)",
+        f"  tie, the highest is taken: topic 1, document b: 0 by ann ({path}, line 4); 1 by ben ({path}, line 5)",
+    ]
+    assert qrels_of(path, rule="highest") == {"1": {"a": 3, "b": 1, "c": 1}}
+    with pytest.raises(HeedError) as caught:
+        qrels_of(path)
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
+        "topic 1, document a",
+        "topic 1, document b",
+    ]
+
+
+def test_every_tie_is_named_and_other_differences_up_to_twenty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ties = [(f"t{number}", grade, who) for number in range(30) for who, grade in (("ann", number % 2), ("ben", 2))]
+    clear = [(f"c{number}", grade, who) for number in range(25) for who, grade in (("ann", 1), ("ben", 1), ("cem", 0))]
+    path = write_jsonl(tmp_path / "j.jsonl", rows(*ties, *clear))
+    qrels = qrels_of(path, rule="majority")["1"]
+    assert {grade for docid, grade in qrels.items() if docid[0] == "t"} == {2}
+    assert {grade for docid, grade in qrels.items() if docid[0] == "c"} == {1}
+    told = capsys.readouterr().err.splitlines()
+    assert len([line for line in told if "  tie, the highest is taken" in line]) == 30
+    assert "  … and 5 more" in told
+
+
+def test_labels_are_whole_numbers_and_negative_ones_are_open(tmp_path: Path) -> None:
+    path = write_jsonl(
+        tmp_path / "j.jsonl", rows(("a", "2", ""), ("b", 1.0, ""), ("c", -1, ""), ("d", None, ""), ("e", " ", ""))
+    )
+    assert qrels_of(path) == {"1": {"a": 2, "b": 1}}
+    path = write_jsonl(tmp_path / "j.jsonl", rows(("a", "rel", ""), ("b", "1.5", ""), ("c", "1_0", ""), ("d", 1, "")))
+    with pytest.raises(HeedError) as caught:
+        qrels_of(path)
+    assert str(caught.value).splitlines() == [
+        f"{path}, line {line}: label {label!r}, expected a whole number; give the grades of words with "
+        "--grades LABEL=GRADE"
+        for line, label in enumerate(("rel", "1.5", "1_0"), 1)
+    ]
+
+
+def test_words_are_labels_by_their_grades(tmp_path: Path) -> None:
+    grades = parse_grades(["rel=1,not rel=0", "a=b=2", "junk=-2"])
+    assert grades == {"rel": 1, "not rel": 0, "a=b": 2, "junk": -2}
+    path = write_jsonl(tmp_path / "j.jsonl", rows(("a", "rel", ""), ("b", "not rel", ""), ("c", "junk", "")))
+    assert qrels_of(path, **grades) == {"1": {"a": 1, "b": 0, "c": -2}}
+    write_jsonl(path, rows(("a", "Rel", ""), ("b", 1, "")))
+    with pytest.raises(HeedError) as caught:
+        qrels_of(path, **grades)
+    assert str(caught.value).splitlines() == [
+        f"{path}, line 1: label 'Rel', expected rel, not rel, a=b, junk",
+        f"{path}, line 2: label '1', expected rel, not rel, a=b, junk",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given_grades", "said"),
+    [
+        (["rel"], "'rel': expected LABEL=GRADE"),
+        (["=1"], "'=1': expected LABEL=GRADE"),
+        (["rel=1.5"], "'rel=1.5': expected LABEL=GRADE with a whole number"),
+        (["rel=1,rel=2"], "'rel=2': rel has another grade before"),
+        (["rel=1,"], "'': expected LABEL=GRADE"),
+    ],
+)
+def test_wrong_grades_are_refused(given_grades: list[str], said: str) -> None:
+    with pytest.raises(HeedError) as caught:
+        parse_grades(given_grades)
+    assert said in str(caught.value)
+
+
+ITEM = {"data": {"qid": "1", "docid": "a"}}
+
+
+def choice(*choices: str, name: str = "grade") -> dict[str, Any]:
+    return {"from_name": name, "type": "choices", "value": {"choices": [*choices]}}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("l.json", json.dumps([ITEM, {"data": {"docid": "a"}}]), "item 2: qid is None, expected an id"),
+        (
+            "l.json",
+            json.dumps([ITEM | {"annotations": [{"result": [choice("1", "2")]}]}]),
+            r"item 1: 2 labels \(1, 2\)",
+        ),
+        (
+            "l.json",
+            json.dumps([ITEM | {"annotations": [{"result": [choice("1", name="quality")]}]}]),
+            "item 1: choices named quality, expected grade as in the configuration",
+        ),
+        ("l.json", json.dumps([ITEM | {"annotations": 3}]), "item 1: annotations and their results must be lists"),
+        ("l.json", json.dumps([ITEM | {"annotations": [{"result": [1]}]}]), "item 1: annotations and their results"),
+        ("l.json", '[{"data": ', "item 1: not JSON"),
+        ("l.json", json.dumps([ITEM])[:-1], "item 2: not JSON"),
+        ("l.json", "[1]", "item 1: found int, expected a JSON object"),
+        ("l.json", "[" * 100_000, "item 1: not JSON"),
+        ("l.json", '{"data": {}}', "begins with '{\"data\": {}}', expected a JSON list"),
+        ("l.json", "", "begins with '', expected a JSON list"),
+        ("d.jsonl", '{"qid": "1", "docid": "a", "label": ["0", "2"]}', r"line 1: 2 labels \(0, 2\), expected one"),
+        ("d.jsonl", '{"qid": "1", "docid": "a", "label": [true]}', "line 1: label is True, expected a text or a whole"),
+        ("d.jsonl", '{"qid": "1 2", "docid": "a"}', "line 1: qid is '1 2', expected an id"),
+        ("d.jsonl", '{"qid": true, "docid": "a"}', "line 1: qid is True, expected an id"),
+        ("p.csv", "qid,docid\n1,a\n", r"no column grade or label in the first row \(found qid, docid\)"),
+        ("p.csv", "", r"no column qid, docid, grade or label in the first row \(found none\)"),
+        ("p.csv", 'qid,docid,grade\n1,a,1,"x"\n', "line 2: 4 cells, and the first row has 3"),
+        ("p.csv", "qid,docid,grade\n,a,1\n", "line 2: qid is '', expected an id"),
+        ("p.xlsx", "no zip", "not an Excel workbook"),
+        ("p.qrels", "1 0 a\n", "line 1: 3 columns, expected 4"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(HeedError, match=said):
+        read_judgements([tmp_path / name], "auto", None)
+
+
+def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
+    bad = [{"qid": "1", "docid": None}, {"qid": "1", "docid": "a"}, {"qid": [], "docid": "b"}]
+    paths = [write_jsonl(tmp_path / name, bad) for name in ("a.jsonl", "b.jsonl")]
+    with pytest.raises(HeedError) as caught:
+        read_judgements(paths, "auto", None)
+    assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [
+        f"{path}, line {line}" for path in paths for line in (1, 3)
+    ]
+
+
+def test_a_csv_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
+    with pytest.raises(HeedError, match="not UTF-8 .* save it as UTF-8"):
+        read_judgements([tmp_path / "p.csv"], "auto", None)
+
+
+def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:
+    text = 'docid\tgrade\tqid\ttext\r\n\'=1\t2\t007\t"line\r\nend"\r\n\t\t\t\r\nb\t\t007\t\r\n'
+    (tmp_path / "p.tsv.gz").write_bytes(gzip.compress(text.encode("utf-8-sig")))
+    assert qrels_of(tmp_path / "p.tsv.gz") == {"007": {"=1": 2}}
+    long = "x" * 200_000  # beyond the csv module's own limit of 131,072 characters
+    (tmp_path / "p.csv").write_text(f"qid,docid,text,grade\n1,a,{long},1\n")
+    assert qrels_of(tmp_path / "p.csv") == {"1": {"a": 1}}
+
+
+def test_a_workbook_whose_cells_became_numbers(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in (["qid", "docid", "grade", "note"], [12, "a", 2.0, None], [None] * 4, [12, 7, "1", "=1+1"]):
+        book.active.append(row)
+    book.save(tmp_path / "p.xlsx")
+    assert qrels_of(tmp_path / "p.xlsx") == {"12": {"a": 2, "7": 1}}
+    book.active.append([12.5, "b", 1])
+    book.save(tmp_path / "p.xlsx")
+    with pytest.raises(HeedError, match=r"p\.xlsx, row 5: qid is 12\.5, expected an id as it was exported"):
+        qrels_of(tmp_path / "p.xlsx")
+
+
+def test_judgements_of_two_conditions_are_kept_apart(tmp_path: Path) -> None:
+    for condition in ("original", "changed"):
+        export("jsonl", tmp_path / f"{condition}.jsonl", material(tmp_path, condition))
+    files = [tmp_path / "original.jsonl", tmp_path / "changed.jsonl"]
+    with pytest.raises(HeedError, match=r"under several conditions: changed \(.*\), original \(.*\); choose one"):
+        read_judgements(files)
+    chosen = read_judgements(files, condition="changed")
+    assert chosen == read_judgements(files[1:]) and chosen
+
+
+def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pool(tmp_path / "pool.jsonl", POOL)
+    lines = [{"qid": "12", "docid": "007", "grade": 1}]
+    given_files = [str(write_jsonl(tmp_path / "j.jsonl", lines)), "--out", str(tmp_path / "q")]
+    given_files += ["--pool", str(tmp_path / "pool.jsonl")]
+    assert main(given_files) == 0
+    assert "6 documents are not judged and left out" in capsys.readouterr().err
+    write_jsonl(tmp_path / "j.jsonl", [*lines, {"qid": "12", "docid": "7", "grade": 1}, {"qid": "0", "docid": "007"}])
+    assert main(given_files) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        f"error: {tmp_path}/j.jsonl, line {line} is not in the pool; was an id changed?"
+        for line in ("2: document 7 of topic 12", "3: document 007 of topic 0")
+    ]
+
+
+def test_the_command_as_a_user_runs_it(heed: Heed, tmp_path: Path) -> None:
+    done = heed(COMMAND, RESULTS / "label_studio.json", "--out", "new.qrels", "--resolve", "highest")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "new.qrels").read_text("utf-8") == (
+        "12 0 007 0\n12 0 =1+1 1\n12 0 fas-1 2\n12 0 zho-1 3\n0x 0 zho-1 2\n"
+    )
+    (tmp_path / "open.jsonl").write_text('{"qid": "1", "docid": "a", "relevance": 1}\n')
+    failed = heed(COMMAND, "open.jsonl", "--out", "q")
+    assert failed.returncode == 1
+    assert failed.stderr == ("error: none of 1 documents is judged; expected a grade in the field grade or label\n")
+    assert not (tmp_path / "q").exists()
+    assert heed(COMMAND, "open.jsonl").returncode == 2
+    assert heed(COMMAND, "missing.jsonl", "--out", "q").stderr.startswith("error: missing.jsonl: no such file")
+
+
+def test_qrels_are_written_with_their_topics_in_order_and_read_back(tmp_path: Path) -> None:
+    qrels = {"b": {"z": 2, "a": -1}, "a": {"007": 0}}
+    write_qrels(tmp_path / "q", qrels)
+    assert (tmp_path / "q").read_text() == "a 0 007 0\nb 0 z 2\nb 0 a -1\n"
+    for name in ("a.gz", "b.gz"):
+        write_qrels(tmp_path / name, qrels)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert read_qrels(tmp_path / "a.gz") == qrels
+
+
+@pytest.mark.parametrize(
+    ("qrels", "said"),
+    [
+        ({"1 2": {"a": 1}}, "qid '1 2' holds white space"),
+        ({"1": {"": 1}}, "docid '' holds white space or is empty"),
+        ({}, "there is no judgement to write"),
+        ({"1": {}}, "there is no judgement to write"),
+    ],
+)
+def test_qrels_that_no_file_can_hold_are_refused(tmp_path: Path, qrels: Qrels, said: str) -> None:
+    with pytest.raises(HeedError, match=said):
+        write_qrels(tmp_path / "q", qrels)
+    assert not (tmp_path / "q").exists()

@@ -1,0 +1,145 @@
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from heed.errors import ModelError
+from heed.formats.pools import write_pool
+from heed.judging.pools.fusion import pool
+from heed.measures.pairwise import p_mrr
+from heed.progress import recording
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.types import Document, Query, Reranker, Run, Topic
+from pipelines.command import resource_report
+
+TOPICS = [Topic(str(number), "eng", f"query {number}", {"original": "a", "changed": "b"}) for number in range(4)]
+POOL = {topic.qid: [f"{topic.qid}-d{number}" for number in range(5)] for topic in TOPICS}
+
+
+class Texts:
+    """A store in which every document is there, with its id as its text."""
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        return [Document(docid, "", docid) for docid in docids]
+
+
+def rerank(
+    reranker: Reranker,
+    topics: Sequence[Topic],
+    condition: str,
+    pool: Mapping[str, Sequence[str]],
+    journal: Path,
+    digest: str = "documents",
+) -> Run:
+    queries = [topic.under(condition) for topic in topics]
+    return rescore(reranker, queries, PoolDocuments(pool, Texts()), journal, digest)  # type: ignore[arg-type]
+
+
+def test_fusion_worked_by_hand() -> None:
+    one, two = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 9.0, "d": 8.0}}
+    # a 1/61 = .01639; b 1/62 + 1/61 = .03252; c 1/63 = .01587; d 1/62 = .01613
+    assert pool([one, two], depth=10, size=3) == {"q": ["b", "a", "d"]}
+    assert pool([one, two], depth=1, size=3) == {"q": ["b", "a"]}  # equal sums: docid descending
+
+
+def test_neither_the_order_of_runs_nor_of_lines_matters() -> None:
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 2.0}}, {"q": {"c": 1.0, "a": 0.5}}, {"q": {"b": 1.0}, "r": {"x": 1.0}}]
+    turned = [{"q": dict(reversed(run["q"].items()))} | ({"r": run["r"]} if "r" in run else {}) for run in runs]
+    assert pool(runs, 10, 10) == pool(list(reversed(turned)), 10, 10)
+
+
+def test_a_pool_is_written_in_its_form(tmp_path: Path) -> None:
+    write_pool(tmp_path / "pool.jsonl", {"007": ["b", "a"]})
+    assert (tmp_path / "pool.jsonl").read_text() == '{"qid": "007", "docids": ["b", "a"]}\n'
+
+
+class Counting:
+    """A reranker with known scores that counts its calls and can be made to die."""
+
+    name = "counting"
+
+    def __init__(self, version: int = 1, die_at: int = 99, score: float = 0.1) -> None:
+        self.config = {"version": version}
+        self.calls: list[str] = []
+        self._die_at, self._score = die_at, score
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        if len(self.calls) == self._die_at:
+            raise KeyboardInterrupt
+        self.calls.append(query.qid)
+        return [self._score * (len(query.condition) + place) / 3 for place, _ in enumerate(documents)]
+
+
+def test_the_time_that_reranking_takes_is_logged_after_its_first_topic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 100.0, 110.0, 200.0])  # timed's start, rerank's, the first topic done, timed's end
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    with recording([]) as timings:
+        rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    # 5 pairs in 10 s: 20 pairs take 40 s
+    assert "counting.changed: 20 pairs at 0.5 a second, about 40 s" in capsys.readouterr().err
+    assert [(one["stage"], one["system"], one["count"], one["unit"]) for one in timings] == [
+        ("run", "counting.changed", 20, "pairs")
+    ]
+    [_, told, _] = resource_report(timings).splitlines()
+    assert told.split()[:-1] == ["run", "counting.changed", "3", "min", "20", "s", "20", "pairs,", "0.1/s"]
+
+
+def test_what_was_done_before_is_in_no_rate(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        rerank(Counting(die_at=3), TOPICS, "changed", POOL, tmp_path / "journal")
+    with recording([]) as timings:
+        rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    assert [one["count"] for one in timings] == [5]
+
+
+def test_a_killed_reranking_repeats_no_finished_topic(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    with pytest.raises(KeyboardInterrupt):
+        rerank(Counting(die_at=2), TOPICS, "changed", POOL, journal)
+    second = Counting()
+    resumed = rerank(second, TOPICS, "changed", POOL, journal)
+    assert second.calls == ["2", "3"]
+    assert resumed == rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "other")
+    assert list(resumed) == [topic.qid for topic in TOPICS]
+
+
+def test_a_line_cut_by_a_kill_is_done_again(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    whole = rerank(Counting(), TOPICS, "changed", POOL, journal)
+    journal.write_bytes(journal.read_bytes()[:-9])
+    again = Counting()
+    assert rerank(again, TOPICS, "changed", POOL, journal) == whole
+    assert again.calls == ["3"]
+    assert len([json.loads(line) for line in journal.read_text().splitlines()]) == 5
+
+
+@pytest.mark.parametrize("what", ["reranker", "pool", "topics", "condition", "documents"])
+def test_a_journal_of_other_inputs_is_not_used(tmp_path: Path, what: str) -> None:
+    rerank(Counting(), TOPICS, "changed", POOL, tmp_path / "journal")
+    second = Counting(version=2 if what == "reranker" else 1)
+    pooled = POOL | {"0": ["other"]} if what == "pool" else POOL
+    topics = [TOPICS[0]._replace(query="other"), *TOPICS[1:]] if what == "topics" else TOPICS
+    condition = "original" if what == "condition" else "changed"
+    digest = "other documents" if what == "documents" else "documents"
+    rerank(second, topics, condition, pooled, tmp_path / "journal", digest)
+    assert len(second.calls) == 4
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_not_finite_stops_the_run(tmp_path: Path, score: float) -> None:
+    with pytest.raises(ModelError, match="counting: topic 0, document 0-d"):
+        rerank(Counting(score=score), TOPICS, "changed", POOL, tmp_path / "journal")
+
+
+def test_a_constant_reranker_follows_no_instruction(tmp_path: Path) -> None:
+    class Constant(Counting):
+        def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+            return [1.0 for _ in documents]
+
+    runs = [rerank(Constant(), TOPICS, name, POOL, tmp_path / name) for name in ("original", "changed")]
+    changed = {qid: docids[1:3] for qid, docids in POOL.items()}
+    assert p_mrr(*runs, changed) == dict.fromkeys(POOL, 0)

@@ -1,0 +1,296 @@
+"""What makes a pairwise figure meaningless or weak: each said in one line, and in the JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from conftest import Heed
+
+from heed.formats.run_formats import read_any_run, read_external_runs
+from heed.measures.comparison_warnings import warn_of_depths
+from heed.progress import gathering
+from heed.types import Topic
+
+ORDER = "abcdefghij"
+QRELS = "".join(f"{qid} 0 {docid} 1\n" for qid in "123" for docid in "abc")
+NEW_QRELS = "".join(f"{qid} 0 {docid} {docid == 'b':d}\n" for qid in "123" for docid in "abc")
+
+
+def write(path: str, lists: Mapping[str, Sequence[str]], scores: Sequence[float] = ()) -> None:
+    scores = scores or [-float(rank) for rank in range(20)]
+    Path(path).write_text(
+        "".join(
+            f"{qid} Q0 {docid} {rank} {scores[rank - 1]!r} t\n"
+            for qid, docids in lists.items()
+            for rank, docid in enumerate(docids, 1)
+        )
+    )
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write("base.run", dict.fromkeys("123", ORDER))
+    write("new.run", dict.fromkeys("123", ORDER[::-1]))
+    Path("q").write_text(QRELS)
+    Path("n").write_text(NEW_QRELS)
+    return tmp_path
+
+
+def compared(heed: Heed, *arguments: object) -> list[str]:
+    """Return the warnings of the command, which are on stderr and in its JSON."""
+    result = heed("pipelines.compare", *arguments, "--json", "c.json", "--quiet")
+    assert result.returncode == 0, result.stderr
+    warnings = json.loads(Path("c.json").read_text())["warnings"]
+    assert result.stderr.splitlines() == [f"warning: {one}" for one in warnings]
+    return warnings
+
+
+PAIR = ("--qrels", "q", "--new-qrels", "n")
+NOT_SEEN = "in neither list, and what happens to them is not seen; deeper lists would show it"
+
+
+def one_sided(alone: int, documents: int) -> str:
+    counted = f"{alone} of its {documents} documents ({alone / documents:.0%}) are in one of the two lists only"
+    return f"p-MRR: {counted}: are both lists deep enough, and their ids written in the same way?"
+
+
+def test_a_sound_comparison_has_no_warnings(heed: Heed) -> None:
+    assert compared(heed, "base.run", "new.run", *PAIR) == []
+
+
+def test_ranks_that_contradict_the_scores(heed: Heed) -> None:
+    write("distances.run", dict.fromkeys("123", ORDER), [float(rank) for rank in range(20)])
+    write("constant.run", dict.fromkeys("123", ORDER), [1.0] * 20)
+    decide = "the scores decide, highest first, as in trec_eval; distances must be negated"
+    lost = "their order is lost, the docids decide, as in trec_eval"
+    assert compared(heed, "distances.run", "constant.run", *PAIR) == [
+        f"distances.run: ranks contradict scores in 3 of 3 topics (1, 2, 3): {decide}",
+        f"constant.run: one score for all documents in 3 of 3 topics (1, 2, 3): {lost}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", ""),
+        ("1 Q0 b 2 1 t\n2 Q0 a 1 1 t\n1 Q0 a 1 2 t\n", ""),  # shuffled lines
+        ("1 Q0 b 2 2 t\n2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n", "in 1 of 2 topics (1)"),
+        ("1 Q0 a 0 2 t\n1 Q0 b 0 3 t\n", ""),  # ranks that are all alike say nothing
+        ("1 Q0 a x 2 t\n1 Q0 b y 3 t\n", ""),
+        ("1 Q0 a 1 2 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n", ""),  # a tie is no contradiction
+        ("1 Q0 a 1 2 t\n1 Q0 b 1 3 t\n1 Q0 c 2 2.5 t\n", "in 1 of 1 topics (1)"),  # a before c, with less
+        ("1 Q0 a 1 2 t\n", ""),
+    ],
+)
+def test_when_ranks_contradict_scores(lines: str, said: str) -> None:
+    Path("a.run").write_text(lines)
+    with gathering([]) as warnings:
+        read_any_run(Path("a.run"))
+    assert [said] == [one.partition("scores ")[2].partition(":")[0] for one in warnings] if said else not warnings
+
+
+def test_the_order_of_rank_llm_results_is_a_ranking() -> None:
+    candidates = [{"docid": "a", "score": 1.0}, {"docid": "b", "score": 2.0}]
+    Path("r.json").write_text(json.dumps([{"query": {"qid": "1"}, "candidates": candidates}]))
+    with gathering([]) as warnings:
+        read_any_run(Path("r.json"))
+    assert warnings[0].startswith("r.json: ranks contradict scores in 1 of 1 topics (1)")
+
+
+def test_judgements_that_are_exchanged_or_the_same(heed: Heed) -> None:
+    exchanged = ("base.run", "new.run", "--qrels", "n", "--new-qrels", "q")
+    # of a b c in three topics only b was relevant before
+    said = "no p-MRR: no document lost its relevance, 6 gained it: are the judgements exchanged?"
+    assert compared(heed, *exchanged) == [said]
+    same = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q")
+    assert compared(heed, *same) == ["no p-MRR: the judgements for both runs are the same"]
+    Path("n").write_text("".join(f"{qid} 0 {docid} 2\n" for qid in "123" for docid in "abc"))
+    assert compared(heed, "base.run", "new.run", *PAIR) == ["no p-MRR: no document lost its relevance"]
+
+
+def test_ids_of_another_collection(heed: Heed) -> None:
+    said = "none of the 3 judged documents is in any list{}: are its ids those of another collection?"
+    write("foreign.run", dict.fromkeys("123", "qrstuvwxyz"))
+    write("foreign2.run", dict.fromkeys("123", "zyxwvutsrq"))
+    assert compared(heed, "base.run", "foreign.run", *PAIR) == [said.format(" of the new run"), one_sided(6, 6)]
+    unseen = "p-MRR: 6 of its 6 documents (100%) are in neither list, and what happens to them is not seen"
+    assert compared(heed, "foreign.run", "foreign2.run", *PAIR) == [
+        said.format(""),
+        f"{unseen}; deeper lists would show it",
+        f"p-MRR kept: 3 of its 3 documents (100%) are {NOT_SEEN}",
+    ]
+
+
+def test_lists_of_different_depth(heed: Heed) -> None:
+    write("short.run", dict.fromkeys("123", "bdefg"))
+    warnings = compared(heed, "base.run", "short.run", *PAIR)
+    assert warnings == [
+        "lists of different depth: 10 in the base run, 5 in the new run (median documents a topic)",
+        one_sided(6, 6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "said"),
+    [
+        ([10, 10, 10], [5, 5, 5], True),
+        ([9, 7, 10], [5, 5, 5], True),
+        ([10, 10, 10], [10, 10, 10], False),
+        ([10, 10, 10], [4, 7, 2], False),  # the query found no more
+        ([10, 10, 4], [10, 10, 7], False),
+        ([10], [5], False),
+        ([10, 10, 3, 3], [5, 5, 5, 5], False),
+    ],
+)
+def test_lists_that_end_by_themselves_are_not_cut(base: list[int], new: list[int], said: bool) -> None:
+    runs = {
+        name: {str(qid): dict.fromkeys(ORDER[:length], 1.0) for qid, length in enumerate(lengths)}
+        for name, lengths in (("base", base), ("new", new))
+    }
+    with gathering([]) as warnings:
+        warn_of_depths(runs)
+    assert bool(warnings) is said
+
+
+def test_the_same_run_twice(heed: Heed) -> None:
+    Path("copy.run").write_bytes(Path("base.run").read_bytes())
+    said = "both runs hold the same lists and scores: the same run twice, or a system that reads no instruction"
+    assert compared(heed, "base.run", "copy.run", *PAIR) == [said]
+    for system, (base, new) in {"x": ("base", "new"), "y": ("base", "new"), "z": ("new", "new")}.items():
+        for condition, name in (("original", base), ("changed", new)):
+            Path("runs").mkdir(exist_ok=True)
+            Path(f"runs/{system}.{condition}.run").write_bytes(Path(f"{name}.run").read_bytes())
+    assert compared(heed, "--runs", "runs", *PAIR) == [
+        f"z: {said}",
+        "runs x and y hold the same lists and scores",
+    ]
+
+
+def test_topics_that_only_one_run_has(heed: Heed) -> None:
+    write("few.run", {"1": ORDER[::-1]})
+    said = "2 topics of the base run have no partner and are left out: 2, 3"
+    assert compared(heed, "base.run", "few.run", *PAIR) == [said]
+    pooled = heed("pipelines.pool", "base.run", "few.run", "--out", "p.jsonl", "--json", "p.json", "--quiet")
+    said = "2 of 3 topics are in some runs only: 2, 3; few lacks 2"
+    assert (pooled.stderr, json.loads(Path("p.json").read_text())["warnings"]) == (f"warning: {said}\n", [said])
+
+
+def test_the_share_of_documents_in_neither_list_stands_beside_the_figure(heed: Heed) -> None:
+    # a and c are lost. Topic 1: a is in the base list, c in neither; 2: each in one list; 3: both in neither
+    write("base.run", {"1": "axy", "2": "axy", "3": "xyv"})
+    write("new.run", {"1": "bxy", "2": "ycb", "3": "yvb"})
+    warnings = compared(heed, "base.run", "new.run", *PAIR, "--corpus-size", 9)
+    found = json.loads(Path("c.json").read_text())["measures"]
+    assert found["p-MRR"]["in_neither"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    # with b, which stays relevant and is in every new list: 1 of 3, 0 of 3, 2 of 3
+    assert found["IRS"]["in_neither"] == pytest.approx((1 / 3 + 0 + 2 / 3) / 3)
+    assert "in_neither" not in found["AP new"]
+    # topic 1: a of a and c; 2: both; 3: none
+    assert found["p-MRR"]["in_one_only"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    assert warnings == [
+        one_sided(3, 6),
+        f"p-MRR: 3 of its 6 documents (50%) are {NOT_SEEN}",
+        f"IRS: 3 of its 9 documents (33%) are {NOT_SEEN}",
+    ]
+
+
+def test_wise_and_sicr_count_documents_that_are_in_none_of_three_lists(heed: Heed) -> None:
+    write("base.run", dict.fromkeys("123", "axy"))
+    write("new.run", {"1": "bxy", "2": "ycx", "3": "yva"})
+    write("reversed.run", {"1": "yxa", "2": "ybx", "3": "yav"})
+    warnings = compared(heed, "base.run", "new.run", "reversed.run", *PAIR)
+    found = json.loads(Path("c.json").read_text())["measures"]
+    # b stays relevant: in the new list of topic 1, in the reversed of 2, in none of 3
+    assert found["WISE"]["in_neither"] == found["SICR"]["in_neither"] == pytest.approx(1 / 3)
+    assert "SICR: 1 of its 3 documents (33%) are in none of the three lists" in warnings[-1]
+
+
+def tagged(path: str, tag: str) -> str:
+    """Write the base list, or its reverse where ``path`` is of the new run, with ``tag``."""
+    docids = ORDER if path.startswith("base") else ORDER[::-1]
+    Path(path).write_text("".join(f"{qid} Q0 {d} {n} {-n} {tag}\n" for qid in "123" for n, d in enumerate(docids, 1)))
+    return path
+
+
+EXCHANGED = "by their tags, …{} and …{}, the base run and the new one look exchanged"
+TWO = "by their tags, runs of two systems, {} and {}"
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "said"),
+    [
+        ("bm25-original", "bm25-changed", []),
+        ("bm25-query", "bm25-original", []),
+        ("bm25-changed", "bm25-original", [EXCHANGED.format("changed", "original")]),
+        ("bm25.new", "bm25.og", [EXCHANGED.format("new", "og")]),
+        ("bm25-original", "mm-changed", [TWO.format("bm25", "mm")]),
+        ("mm_changed", "bm25_og", [EXCHANGED.format("changed", "og"), TWO.format("mm", "bm25")]),
+        ("bm25", "mm", []),  # no condition in their names: other tools tag a run as they like
+        ("bm25-original", "anserini", []),
+    ],
+)
+def test_runs_that_are_exchanged_or_of_two_systems_by_their_tags(
+    heed: Heed, base: str, new: str, said: list[str]
+) -> None:
+    files = tagged("base.run", base), tagged("new.run", new)
+    assert compared(heed, *files, *PAIR) == [f"base.run and new.run: {one}" for one in said]
+
+
+def test_tags_are_read_where_runs_of_a_folder_or_of_other_tools_are_given(heed: Heed) -> None:
+    Path("runs").mkdir()
+    for condition, tag, name in (("original", "x-changed", "base"), ("changed", "x-original", "new")):
+        Path(tagged(f"{name}.run", tag)).rename(f"runs/x.{condition}.run")
+    said = "runs/x.original.run and runs/x.changed.run: " + EXCHANGED.format("changed", "original")
+    assert compared(heed, "--runs", "runs", *PAIR) == [said]
+    topics = [Topic(qid, "eng", "q", {"original": "i", "changed": "j"}) for qid in "123"]
+    for given in (["x=runs/x.{condition}.run"], ["x.original=runs/x.original.run", "x.changed=runs/x.changed.run"]):
+        with gathering([]) as warnings:
+            read_external_runs(given, topics, ("original", "changed"))
+        assert warnings == [said]
+
+
+def test_renamed_documents_are_no_progress(heed: Heed) -> None:
+    """Every second docid of the new run renamed: p-MRR rises, since these documents seem to fall behind the list."""
+    docids = [docid if place % 2 else f"x{docid}" for place, docid in enumerate("abcdefghij")]
+    write("same.run", dict.fromkeys("123", ORDER), [-float(rank) / 2 for rank in range(20)])
+    write("renamed.run", dict.fromkeys("123", docids))
+    assert compared(heed, "base.run", "same.run", *PAIR) == []
+    assert json.loads(Path("c.json").read_text())["measures"]["p-MRR"]["mean"] == 0
+    # a and c, which nobody needs any longer, are xa and xc in the new run
+    assert compared(heed, "base.run", "renamed.run", *PAIR) == [one_sided(6, 6)]
+    found = json.loads(Path("c.json").read_text())["measures"]["p-MRR"]
+    assert found["mean"] == pytest.approx((1 - 1 / 11 + 1 - 3 / 11) / 2)
+    assert (found["in_neither"], found["in_one_only"]) == (0, 1)
+
+
+def test_the_judgements_that_p_mrr_and_selectivity_need_are_named(heed: Heed) -> None:
+    need = "no p-MRR and no selectivity: they need judgements for both runs; give"
+    assert compared(heed, "base.run", "new.run", "--qrels", "q") == [f"{need} --new-qrels"]
+    assert compared(heed, "base.run", "new.run", "--new-qrels", "n") == [f"{need} --qrels"]
+    Path("diff").write_text('{"query-id": "1", "corpus-ids": ["a"]}\n')
+    said = "no selectivity: it needs judgements for both runs; give --qrels and --new-qrels"
+    assert compared(heed, "base.run", "new.run", "--qrel-diff", "diff") == [said]
+
+
+def test_a_changed_instruction_that_is_the_original_one(heed: Heed) -> None:
+    topics = [
+        {
+            "qid": qid,
+            "lang": "eng",
+            "query": "ferry",
+            "instructions": {"original": "Only  ferries.", "changed": changed},
+        }
+        for qid, changed in (("1", "Only ferries."), ("2", "No ferries."), ("3", "Only\nferries."))
+    ]
+    Path("t.jsonl").write_text("".join(f"{json.dumps(topic)}\n" for topic in topics))
+    Path("docs.jsonl").write_text("".join(f'{{"id": "{docid}", "text": "ferry {docid}"}}\n' for docid in ORDER))
+    given = ("--docs", "docs.jsonl", "--topics", "t.jsonl")
+    said = "the changed instruction is the original one in 2 of 3 topics: 1, 3"
+    judged = ("--qrels", "q", "--changed-qrels", "n", "--retriever", "bm25", "--reranker", "none")
+    result = heed("pipelines.trec", *given, *judged, "--quiet", "--json", "s.json")
+    assert result.stderr.splitlines().count(f"warning: {said}") == 1, result.stderr
+    assert said in json.loads(Path("s.json").read_text())["warnings"]
+    result = heed("pipelines.rerank", "base.run", *given, "--reranker", "polarity", "--out", "o.run", "--quiet")
+    assert result.stderr == f"warning: {said}\n"

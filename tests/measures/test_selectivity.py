@@ -1,0 +1,190 @@
+"""Selectivity and p-MRR kept, Heed's own beside p-MRR: by hand, and wherever p-MRR stands."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Heed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heed.errors import UsageError
+from heed.experiment.results import Results
+from heed.measures import no_longer_relevant, p_mrr, selectivity, still_relevant
+from heed.measures.comparison import Inputs, compare, compare_by
+from heed.measures.evaluate import Judging, Pair, evaluate
+from heed.measures.summary import Detail, lower_is_better, rows_of
+from heed.report.charts.plots import plots
+from heed.report.folders import read_tree
+from heed.report.page import page
+from heed.types import Run, Topic
+
+DOCIDS = [f"d{number:02}" for number in range(12)]
+BASE = ["k1", "k2", "u1", "u2", *DOCIDS]  # k stay relevant, u are ruled out
+CHANGED, KEPT = {"q": ["u1", "u2"]}, {"q": ["k1", "k2"]}
+
+
+def run(docids: Sequence[str]) -> Run:
+    return {"q": {docid: -float(rank) for rank, docid in enumerate(docids)}}
+
+
+def test_a_system_that_moves_nothing_has_0() -> None:
+    assert selectivity(run(BASE), run(BASE), CHANGED, KEPT) == {"q": 0.0}
+
+
+def test_a_system_that_sinks_both_kinds_has_a_high_p_mrr_and_a_selectivity_near_0() -> None:
+    new = [*DOCIDS, "k1", "k2", "u1", "u2"]  # ranks 1, 2 → 13, 14 and 3, 4 → 15, 16
+    fallen, kept = (1 - 3 / 15 + 1 - 4 / 16) / 2, (1 - 1 / 13 + 1 - 2 / 14) / 2
+    assert p_mrr(run(BASE), run(new), CHANGED)["q"] == pytest.approx(fallen) and fallen > 0.7
+    assert selectivity(run(BASE), run(new), CHANGED, KEPT)["q"] == pytest.approx(fallen - kept)
+    assert abs(fallen - kept) < 0.15
+
+
+def test_a_system_that_reverses_a_good_list_is_negative() -> None:
+    # k 1, 2 → 16, 15; u 3, 4 → 14, 13: all fall, what stays relevant the furthest
+    fallen, kept = (1 - 3 / 14 + 1 - 4 / 13) / 2, (1 - 1 / 16 + 1 - 2 / 15) / 2
+    assert selectivity(run(BASE), run(BASE[::-1]), CHANGED, KEPT)["q"] == pytest.approx(fallen - kept)
+    assert fallen - kept < 0 < fallen
+
+
+def test_a_system_that_follows_is_above_its_p_mrr() -> None:
+    # k 3, 4 → 1, 2 and u 1, 2 → 15, 16
+    base, new = ["u1", "u2", "k1", "k2", *DOCIDS], ["k1", "k2", *DOCIDS, "u1", "u2"]
+    fallen, kept = (1 - 1 / 15 + 1 - 2 / 16) / 2, (1 / 3 - 1 + 2 / 4 - 1) / 2
+    assert (
+        selectivity(run(base), run(new), CHANGED, KEPT)["q"]
+        == pytest.approx(fallen - kept)
+        == pytest.approx(0.904167 + 0.583333, abs=1e-6)
+    )
+
+
+RANKING = st.dictionaries(st.sampled_from(DOCIDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)
+DOCUMENTS = st.sets(st.sampled_from(DOCIDS), min_size=1)
+
+
+@given(RANKING, RANKING, DOCUMENTS, DOCUMENTS)
+def test_it_is_between_minus_2_and_2_and_its_sign_flips_with_the_runs(
+    base: dict[str, float], new: dict[str, float], changed: set[str], kept: set[str]
+) -> None:
+    runs, sets = ({"q": base}, {"q": new}), ({"q": changed}, {"q": kept})
+    value = selectivity(*runs, *sets)["q"]
+    assert -2 < value < 2
+    assert value == p_mrr(*runs, sets[0])["q"] - p_mrr(*runs, sets[1])["q"]
+    assert selectivity(*runs[::-1], *sets)["q"] == pytest.approx(-value, abs=1e-12)
+    assert selectivity(*runs, sets[0], sets[0]) == {"q": 0.0}  # whatever happens to both kinds alike
+    assert selectivity({"q": base}, {"q": base}, *sets) == {"q": 0.0}
+
+
+QRELS = {"1": {"u": 1, "k": 1}, "2": {"u": 1}, "3": {"k": 1}}
+NEW_QRELS = {"1": {"u": 0, "k": 1}, "2": {"u": 0}, "3": {"k": 2}}
+
+
+def test_its_n_is_its_own_so_that_means_do_not_subtract() -> None:
+    base = {qid: {"u": 3.0, "k": 2.0, "x": 1.0} for qid in "123"}
+    new = {qid: {"k": 3.0, "x": 2.0, "u": 1.0} for qid in "123"}
+    values = compare(Inputs(base, new, QRELS, NEW_QRELS, {qid: qid for qid in "123"}), [])
+    # u 1 → 3, in topics 1 and 2; k 2 → 1, in 1 and 3
+    assert values["p-MRR"] == pytest.approx({"1": 2 / 3, "2": 2 / 3})
+    assert values["p-MRR kept"] == pytest.approx({"1": -1 / 2, "3": -1 / 2})
+    assert values["selectivity"] == pytest.approx({"1": 2 / 3 + 1 / 2})
+    assert (
+        selectivity(base, new, no_longer_relevant(QRELS, NEW_QRELS), still_relevant(QRELS, NEW_QRELS))
+        == values["selectivity"]
+    )
+
+
+def test_where_p_mrr_or_a_second_judgement_is_absent_there_is_no_row() -> None:
+    runs = ({"1": {"u": 2.0, "k": 1.0}}, {"1": {"k": 2.0, "u": 1.0}})
+    names = {"1": "1"}
+    assert compare(Inputs(*runs, QRELS, QRELS, names), []).keys() & {"p-MRR", "p-MRR kept", "selectivity"} == set()
+    listed = compare(Inputs(*runs, {}, {}, names, changed={"1": {"u"}}), [])
+    assert listed == {"p-MRR": {"1": 0.5}}
+    topics = [Topic("1", "eng", "q", {"original": "i", "changed": "j"})]
+    of_both = {("s", "original"): runs[0], ("s", "changed"): runs[1]}
+    without = Judging({"original": QRELS, "changed": NEW_QRELS}, ("RR",), (Pair("original", "changed", ("IRS",)),))
+    measures = {row["measure"] for row in evaluate(of_both, without, topics, 2)}
+    assert measures == {"RR", "IRS", "IRS in neither"}
+
+
+def test_systems_are_tested_by_it_as_by_p_mrr_and_of_p_mrr_kept_the_lowest_is_best() -> None:
+    values = {"high": {str(n): 0.5 + n / 100 for n in range(9)}, "low": {str(n): 0.1 for n in range(9)}}
+    found = {name: compare_by(name, values, correct=False) for name in ("p-MRR", "p-MRR kept", "selectivity")}
+    assert [each.best for each in found.values()] == ["high", "low", "high"]
+    # Wilcoxon: nine differences of one sign, p = 2 / 2^9
+    assert all(p == pytest.approx(2 / 2**9) for each in found.values() for p in each.p_values.values())
+    assert lower_is_better("p-MRR in one only") and not lower_is_better("selectivity")
+
+
+def details(**of_systems: tuple[float, float]) -> list[Detail]:
+    """Return rows of systems with their nDCG, 0.5, p-MRR and selectivity."""
+    return [
+        Detail(system=system, condition=condition, measure=measure, value=value, n=1, per_topic={"1": value})
+        for system, (fallen, selective) in of_systems.items()
+        for condition, measure, value in (
+            ("original", "nDCG@20", 0.5),
+            ("original>changed", "p-MRR", fallen),
+            ("original>changed", "p-MRR kept", fallen - selective),
+            ("original>changed", "selectivity", selective),
+        )
+    ]
+
+
+def test_printed_tables_have_it_and_p_mrr_kept_on_request() -> None:
+    results = Results("c", "eng", details(s=(0.5, 0.25)))
+    head = results.table().splitlines()[1].split("  ")
+    assert [name.strip() for name in head if name] == ["system", "condition", "nDCG@20", "p-MRR", "selectivity", "n"]
+    assert "p-MRR kept  selectivity" in results.table(asked=["p-MRR kept"])
+    assert results.value("s", "original>changed", "p-MRR kept") == 0.25
+    judging = Judging({"original": QRELS, "changed": NEW_QRELS}, ("RR",))
+    assert judging.also(["p-MRR kept", "p-MRR in one only"]) == judging
+    with pytest.raises(UsageError, match="measure p-MRR kept: stands beside p-MRR, which"):
+        judging._replace(pairs=()).also(["p-MRR kept"])
+
+
+def test_the_demo_fits_into_120_columns(heed: Heed) -> None:
+    options = ("--lang", "zho", "--retriever", "bm25", "--quiet")
+    result = heed("pipelines.neuclir", *options)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    head = ["nDCG@20", "Judged@20", "AP", "R@100", "R@1000", "p-MRR", "selectivity", "p-MRR in neither", "n"]
+    assert [name.strip() for name in lines[1].split("  ") if name] == ["system", "condition", *head]
+    assert max(map(len, lines)) <= 120
+    again = heed("pipelines.neuclir", *options, "--measure", "p-MRR kept")
+    assert "  p-MRR  p-MRR kept  selectivity  " in again.stdout
+
+
+def test_the_plane_is_against_selectivity_and_against_p_mrr_behind_a_fold(tmp_path: Path) -> None:
+    rows = details(sinks=(0.9, 0.0), follows=(0.3, 0.6))
+    summary = {"collection": "c", "subset": "eng", "rows": rows_of(rows), "warnings": []}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    found = read_tree(tmp_path)
+    drawn = {plot.name: plot for plot in plots(found)}
+    assert [plot.kind for plot in drawn.values()] == ["plane", "folded"]
+    for name, upwards in (("plane", [0.0, 60.0]), ("plane.p-MRR", [90.0, 30.0])):
+        [dots] = [one for one in drawn[name].spec()["layer"] if one["mark"].get("size") == 70]
+        assert [dot["y"] for dot in dots["data"]["values"]] == pytest.approx(upwards)
+    text = page(found, tmp_path)
+    before, _, folded = text.partition("<summary>The same against p-MRR</summary>")
+    assert 'data-plot="plane"' in before and 'data-plot="plane.p-MRR"' in folded.partition("</details>")[0]
+
+
+def test_compare_gives_all_three_with_interval_and_judgements(heed: Heed, tmp_path: Path) -> None:
+    folder = ROOT / "qrels/neuclir-sample"
+    lines = [line.split() for line in (folder / "original.qrels").read_text().splitlines()]
+    for name, sign in (("base", 1), ("new", -1)):
+        text = (f"{qid} Q0 {docid} 1 {sign * place} t\n" for place, (qid, _, docid, _) in enumerate(lines))
+        (tmp_path / f"{name}.run").write_text("".join(text))
+    judged = ("--qrels", folder / "original.qrels", "--new-qrels", folder / "changed.qrels")
+    result = heed("pipelines.compare", "base.run", "new.run", *judged, "--json", "c.json", "--quiet")
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "c.json").read_text())
+    for measure in ("p-MRR", "p-MRR kept", "selectivity"):
+        figures = found["measures"][measure]
+        assert figures["n"] == len(found["per_topic"][measure]) and figures["low"] <= figures["mean"] <= figures["high"]
+        assert f"\n{measure}  " in result.stdout
+    [topic] = list(found["per_topic"]["selectivity"])[:1]
+    assert found["per_topic"]["selectivity"][topic] == (
+        found["per_topic"]["p-MRR"][topic] - found["per_topic"]["p-MRR kept"][topic]
+    )
+    assert {"in_neither", "in_one_only"} <= found["measures"]["p-MRR"].keys()

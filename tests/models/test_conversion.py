@@ -1,0 +1,394 @@
+"""Pickled weights: converted once, by a process of its own, to what gives the same scores; hostile ones are refused."""
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_language_models as language
+import tiny_late_models as late
+import torch
+from conftest import ROOT
+from model_inputs import CPU
+from safetensors import safe_open
+from safetensors.torch import load_file
+
+from heed.errors import ModelError
+from heed.files import digest
+from heed.models.encoders.bi_encoder import PeftEncoder, SentenceEncoder
+from heed.models.files import conversion
+from heed.models.files.conversion import NOTE, converted, lacks_safetensors, pickles_of
+from heed.models.files.model_files import fingerprint, local_copy
+from heed.models.files.unpickling import SPARE, convert
+from heed.models.listing import missing
+from heed.models.registry.entries import Model
+from heed.models.rerankers.yes_no import YesNoReranker
+from heed.types import Document, Query
+
+pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
+DOCUMENTS = [Document(str(at), "", text) for at, text in enumerate(["a short one", "a river " * 9, "true 12 中"])]
+ASKED = Query("1", "a river? only a", "a river?", "only a", condition="original")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def assets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where converted weights go, in place of the user's own."""
+    import huggingface_hub.constants
+
+    folder = tmp_path_factory.mktemp("assets")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(huggingface_hub.constants, "HF_ASSETS_CACHE", str(folder))
+        yield folder
+
+
+def pickle_weights(folder: Path) -> Path:
+    """Replace every safetensors file in ``folder``, and its index, by what torch.save makes of the same tensors."""
+    for path in folder.rglob("*.safetensors"):
+        name = path.name.replace(".safetensors", ".bin")
+        name = name if name.startswith("adapter") else f"pytorch_{name}"
+        torch.save(load_file(path), path.with_name(name))
+        path.unlink()
+    for index in folder.rglob("model.safetensors.index.json"):
+        text = index.read_text().replace("model-", "pytorch_model-").replace(".safetensors", ".bin")
+        index.with_name("pytorch_model.bin.index.json").write_text(text)
+        index.unlink()
+    return folder
+
+
+def both(folder: Path, parent: Path) -> tuple[Path, Path]:
+    """The model in ``folder`` as it is and pickled."""
+    return folder, pickle_weights(shutil.copytree(folder, parent / f"{folder.name}-pickled"))
+
+
+@pytest.fixture(scope="module")
+def bi(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A model of sentence-transformers with mean pooling and a dense layer, so in two folders."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    parent = tmp_path_factory.mktemp("bi")
+    torch.manual_seed(0)
+    parts = [Transformer(str(tiny_encoder)), Pooling(32, "mean"), Dense(32, 8)]
+    SentenceTransformer(modules=parts, device="cpu").save(str(parent / "bi"))
+    return both(parent / "bi", parent)
+
+
+def test_a_bi_encoder_of_several_modules_gives_the_same_vectors_and_is_converted_once(
+    bi: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    pickled = bi[1]
+    assert list(pickles_of(pickled)) == ["pytorch_model.bin", "2_Dense/pytorch_model.bin"]
+    assert missing(Model(str(pickled))) == []
+    before = sorted(path.name for path in pickled.rglob("*"))
+    with caplog.at_level("INFO", "heed"):
+        one, two = (SentenceEncoder(Model(str(folder)), CPU) for folder in bi)
+    assert caplog.text.count("converting its pickled weights to safetensors, once") == 1
+    np.testing.assert_array_equal(one.encode_documents(DOCUMENTS), two.encode_documents(DOCUMENTS))
+    np.testing.assert_array_equal(one.encode_queries([ASKED]), two.encode_queries([ASKED]))
+    folder = converted(pickled)
+    assert caplog.text.count("converting") == 1
+    assert sorted(path.name for path in pickled.rglob("*")) == before  # the user's folder is as it was
+    assert not list(folder.rglob("*.bin")) and (folder / "tokenizer.json").samefile(pickled / "tokenizer.json")
+    note = json.loads((folder / NOTE).read_text())
+    for base, files in ((pickled, note["pickles"]), (folder, note["weights"])):
+        assert {name: was["sha256"] for name, was in files.items()} == {name: digest(base / name) for name in files}
+    assert note["torch"] == version("torch") and {"file size", "python"} <= set(note["holds"])
+    # what it is, is said by the files that came, so that another version of torch is not another model
+    assert two.config["files"]["pytorch_model.bin"] == note["pickles"]["pytorch_model.bin"]["sha256"]
+    assert fingerprint(Model(str(pickled))) == fingerprint(Model(str(pickled)))
+    (pickled / "further.txt").write_text("x")
+    assert (converted(pickled) / "further.txt").read_text() == "x"
+    (pickled / "further.txt").unlink()
+    assert not (converted(pickled) / "further.txt").is_symlink()
+    os.utime(pickled / "pytorch_model.bin")  # as a copy has other times, but the same content
+    converted(pickled)
+    assert caplog.text.count("converting") == 1
+
+
+@pytest.fixture(scope="module")
+def t5(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A T5, pickled as old versions of transformers saved it: each name of tied weights, sharing memory."""
+    from transformers import AutoModelForSeq2SeqLM
+
+    parent = tmp_path_factory.mktemp("t5")
+    whole, pickled = both(language.seq2seq(parent / "t5"), parent)
+    torch.save(AutoModelForSeq2SeqLM.from_pretrained(whole).state_dict(), pickled / "pytorch_model.bin")
+    return whole, pickled
+
+
+def test_tied_weights_are_converted_under_each_name_and_changed_pickles_anew(t5: tuple[Path, Path]) -> None:
+    model = Model(str(t5[0]), "seq2seq", prompt=language.T5, tokens=("▁false", "▁true"))
+    one, two = (YesNoReranker(model._replace(source=str(folder)), CPU).score(ASKED, DOCUMENTS) for folder in t5)
+    assert one == two
+    path = converted(t5[1]) / "model.safetensors"
+    with safe_open(path, "pt") as weights:
+        assert weights.metadata() == {"format": "pt"}
+        names = [name for name in weights.keys() if "embed_tokens" in name or "shared" in name]  # noqa: SIM118
+        assert len(names) == 3
+        assert all(torch.equal(weights.get_tensor(name), weights.get_tensor(names[0])) for name in names)
+    state = torch.load(t5[1] / "pytorch_model.bin", weights_only=True)
+    changed = {name: weight * 1.5 for name, weight in state.items()}
+    torch.save(changed, t5[1] / "pytorch_model.bin")
+    found = load_file(converted(t5[1]) / "model.safetensors")
+    assert found.keys() == changed.keys() and all(torch.equal(found[name], changed[name]) for name in found)
+
+
+def test_an_adapter_and_its_base_in_shards_are_converted(tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModel
+
+    base = language.causal("Llama", tmp_path / "base")
+    AutoModel.from_pretrained(base).save_pretrained(base, max_shard_size="60KB")
+    (base / "model.safetensors").unlink()
+    torch.manual_seed(1)
+    settings = LoraConfig(r=4, lora_alpha=8, init_lora_weights=False, target_modules=["q_proj", "down_proj"])
+    get_peft_model(AutoModel.from_pretrained(base), settings).save_pretrained(tmp_path / "adapter")
+    vectors = []
+    for adapter, under in zip(both(tmp_path / "adapter", tmp_path), both(base, tmp_path), strict=True):
+        encoder = PeftEncoder(Model(str(adapter), "peft", base=str(under), pooling="lasttoken"), CPU)
+        vectors.append(encoder.encode_documents(DOCUMENTS))
+    np.testing.assert_array_equal(*vectors)
+    folder = converted(tmp_path / "base-pickled")
+    shards = sorted(path.name for path in folder.glob("*.safetensors"))
+    assert len(shards) > 2 and shards == sorted(path.name for path in base.glob("*.safetensors"))
+    index = "model.safetensors.index.json"
+    assert json.loads((folder / index).read_text()) == json.loads((base / index).read_text())
+    for shard in (tmp_path / "base-pickled").glob("pytorch_model-00002*"):
+        shard.unlink()
+    with pytest.raises(ModelError, match=r"index.json: names 'pytorch_model-00002-of-\d+.bin', expected a file"):
+        converted(tmp_path / "base-pickled")
+
+
+def test_a_checkpoint_of_colberts_own_code_gives_the_same_scores(tmp_path: Path) -> None:
+    made = late.bert(tmp_path)
+    documents = late.documents(late.DOCIDS)
+    one, two = (
+        late.reranker_of(folder).score(late.TOPIC.under("original"), documents)
+        for folder in both(made.folder, tmp_path)
+    )
+    assert one == two
+
+
+class Bomb:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return os.mkdir, (str(self.path),)
+
+
+def problem_of(pickled: Path) -> str:
+    """What is wrong with a pickle of weights, as the process that reads it finds."""
+    return convert("weights", str(pickled), [str(pickled.with_suffix(".safetensors"))], SPARE)
+
+
+def test_a_pickle_that_would_run_code_stays_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    bomb = {"a": torch.zeros(2), "b": Bomb(tmp_path / "ran")}
+    torch.save(bomb, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match=r"hostile/pytorch_model.bin: the pickle holds more than .* stays refused"):
+        local_copy(Model(str(folder)))
+    (folder / "plain").write_bytes(pickle.dumps(bomb, protocol=2))
+    assert "so it stays refused (Unsupported global: GLOBAL torch.storage._load_from_bytes" in problem_of(
+        folder / "plain"
+    )
+    assert not (tmp_path / "ran").exists()
+    assert not list(conversion._place(folder).parent.glob("*hostile*/*"))
+
+
+def plain(path: Path, content: Any) -> None:
+    torch.save(content, path)
+
+
+def cut(path: Path, old: bool) -> None:
+    torch.save({"a": torch.ones(5000)}, path, _use_new_zipfile_serialization=not old)
+    path.write_bytes(path.read_bytes()[:9000])
+
+
+@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants")  # torch 2.15 reads them with a warning
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (lambda path: cut(path, old=False), "not whole pickled weights ("),
+        (lambda path: cut(path, old=True), "not whole pickled weights (unexpected EOF"),
+        (lambda path: path.write_bytes(b""), "not whole pickled weights (EOFError"),
+        (
+            lambda path: plain(path, torch.nn.Linear(2, 2)),
+            "could run code, so it stays refused (Unsupported global: GLOBAL torch.nn.modules",
+        ),
+        (lambda path: plain(path, {"a": 1}), "no weights by name ('a' is of type int, expected a tensor"),
+        (
+            lambda path: plain(path, {"model": {"a": 1}}),
+            "no weights by name ('model' is of type dict, expected a tensor",
+        ),
+        (lambda path: plain(path, {}), "no weights by name (no weights"),
+        (lambda path: plain(path, [torch.ones(1)]), "no weights by name (a list, expected weights by name"),
+        (
+            lambda path: plain(path, {"a": torch.eye(2).to_sparse()}),
+            "no weights by name ('a' is sparse, quantized or without",
+        ),
+    ],
+)
+def test_what_is_no_whole_file_of_weights_is_an_error(
+    write: Callable[[Path], None], problem: str, tmp_path: Path
+) -> None:
+    write(tmp_path / "a.bin")
+    assert problem in problem_of(tmp_path / "a.bin")
+    assert not (tmp_path / "a.safetensors").exists()
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_weights_below_a_checkpoint_and_of_every_layout_are_converted(old: bool, tmp_path: Path) -> None:
+    base = torch.arange(12.0).reshape(3, 4)
+    weights = {
+        "turned": base.T,
+        "part": base[1:, 1:],
+        "half": base.bfloat16(),
+        "one": torch.tensor(7),
+        "empty": base[:0],
+    }
+    content = {"epoch": 3, "state_dict": weights}
+    torch.save(content, tmp_path / "a.bin", _use_new_zipfile_serialization=not old)
+    assert problem_of(tmp_path / "a.bin") == ""
+    found = load_file(tmp_path / "a.safetensors")
+    assert found.keys() == weights.keys()
+    for name, weight in weights.items():
+        assert found[name].dtype == weight.dtype and torch.equal(found[name], weight)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no limit of memory that holds")
+def test_more_memory_than_a_file_may_take_is_an_error_that_says_so(tmp_path: Path) -> None:
+    torch.save({"a": torch.zeros(1).expand(10**9)}, tmp_path / "pytorch_model.bin")  # 4 GB of four bytes
+    with pytest.raises(ModelError, match=r"pytorch_model.bin: reading it takes more than the 537 MB of memory"):
+        converted(tmp_path)
+
+
+def test_a_folder_that_an_earlier_version_converted_is_used_again(tmp_path: Path, assets: Path) -> None:
+    """The note is one that 0.2.0 wrote, with limits that no longer hold."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / "pytorch_model.bin").write_bytes(b"a pickle")
+    target = conversion._place(folder)
+    target.mkdir(parents=True)
+    (target / "model.safetensors").write_bytes(b"its weights")
+    note = {
+        "from": str(folder),
+        "holds": ["file size", "python", "memory", "kernel"],
+        "torch": "2.13.0+cpu",
+        "safetensors": "0.8.0",
+        # sha256sum of the two contents; size and time of neither file are as noted
+        "pickles": {
+            "pytorch_model.bin": {
+                "sha256": "16fadaba7e7d852e5631118b26f29307114a71d301a856003a407403311459c6",
+                "size": 1,
+                "changed": 1,
+            }
+        },
+        "weights": {
+            "model.safetensors": {
+                "sha256": "0690f8c2051dd297fc8e09b0086213e22af6780c5decc49492b23a1cfd703be2",
+                "size": 1,
+                "changed": 1,
+            }
+        },
+    }
+    (target / NOTE).write_text(json.dumps(note))
+    assert converted(folder) == target and (target / "model.safetensors").read_bytes() == b"its weights"
+
+
+@pytest.mark.disturbance
+def test_a_killed_conversion_leaves_nothing_and_the_next_start_converts(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    torch.save({"a": torch.ones(1000)}, folder / "pytorch_model.bin")
+    target = conversion._place(folder)
+    program = (
+        "from heed.models.files.conversion import converted; from pathlib import Path; "
+        f"converted(Path({str(folder)!r}))"
+    )
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ASSETS_CACHE": str(target.parents[3])}
+    process = subprocess.Popen([sys.executable, "-c", program], env=variables)
+    while not (children := _children(process.pid)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 60
+    while any(Path(f"/proc/{child}/cmdline").read_bytes() for child in children if Path(f"/proc/{child}").exists()):
+        assert time.monotonic() < until, "the process that converts outlives the one that started it"
+        time.sleep(0.05)
+    assert not target.exists()
+    assert torch.equal(load_file(converted(folder) / "model.safetensors")["a"], torch.ones(1000))
+    assert not list(target.parent.glob(f".{target.name}*"))
+
+
+def _children(process: int) -> list[int]:
+    try:
+        return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+LIMITED = """
+import json, os, pickle, socket, subprocess, sys
+from heed.models.files.unpickling import limit
+holds, done = limit(1 << 28, 1000), []
+for name, attempt in {
+    "unpickle": lambda: pickle.loads(b"cposix\\nlistdir\\n)R."), "socket": lambda: socket.socket(),
+    "program": lambda: subprocess.run(["true"]), "system": lambda: os.system("true"),
+    "write": lambda: open("made", "w"), "make": lambda: os.open("made", os.O_CREAT),
+    "remove": lambda: os.remove("kept"), "memory": lambda: bytearray(1 << 29), "read": lambda: open("kept"),
+    "long": lambda: os.write(int(sys.argv[1]), bytes(2000)),
+}.items():
+    try:
+        attempt()
+        done.append(name)
+    except (OSError, MemoryError):
+        pass
+print(json.dumps([holds, done]))
+"""
+
+
+def test_code_in_a_pickle_could_unpickle_start_reach_and_change_nothing_from_python(tmp_path: Path) -> None:
+    (tmp_path / "kept").touch()
+    variables = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    with (tmp_path / "out").open("wb") as out:
+        command = [sys.executable, "-c", LIMITED, str(out.fileno())]
+        result = subprocess.run(
+            command, cwd=tmp_path, env=variables, capture_output=True, check=True, text=True, pass_fds=[out.fileno()]
+        )
+    holds, done = json.loads(result.stdout)
+    assert done == ["read", "long"] and (tmp_path / "out").stat().st_size == 1000  # a write stops at the limit
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "out"]
+    assert holds == ["file size", "python", "memory"][: 3 if sys.platform == "linux" else 2]
+
+
+def test_modules_outside_of_the_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "modules.json").write_text('[{"type": "a", "path": "../elsewhere"}]')
+    with pytest.raises(ModelError, match=r"path '../elsewhere' leads out of the model's folder"):
+        local_copy(Model(str(tmp_path)))
+
+
+def test_only_pickles_without_safetensors_beside_them_are_fetched() -> None:
+    shards = [f"pytorch_model-{at:05}-of-00002.bin" for at in (1, 2)]
+    assert lacks_safetensors(["config.json", "pytorch_model.bin.index.json", *shards, "optimizer.bin"]) == shards
+    assert lacks_safetensors(["model.safetensors", "pytorch_model.bin", "2_Dense/pytorch_model.bin"]) == [
+        "2_Dense/pytorch_model.bin"
+    ]
+    assert lacks_safetensors(["adapter_model.bin", "checkpoint-9/pytorch_model.bin", "training_args.bin"]) == [
+        "adapter_model.bin"
+    ]
+    assert lacks_safetensors(["model-00001-of-00002.safetensors", "model.safetensors.index.json", *shards]) == []

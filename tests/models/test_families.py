@@ -1,0 +1,160 @@
+"""Systems by name: each family is reached from the command line, and a name of the wrong kind is told."""
+
+import json
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import Heed, write_jsonl
+from model_inputs import CPU
+from tiny_language_models import causal
+
+from heed.errors import HeedError
+from heed.formats.document_store import open_store
+from heed.formats.documents import Files
+from heed.languages import language
+from heed.models.files.guessing import with_family
+from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import FAMILIES, ROWS
+from heed.progress import gathering
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Lucene
+from heed.retrieval.corpus import Corpus
+from heed.systems.by_name import Systems
+from heed.workers import Workers
+from heed.workers.pool import open_pool
+
+COMMAND = "pipelines.trec"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> list[str]:
+    texts = ["a b c", "c d e", "e f g", "a g h"]
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": f"d{at}", "text": text} for at, text in enumerate(texts)])
+    told = {"original": "about b; leave out g", "changed": "about g; leave out b"}
+    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "lang": "eng", "query": "a", "instructions": told}])
+    (tmp_path / "qrels").write_text("1 0 d0 1\n1 0 d3 1\n")
+    return ["--docs", "docs.jsonl", "--topics", "topics.jsonl", "--qrels", "qrels", "--retriever", "bm25"]
+
+
+def scores(folder: Path, name: str) -> list[str]:
+    return [line.split()[4] for line in (folder / f"{name}.run").read_text().splitlines()]
+
+
+def test_an_encoder_reads_instructions_by_decompose_and_with_polarity(
+    tmp_path: Path, small: list[str], tiny_encoder: Path, heed: Heed
+) -> None:
+    part = f"decompose:{tiny_encoder}"
+    result = heed(COMMAND, *small, "--reranker", part, "--reranker", f"polarity+{part}", "--device", "cpu")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "runs/docs/eng"
+    systems = {row["system"] for row in json.loads((folder / "summary.json").read_text())["rows"]}
+    [fused] = [name for name in systems if name.startswith("polarity+")]
+    [alone] = systems - {"bm25", fused}
+    for name in (alone, fused):
+        found = [scores(folder, f"{name}.{condition}") for condition in ("query", "original", "changed")]
+        assert found[0] != found[1] != found[2]
+
+
+def test_decompose_reads_the_retrievers_vectors_or_keeps_its_own(
+    tmp_path: Path, small: list[str], tiny_encoder: Path, heed: Heed
+) -> None:
+    def again(embedded: int, read: bool) -> dict[str, bytes]:
+        shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+        result = heed(COMMAND, *small, "--reranker", f"decompose:{tiny_encoder}", "--device", "cpu")
+        assert result.returncode == 0, result.stderr
+        lines = [line for line in result.stderr.splitlines() if line.endswith("documents embedded for reranking")]
+        assert sum(int(line.split()[-5]) for line in lines) == embedded
+        assert ("tiny-encoder/vectors: vectors of documents are read from here" in result.stderr) == read
+        runs = (tmp_path / "runs/docs/eng").glob("decompose*.run")
+        return {path.name: path.read_bytes() for path in runs}
+
+    own = again(embedded=3, read=False)  # BM25 finds b in d0, g in d2 and d3
+    assert again(embedded=0, read=False) == own
+    kept = tmp_path / "indexes/docs/eng" / tiny_encoder.name
+    [folder] = kept.glob("pool-*")
+    [part] = folder.glob("*.npy")
+    damaged = bytearray(part.read_bytes())
+    damaged[-1] ^= 1
+    part.write_bytes(damaged)
+    assert again(embedded=3, read=False) == own
+    result = heed(COMMAND, *small, "--retriever", tiny_encoder, "--reranker", "none", "--device", "cpu")
+    assert result.returncode == 0, result.stderr
+    assert again(embedded=0, read=True) == own
+
+
+def test_a_guessed_family_is_told_and_stands_in_the_manifest(
+    tmp_path: Path, small: list[str], tiny_cross_encoder: Path, tiny_encoder: Path, heed: Heed
+) -> None:
+    result = heed(COMMAND, *small, "--reranker", tiny_cross_encoder, "--condition", "query", "--device", "cpu")
+    assert result.returncode == 0, result.stderr
+    assert "family cross-encoder, guessed from config.json (BertForSequenceClassification)" in result.stderr
+    manifest = yaml.safe_load((tmp_path / "runs/docs/eng/manifest.yml").read_text(encoding="utf-8"))
+    [told] = [one["parameters"] for one in manifest["method"]["retrieval"] if one["name"] == tiny_cross_encoder.name]
+    assert told["family"] == "cross-encoder"
+    assert told["guessed_from"] == "config.json (BertForSequenceClassification)"
+    for arguments, said in (
+        (
+            ("--reranker", "none", "--retriever", tiny_cross_encoder),
+            "of family cross-encoder (guessed from config.json (BertForSequenceClassification); --family overrules "
+            "it), no bi-encoder; use it as --reranker",
+        ),
+        (("--reranker", "causle", "--family", "causle"), "family 'causle' is unknown; did you mean causal?"),
+    ):
+        result = heed(COMMAND, *small, *arguments, "--device", "cpu", "--quiet")
+        assert result.returncode == 1 and said in result.stderr
+
+
+def test_a_folder_that_tells_no_family_is_taken_as_it_is_used_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with gathering([]) as warnings:
+        model = with_family(Model(str(tmp_path)), "cross-encoder")
+    assert (model.family, model.guessed_from) == ("cross-encoder", "its use")
+    assert warnings == [f"{tmp_path}: its files do not tell its family; taken as cross-encoder because it is used so"]
+    assert with_family(Model("x", "causal"), "cross-encoder") == Model("x", "causal")
+
+
+def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, small: list[str], heed: Heed) -> None:
+    causal("Qwen3", tmp_path / "lm")
+    result = heed(COMMAND, *small, "--reranker", "./lm", "--condition", "query", "--device", "cpu")
+    assert result.returncode == 1
+    assert "./lm: family causal, guessed from config.json (Qwen3ForCausalLM)" in result.stderr
+    needed = "prompt and tokens missing, which a causal reranker needs; say them in a file for --models"
+    assert f"error: ./lm: {needed}" in result.stderr
+
+
+def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
+    made = [row.made_by.partition(":") for row in ROWS if row.system]
+    assert all(callable(getattr(import_module(f"heed.models.{module}"), name)) for module, _, name in made)
+    assert {model.family for model in Registry().entries.values() if model.status != "named"} <= FAMILIES.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--reranker", "bm25"), "bm25: a retriever, no reranker; use it as --retriever"),
+        (("--reranker", "none", "--retriever", "openai/gpt-4o"), "openai/gpt-4o: of family api-chat, no bi-encoder"),
+        (("--reranker", "Table-GTR"), "bring its run file with --run NAME=FILE"),
+        (("--reranker", "jhu-clsp/FollowIR-7B@none"), "no preset 'none'"),
+    ],
+)
+def test_a_name_of_the_wrong_kind_is_told(small: list[str], heed: Heed, options: tuple[str, ...], told: str) -> None:
+    result = heed(COMMAND, *small, *options, "--quiet")
+    assert result.returncode == 1 and told in result.stderr
+
+
+def test_an_encoder_by_a_file_of_models(tmp_path: Path, tiny_encoder: Path) -> None:
+    entries = {
+        "mine": {"source": str(tiny_encoder), "family": "bi-encoder", "pooling": "mean"},
+        "odd": {"source": str(tiny_encoder), "family": "causal"},
+    }
+    (tmp_path / "models.json").write_text(json.dumps(entries))
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "1", "text": "a"}])]))
+    corpus, registry = Corpus(tmp_path, store, language("eng")), Registry([tmp_path / "models.json"])
+    with open_pool(Workers(), "cpu") as pool:
+        systems = Systems(corpus, registry, CPU, Bm25Settings(), Lucene(), "exact", pool)
+        assert systems.encoder("mine").name == Model(str(tiny_encoder)).name
+        with pytest.raises(HeedError, match="of family "):
+            systems.encoder("odd")

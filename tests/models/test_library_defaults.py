@@ -1,0 +1,290 @@
+"""A model's folder without an entry is read as sentence-transformers and transformers read it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import tiny_config, tiny_tokenizer
+from golden_models import ruled, unigram
+from model_inputs import CPU
+from safetensors.torch import load_file, save_file
+from tiny_language_models import SIZES, llama_tokenizer, save
+
+from heed.errors import HeedError, ModelError
+from heed.files import write_json
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.files.guessing import guess
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.progress import gathering
+from heed.types import Document, Query
+
+QUERY = Query("1", "a storm damage", "a storm", "damage", "eng", "original")
+TEXTS = ["a storm", "use <pad> to fill the batch, then a storm", "", "x " * 300, "b"]
+DOCUMENTS = [Document(str(number), "", text) for number, text in enumerate(TEXTS)]
+
+
+def bert(folder: Path, positions: int = 64, **settings: Any) -> Path:
+    from transformers import BertForSequenceClassification
+
+    config = tiny_config(positions, num_labels=1, **settings)
+    return save(folder, ruled(BertForSequenceClassification(config)), tiny_tokenizer(positions))
+
+
+def xlmr(folder: Path, pad: int = 1) -> Path:
+    """A network of RoBERTa's form, whose positions begin after the token for padding, over a Unigram vocabulary."""
+    from transformers import XLMRobertaConfig, XLMRobertaForSequenceClassification
+
+    tokenizer = unigram()
+    tokenizer.pad_token, tokenizer.model_max_length = tokenizer.convert_ids_to_tokens(pad), int(1e30)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+    config = XLMRobertaConfig(
+        vocab_size=len(tokenizer),
+        num_labels=1,
+        max_position_embeddings=98,
+        type_vocab_size=1,
+        pad_token_id=pad,
+        **sizes,
+    )
+    return save(folder, ruled(XLMRobertaForSequenceClassification(config)), tokenizer)
+
+
+def tokenizer_with(folder: Path, **settings: Any) -> Path:
+    """Change settings of a saved tokenizer."""
+    path = folder / "tokenizer_config.json"
+    write_json(path, json.loads(path.read_text()) | settings)
+    return folder
+
+
+def scores(folder: Path, documents: list[Document] = DOCUMENTS) -> list[float]:
+    return CrossEncoderReranker(Model(str(folder)), CPU).score(QUERY, documents)
+
+
+def predicted(folder: Path, texts: list[str] = TEXTS, most: int = 64) -> list[float]:
+    """The logits of transformers' own class, one pair at a time."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    network = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    logits = []
+    for text in texts:
+        pair = tokenizer([QUERY.text], [text.strip()], truncation="only_second", max_length=most, return_tensors="pt")
+        with torch.no_grad():
+            logits.append(float(network(**pair).logits[0, 0]))
+    return logits
+
+
+def without(folder: Path, *beginnings: str) -> Path:
+    """Take weights out of a model's file."""
+    path = folder / "model.safetensors"
+    weights = {name: weight for name, weight in load_file(path).items() if not name.startswith(beginnings)}
+    save_file(weights, path, metadata={"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (("classifier",), r"missing weights: 2, such as classifier\.bias; expected all that BertForSequenceCl"),
+        (("bert.encoder.layer.1",), "missing weights: 16, such as bert.encoder.layer.1"),
+    ],
+)
+def test_a_cross_encoder_without_all_of_its_weights_is_refused(
+    tmp_path: Path, weights: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        scores(without(bert(tmp_path / "m"), *weights))
+
+
+def test_a_bi_encoder_without_all_of_its_weights_is_refused_but_for_a_pooler(tmp_path: Path) -> None:
+    folder = without(bert(tmp_path / "m"), "bert.pooler")
+    assert SentenceEncoder(Model(str(folder)), CPU).encode_documents(DOCUMENTS).shape == (5, 32)
+    with pytest.raises(ModelError, match=r"missing weights: 16, such as encoder\.layer\.1"):
+        SentenceEncoder(Model(str(without(folder, "bert.encoder.layer.1"))), CPU).encode_documents(DOCUMENTS)
+
+
+def test_weights_that_the_network_does_not_have_are_refused_but_for_a_head(tmp_path: Path) -> None:
+    folder = bert(tmp_path / "m")  # its head is no weight of a bi-encoder, and its class says so
+    assert SentenceEncoder(Model(str(folder)), CPU).encode_documents(DOCUMENTS).shape == (5, 32)
+    path = folder / "model.safetensors"
+    save_file(load_file(path) | {"bert.encoder.layer.7.output.dense.bias": torch.zeros(3)}, path, {"format": "pt"})
+    for make in (SentenceEncoder, CrossEncoderReranker):
+        with pytest.raises(ModelError, match=r"unexpected weights: 1, such as bert\.encoder\.layer\.7"):
+            make(Model(str(folder)), CPU).load()
+
+
+def with_settings(encoder: Path, folder: Path, settings: dict[str, Any]) -> Path:
+    """Save an encoder as sentence-transformers does, with other settings in its own file."""
+    from sentence_transformers import SentenceTransformer
+
+    SentenceTransformer(str(encoder), device="cpu").save(str(folder))
+    write_json(folder / "config_sentence_transformers.json", settings)
+    return folder
+
+
+@pytest.mark.parametrize("saved", [{}, {"similarity_fn_name": None}, {"similarity_fn_name": "cosine"}, None])
+def test_vectors_are_compared_by_cosine_where_the_files_name_no_similarity(
+    tmp_path: Path, tiny_encoder: Path, saved: dict[str, Any] | None
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    folder = tiny_encoder if saved is None else with_settings(tiny_encoder, tmp_path / "m", saved)
+    theirs = SentenceTransformer(str(folder), device="cpu")
+    expected = theirs.similarity(theirs.encode_query([QUERY.text]), theirs.encode_document(["a storm", "b", "c d"]))
+    documents = [Document(str(number), "", text) for number, text in enumerate(["a storm", "b", "c d"])]
+    ours = SentenceEncoder(Model(str(folder)), CPU)
+    assert ours.cosine
+    np.testing.assert_allclose(
+        ours.encode_queries([QUERY]) @ ours.encode_documents(documents).T, expected.numpy(), atol=1e-6
+    )
+
+
+def test_a_similarity_that_no_search_knows_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
+    with_settings(tiny_encoder, tmp_path / "m", {"similarity_fn_name": "euclidean"})
+    with pytest.raises(ModelError, match="similarity_fn_name is 'euclidean', but vectors are searched by cosine or"):
+        SentenceEncoder(Model(str(tmp_path / "m")), CPU)
+    assert SentenceEncoder(Model(str(tmp_path / "m"), similarity="dot"), CPU).cosine is False
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.parametrize("pad", [0, 1])  # 1 is the end of a text: a configuration with another token for padding
+def test_positions_are_those_of_transformers_where_a_text_has_the_token_for_padding(tmp_path: Path, pad: int) -> None:
+    folder = xlmr(tmp_path / "m", pad)
+    assert scores(folder) == pytest.approx(predicted(folder, most=96 if pad else 97), abs=1e-5)
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+def test_a_single_file_of_weights_is_read_before_older_shards(tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    folder = bert(tmp_path / "m")
+    newer = predicted(folder)
+    shards = AutoModelForSequenceClassification.from_pretrained(folder)
+    with torch.no_grad():
+        shards.classifier.weight.neg_()
+    shards.save_pretrained(tmp_path / "shards", max_shard_size="20KB")
+    for path in (tmp_path / "shards").glob("model*"):
+        shutil.copy(path, folder)
+    assert len(list(folder.glob("model-*-of-*.safetensors"))) > 1
+    assert scores(folder) == pytest.approx(newer, abs=1e-5)
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.parametrize("make", [bert, xlmr])
+def test_an_empty_document_may_come_first(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    folder = make(tmp_path / "m")
+    order = [2, 0, 1]
+    expected = predicted(folder, [TEXTS[number] for number in order])
+    assert scores(folder, [DOCUMENTS[number] for number in order]) == pytest.approx(expected, abs=1e-5)
+    assert scores(folder, [DOCUMENTS[2]]) == pytest.approx(expected[:1], abs=1e-5)
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores of cut pairs", systems=("cross-encoder",))
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_long_document_is_cut_at_the_tokenizers_side(tmp_path: Path, side: str) -> None:
+    folder = tokenizer_with(bert(tmp_path / "m"), truncation_side=side)
+    text = "a " * 60 + "b " * 60
+    assert scores(folder, [Document("1", "", text)]) == pytest.approx(predicted(folder, [text]), abs=1e-5)
+    from sentence_transformers import SentenceTransformer
+
+    theirs = SentenceTransformer(str(folder), device="cpu").encode_document([text], normalize_embeddings=True)
+    ours = SentenceEncoder(Model(str(folder)), CPU).encode_documents([Document("1", "", text)])
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_a_text_has_no_more_tokens_than_the_network_has_positions(tmp_path: Path) -> None:
+    folder = xlmr(tmp_path / "m")  # 98 rows of positions, of which 2 come before the first token's
+    encoder = CrossEncoderReranker(Model(str(folder)), CPU)
+    encoder.load()
+    assert encoder._encoder.max_seq_length == 96
+    assert all(np.isfinite(encoder.score(QUERY, DOCUMENTS)))
+    with pytest.raises(ModelError, match="max_length 97, but the model reads 96 tokens at most"):
+        CrossEncoderReranker(Model(str(folder)).limited(97), CPU).load()
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+def test_a_classifier_without_a_token_for_padding_reads_pairs_one_by_one(tmp_path: Path) -> None:
+    from transformers import LlamaConfig, LlamaForSequenceClassification
+
+    tokenizer = llama_tokenizer()
+    tokenizer.pad_token = None
+    config = LlamaConfig(vocab_size=len(tokenizer), num_labels=1, **SIZES)
+    folder = save(tmp_path / "m", ruled(LlamaForSequenceClassification(config)), tokenizer)
+    documents = [Document("1", "", "a storm"), Document("2", "", "a river, and no storm")]
+    assert scores(folder, documents) == pytest.approx(predicted(folder, ["a storm", "a river, and no storm"]), abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
+def test_a_lora_adapter_of_a_classifier_says_that_it_must_be_merged(tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForSequenceClassification
+
+    base = AutoModelForSequenceClassification.from_pretrained(bert(tmp_path / "base"))
+    settings = LoraConfig(r=2, target_modules=["query", "value"], task_type="SEQ_CLS")
+    get_peft_model(base, settings).save_pretrained(tmp_path / "lora")
+    model = Model(str(tmp_path / "lora"))
+    assert guess(model) == ("cross-encoder", "adapter_config.json (task_type SEQ_CLS)")
+    with pytest.raises(ModelError, match=r"is a LoRA adapter of a classifier; merge it first .*merge_and_unload"):
+        CrossEncoderReranker(model, CPU)
+
+
+def test_scores_that_depend_on_the_batch_are_a_warning(tmp_path: Path) -> None:
+    from transformers import LlamaConfig, LlamaModel
+
+    tokenizer_with(bert(tmp_path / "left"), padding_side="left")
+    dynamic = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
+    config = LlamaConfig(vocab_size=len(llama_tokenizer()), rope_parameters=dynamic, **SIZES)
+    save(tmp_path / "dynamic", ruled(LlamaModel(config)), llama_tokenizer())
+    with gathering([]) as warnings:
+        CrossEncoderReranker(Model(str(tmp_path / "left")), CPU).load()
+        SentenceEncoder(Model(str(tmp_path / "dynamic")), CPU).load()
+    assert [warning.split(", as ")[1].split(" ")[0] for warning in warnings] == ["padding", "its"]
+    assert all("scores depend on the other texts of a batch" in warning for warning in warnings)
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    from heed.models.text.batches import Batches
+
+    sizes: list[int] = []
+
+    def read(batch: list[int], most: int) -> list[int]:
+        sizes.append(len(batch))
+        if len(batch) > most:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return batch
+
+    batches = Batches("m", torch.device("cpu"), texts=8)
+    assert batches.read([3] * 10, lambda batch: read(batch, 4)) == list(range(10))
+    assert sizes == [8, 4, 4, 2]
+    assert "m: CUDA out of memory; batches are halved, to at most 4 texts" in capsys.readouterr().err
+    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; set a smaller --batch-size or"):
+        batches.read([3] * 10, lambda batch: read(batch, 2))
+
+
+@pytest.mark.parametrize("size", [1, 2, None])
+def test_the_size_of_a_batch_changes_no_score_and_no_recipe(tmp_path: Path, size: int | None) -> None:
+    folder = bert(tmp_path / "m")
+    reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(batch_size=size))
+    assert reranker.score(QUERY, DOCUMENTS) == pytest.approx(predicted(folder), abs=1e-5)
+    assert reranker.config == CrossEncoderReranker(Model(str(folder)), CPU).config
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_is_the_librarys_on_a_cpu_too(tmp_path: Path, dtype: str) -> None:
+    from sentence_transformers import CrossEncoder
+
+    folder = bert(tmp_path / "m")
+    reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(dtype=dtype, batch_size=1))
+    theirs = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": dtype})
+    expected = theirs.predict(
+        [(QUERY.text, "a storm"), (QUERY.text, "b")], batch_size=1, activation_fn=torch.nn.Identity()
+    )
+    documents = [DOCUMENTS[0], DOCUMENTS[4]]
+    assert reranker.score(QUERY, documents) == pytest.approx(expected.tolist(), abs=1e-6)
+    assert reranker.config["precision"] == dtype
+    assert {type(score) for score in reranker.score(QUERY, documents)} == {float}

@@ -1,0 +1,255 @@
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import write_jsonl
+from model_inputs import CPU, queries
+
+from heed.errors import HeedError
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Files
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.files import model_files
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model, Registry
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.models.text.templates import query_text, warn_unread
+from heed.progress import gathering
+from heed.tables.documents import Tables
+from heed.templates import fill
+from heed.types import Document, Topic
+
+TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it", "x", "y" * 40]
+TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"})
+
+
+def plain_vectors(folder: Path, texts: list[str], pooling: str, normalize: bool) -> np.ndarray:
+    """The same by plain transformers, one text at a time, so without padding."""
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, bert = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    rows = []
+    for text in texts:
+        with torch.no_grad():
+            hidden = bert(**tokenizer(text, return_tensors="pt", truncation=True, max_length=64)).last_hidden_state[0]
+        row = hidden.mean(dim=0) if pooling == "mean" else hidden[0]
+        rows.append(torch.nn.functional.normalize(row, dim=0) if normalize else row)
+    return torch.stack(rows).numpy()
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="vectors", systems=("bi-encoder",))
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_vectors_equal_plain_transformers(tiny_encoder: Path, pooling: str, normalize: bool) -> None:
+    settings = Model(str(tiny_encoder), query="query: {query} {instruction}", document="passage: {title} {text}")
+    encoder = SentenceEncoder(settings._replace(pooling=pooling, normalize=normalize, max_length=64), CPU)
+    ours = encoder.encode_documents([Document(str(at), "T", text) for at, text in enumerate(TEXTS)])
+    theirs = plain_vectors(tiny_encoder, [f"passage: T {text}" for text in TEXTS], pooling, normalize)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    asked = encoder.encode_queries(queries([("q", "only a"), ("q", "only b")]))
+    theirs = plain_vectors(tiny_encoder, ["query: q only a", "query: q only b"], pooling, normalize)
+    np.testing.assert_allclose(asked, theirs, atol=1e-5)
+    assert not np.allclose(asked[0], asked[1])
+
+
+def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    from heed.models.local.sentence_models import modules
+
+    own = SentenceTransformer(
+        modules=modules(Model(str(tiny_encoder), pooling="mean"), tiny_encoder, Runtime("cpu")), device="cpu"
+    )
+    own.prompts = {"query": "ask: ", "document": "told: "}
+    own.save(str(tmp_path / "own"))
+    # saved models compare by cosine unless they say otherwise: the inner product of normalised vectors
+    encoder = SentenceEncoder(Model(str(tmp_path / "own")), CPU)
+    np.testing.assert_allclose(
+        encoder.encode_queries(queries([("q", "i")])),
+        plain_vectors(tiny_encoder, ["ask: q i"], "mean", True),
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        encoder.encode_documents([Document("1", "T", "x")]),
+        plain_vectors(tiny_encoder, ["told: T x"], "mean", True),
+        atol=1e-5,
+    )
+
+
+def test_queries_that_the_model_must_cut_are_told(tiny_encoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=16), CPU)
+    encoder.encode_queries(queries([("short", ""), ("q", "a long instruction " * 5)]))
+    assert "tiny-encoder: 1 of 2 queries are longer than 16 tokens" in capsys.readouterr().err
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DocumentStore:
+    texts = [*TEXTS, "z" * 500]
+    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(texts)]
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+
+
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path, store: DocumentStore) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    docids = ["d3", "d0", "d4", "d1", "d2"]  # mixed lengths, so padded batches; d4 is longer than the limit
+    ours = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU).score(TOPIC.under("changed"), store.get(docids))
+    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
+    theirs = []
+    for one in store.get(docids):
+        pair = tokenizer("中 国 only b", f"T {one.text}", truncation="only_second", max_length=64, return_tensors="pt")
+        with torch.no_grad():
+            theirs.append(float(bert(**pair).logits[0, 0]))
+    assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: DocumentStore) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    scores = [
+        reranker.score(TOPIC.under(condition), store.get(["d0", "d4"]))
+        for condition in ("query", "original", "changed")
+    ]
+    assert len({tuple(one) for one in scores}) == 3
+    # d4 fills the limit alone: were the instruction cut instead, its three scores would be one
+    assert len({one[1] for one in scores}) == 3
+
+
+def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Path, store: DocumentStore) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    long = "an instruction of almost fifty letters, no more"
+    scores = [
+        reranker.score(Topic("1", "eng", "q", {"original": f"{long} {end}"}).under("original"), store.get(["d4"]))[0]
+        for end in "abc"
+    ]
+    assert len(set(scores)) == 3
+
+
+def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path, store: DocumentStore) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    with pytest.raises(HeedError, match="topic 9: query and instruction take .* of the model's 64 tokens"):
+        reranker.score(Topic("9", "eng", "q" * 80, {}).under("query"), store.get(["d0"]))
+
+
+def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: DocumentStore) -> None:
+    from conftest import tiny_config, tiny_tokenizer
+    from transformers import BertForSequenceClassification
+
+    BertForSequenceClassification(tiny_config(num_labels=3)).save_pretrained(tmp_path / "three")
+    tiny_tokenizer().save_pretrained(tmp_path / "three")
+    with pytest.raises(HeedError, match="gives 3 labels a pair"):
+        CrossEncoderReranker(Model(str(tmp_path / "three")), CPU).score(TOPIC.under("query"), store.get(["d0"]))
+
+
+def test_a_hub_model_out_of_reach_says_what_to_do() -> None:
+    with pytest.raises(
+        HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
+    ):
+        SentenceEncoder(Model("nobody/nothing"), CPU)
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    with pytest.raises(HeedError, match=r"polarty: no system, .* did you mean polarity\?"):
+        Registry().resolve("polarty", ["polarity"])
+
+
+def test_changed_weights_are_another_model(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(tiny_encoder, folder)
+    before = model_files.fingerprint(Model(str(folder)))
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    assert model_files.fingerprint(Model(str(folder))) != before
+
+
+def test_templates_leave_braces_in_texts_alone() -> None:
+    assert fill("query: {query} {instruction}", query="{text}", instruction="{0}") == "query: {text} {0}"
+    assert fill("{query} {instruction}", query="q", instruction="") == "q"
+
+
+@pytest.mark.parametrize(
+    ("field", "template", "wrong"),
+    [
+        ("query", "{instruction}", "{query} is missing"),
+        ("query", "{query} {narrative}", "nothing fills {narrative}"),
+        ("bare", "{title}", "{query} is missing; nothing fills {title}"),
+        ("document", "{title}", "{text} is missing"),
+        ("prompt", "{query} {instruction}", "{document} is missing; nothing fills {instruction}"),
+    ],
+)
+def test_a_template_with_wrong_places_is_refused(tmp_path: Path, field: str, template: str, wrong: str) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": {field: template}}))
+    with pytest.raises(HeedError, match=rf"mine: {field} .*: {re.escape(wrong)}; expected {{(query|text)}}"):
+        Registry([tmp_path / "mine.json"])
+    if field != "bare":
+        with pytest.raises(HeedError, match=re.escape(wrong)):
+            Registry(defaults={field: template}).find("somebody/encoder")
+
+
+def test_a_template_that_an_instruction_never_passes_is_a_warning_told_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    deaf = Model("somebody/deaf", query="query: {query}")
+    assert query_text(deaf, "q", "only a") == query_text(deaf, "q", "only b") == "query: q"
+    hearing = Model("somebody/hearing", query="{query} {instruction}")
+    assert query_text(hearing, "q", "only a") == "q only a"
+    told = "somebody/deaf: no instruction reaches it, its query template has no {instruction}: query: {query}"
+    with gathering([]) as warnings:
+        for model in (deaf, hearing, deaf):
+            warn_unread(model)
+    assert warnings == [told]
+    assert capsys.readouterr().err == f"warning: {told}\n"
+
+
+def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"mine": {"source": "/models/mine", "query": "Q: {query}", "pooling": "cls"}}))
+    assert Registry([path]).find("mine") == Model("/models/mine", query="Q: {query}", pooling="cls")
+    path.write_text(json.dumps({"bad": {"poling": "cls"}}))
+    with pytest.raises(HeedError, match=r"bad: unknown fields \['poling'\]"):
+        Registry([path])
+    path.write_text(json.dumps({"bad": {"pooling": "average"}}))
+    with pytest.raises(HeedError, match="pooling 'average', expected one of"):
+        Registry([path])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> DocumentStore:
+    """A table of 30 rows of eight letters each; the tiny models' tokens are letters."""
+    rows = "\n".join(f"| {'abcd'[number % 4] * 6} |" for number in range(30))
+    tables = [{"id": "t", "title": "", "text": f"# cap\n\n| header |\n| --- |\n{rows}"}]
+    source = Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown")
+    return open_store(tmp_path / "tables", source)
+
+
+def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder: Path, table: DocumentStore) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    [document] = table.get(["t"])
+    # 64 tokens: [CLS] q q [SEP] … [SEP] leave 59; "# cap", "| header |", "| --- |" are 4 + 8 + 5, so 5 rows of 8
+    lines = document.text.split("\n")
+    kept = "\n".join(lines[: next(at for at, line in enumerate(lines) if "aaaaaa" in line) + 5])
+    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    assert len(tokenizer("qq", kept)["input_ids"]) <= 64 < len(tokenizer("qq", f"{kept}\n| bbbbbb |")["input_ids"])
+    bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
+    with torch.no_grad():
+        expected = float(bert(**tokenizer("qq", kept, return_tensors="pt")).logits[0, 0])
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    assert reranker.score(Topic("1", "eng", "qq", {}).under("query"), [document]) == pytest.approx([expected], abs=1e-5)
+
+
+def test_an_encoder_reads_whole_rows_too(tiny_encoder: Path, table: DocumentStore) -> None:
+    [document] = table.get(["t"])
+    encoder = SentenceEncoder(Model(str(tiny_encoder), pooling="mean", max_length=40), CPU)
+    lines = document.text.split("\n")
+    # 40 tokens: two special, 17 of caption and header, so 2 rows of 8
+    kept = document._replace(text="\n".join(lines[: next(at for at, line in enumerate(lines) if "aaaa" in line) + 2]))
+    assert np.allclose(encoder.encode_documents([document]), encoder.encode_documents([kept]), atol=1e-6)
+    plain = document._replace(caption="", header="", cells="")
+    assert not np.allclose(encoder.encode_documents([document]), encoder.encode_documents([plain]), atol=1e-3)

@@ -1,0 +1,239 @@
+"""What the explorer shows of a results folder: rankings, grades, values, reasons; and what a file of it carries."""
+
+import base64
+import gzip
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, without_plots
+from explored_results import evaluated, tables
+
+from heed import Collection, Document, Documents, Judging, Pair, Topic, language
+from heed.errors import DataError
+from heed.formats.trec_files import write_run
+from heed.report.folders import read_tree
+from heed.report.page import page, write_page
+from heed.report.topics.embedding import embedded
+from heed.report.topics.folder import Explored
+from heed.report.topics.lists import Names, read_list, read_lists
+from heed.report.topics.making import document_view, folder_view, topic_view
+from heed.report.topics.packing import packed
+from heed.report.topics.pages import script
+from heed.reranking.polarity.clauses import pieces, split
+
+FERRIES = "Find ships. Leave out ferries."
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "asked", "excluded"),
+    [
+        (FERRIES, "eng", ["Find ships."], ["ferries."]),
+        # the ligature is two letters once it is normalised, the full-width letters are one each
+        ("ﬁnd ｓｈｉｐｓ. Leave out ferries.", "eng", ["ﬁnd ｓｈｉｐｓ."], ["ferries."]),
+        ("Ships older than 50 years, but not ferries.", "eng", ["Ships older than 50 years,"], ["ferries."]),
+        ("", "eng", [], []),
+    ],
+)
+def test_pieces_are_places_in_the_text_as_it_is_written(
+    text: str, lang: str, asked: list[str], excluded: list[str]
+) -> None:
+    found = pieces(text, lang)
+    assert [text[one.start : one.end] for one in found if one.sign > 0] == asked
+    assert [text[one.start : one.end] for one in found if one.sign < 0] == excluded
+
+
+@pytest.mark.parametrize("lang", ["eng", "zho", "fas", "rus"])
+def test_pieces_are_what_polarity_scores(lang: str) -> None:
+    for line in (ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text("utf-8").splitlines():
+        for text in json.loads(line)["instructions"].values():
+            found = pieces(text, lang)
+            asked = "".join(text[one.start : one.end] for one in found if one.sign > 0)
+            parts = split(text, lang)
+            assert len("".join(asked.split())) == len("".join(parts.asked.split()))
+            assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "a.original.run"
+    write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
+    lists = read_lists(path, 2, {"1": {"d", "zzz"}}, Names())
+    assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
+    assert lists["10"] == (1, ["b"], [1], [1.0])
+    assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None
+    path.write_text("1 Q0 a 1 3.0\n")
+    with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
+        read_lists(path, 2, {}, Names())
+
+
+def ships(root: Path, **more: dict[str, int]) -> Path:
+    """Three topics: 1 has a document that should fall, 2 none, 3 no judgements but ``more`` under the changed one."""
+    documents = [Document(f"d{number}", f"Title {number}", f"Text {number}") for number in range(1, 5)]
+    instructions = {"original": "Find ships.", "changed": f"\U0001f6a2 {FERRIES}"}
+    topics = [Topic(qid, "eng", f"ships {qid}", instructions) for qid in "123"]
+    qrels = {
+        "original": {"1": {"d1": 2, "d2": 1}, "2": {"d1": 1}, "3": {"d1": 1}},
+        "changed": {"1": {"d1": 0, "d2": 1}, "2": {"d1": 1, "d3": 0}, **more},
+    }
+    judging = Judging(qrels, ("nDCG@5",), (Pair("original", "changed", ("p-MRR",)),))
+    collection = Collection("ships", "eng", language("eng"), Documents(documents), topics, judging)
+    return evaluated(collection, root)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of the ships; to be read only."""
+    return ships(tmp_path_factory.mktemp("ships"))
+
+
+@pytest.fixture
+def explored(folder: Path) -> Explored:
+    return Explored(*read_tree(folder))
+
+
+@pytest.fixture
+def moved(folder: Path, tmp_path: Path) -> Path:
+    """The same results in another place, without the documents."""
+    return Path(shutil.copytree(folder, tmp_path / "elsewhere" / "moved"))
+
+
+def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(explored: Explored) -> None:
+    view = topic_view(explored, "1")
+    # stays: d1 (grade 2) before d2 under both; obeys: d2 alone is relevant under changed
+    assert view["docids"] == ["d1", "d2"] and view["titles"] == ["Title 1", "Title 2"]
+    assert view["grades"] == {"original": [2, 1], "changed": [0, 1]}
+    places = {
+        (name, condition): one["documents"] for name, of in view["rankings"].items() for condition, one in of.items()
+    }
+    assert places == {
+        ("stays", "original"): [0, 1],
+        ("stays", "changed"): [0, 1],
+        ("obeys", "original"): [0, 1],
+        ("obeys", "changed"): [1, 0],
+    }
+    # p-MRR of d1: rank 1 → 1 is 0; 1 → 2 is 1 − 1/2
+    assert view["values"]["stays"]["original>changed"]["p-MRR"] == 0.0
+    assert view["values"]["obeys"]["original>changed"]["p-MRR"] == 0.5
+    # d2 stays relevant: rank 2 → 1 is 1/2 − 1
+    assert view["values"]["obeys"]["original>changed"]["p-MRR kept"] == -0.5
+    assert view["values"]["obeys"]["original>changed"]["selectivity"] == 1.0
+    narrative = view["narratives"]["changed"]
+    # the ship is two units in JavaScript, as it is two in UTF-16
+    units = narrative["text"].encode("utf-16-le")
+    [(start, end)] = narrative["excluded"]
+    assert units[2 * start : 2 * end].decode("utf-16-le") == "ferries."
+    assert view["absent"] == []
+    with pytest.raises(DataError, match="no topic 'x'; expected one of its 3 topics"):
+        topic_view(explored, "x")
+
+
+def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
+    reasons = {qid: [(one["condition"], one["reason"]) for one in topic_view(explored, qid)["absent"]] for qid in "23"}
+    still = "Every document that is relevant under original still is under changed: p-MRR has nothing that should fall."
+    assert reasons["2"] == [("original>changed", still)]
+    assert reasons["3"] == [
+        ("changed", "Not judged under changed: it is in no mean of that condition."),
+        ("original>changed", "Not judged under changed: the two are not compared."),
+    ]
+
+
+def test_a_topic_whose_relevant_documents_are_all_ruled_out_has_p_mrr_alone(tmp_path: Path) -> None:
+    view = topic_view(Explored(*read_tree(ships(tmp_path, **{"3": {"d1": 0}}))), "3")
+    assert view["values"]["obeys"]["original>changed"].keys() == {"p-MRR", "p-MRR in neither", "p-MRR in one only"}
+    reason = "No document is relevant under both original and changed: selectivity has nothing that should stay."
+    assert {"condition": "original>changed", "reason": reason} in view["absent"]
+
+
+def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Path) -> None:
+    explored = Explored(*read_tree(tables(tmp_path)))
+    [instructed, alone] = [topic_view(explored, qid) for qid in ("5_0", "5")]
+    of = {
+        condition: [instructed["docids"][place] for place in one["documents"]]
+        for condition, one in instructed["rankings"]["stays"].items()
+    }
+    assert of["query"] == of["original"] != []
+    assert [alone["docids"][place] for place in alone["rankings"]["stays"]["query"]["documents"]] == of["query"]
+    assert instructed["values"]["stays"]["query"] == alone["values"]["stays"]["query"]
+    assert alone["absent"] == [] and alone["narratives"] == {}
+    table = document_view(explored, "t003")["table"]
+    assert table and table["header"][0][:2] == ["Grade", "Composition (% by mass)"]
+
+
+def unpack(block: str) -> object:
+    return json.loads(gzip.decompress(base64.b64decode(block)))
+
+
+def test_a_packed_folder_is_the_views_and_the_same_every_time(explored: Explored) -> None:
+    data, size, *left_out = packed(explored, 100_000)
+    assert left_out == [0, 0] and size == sum(map(len, (data["index"], *data["topics"], *data["documents"])))
+    assert packed(explored, 100_000).data == data
+    index = unpack(data["index"])
+    assert isinstance(index, dict)
+    assert {key: index[key] for key in folder_view(explored)} == json.loads(json.dumps(folder_view(explored)))
+    [topics] = map(unpack, data["topics"])
+    view = topic_view(explored, "1")
+    narratives, absent, numbers, grades, rows = topics[0]  # type: ignore[index]
+    assert [index["docids"][number] for number in numbers] == view["docids"] and grades == view["grades"]
+    assert narratives == json.loads(json.dumps(view["narratives"])) and absent == view["absent"]
+    # grade 1 + 1/3 and 0 + 1/2, with five digits
+    assert rows[1][1] == [2, [1, 0], [], [1.3333, 0.5]]
+    [documents] = map(unpack, data["documents"])
+    assert documents[index["docids"].index("d1")] == ["Text 1", 0]  # type: ignore[index]
+
+
+def test_what_no_longer_fits_is_left_out_with_a_sentence(tmp_path: Path) -> None:
+    results = read_tree(tables(tmp_path))
+    explored = Explored(*results)
+    whole = packed(explored, 10**6)
+    limit = whole.size * 2 // 3
+    part = packed(explored, limit)
+    assert whole.documents_left_out == part.topics_left_out == 0 < part.documents_left_out and part.size <= limit
+    sentence = f"{part.documents_left_out} documents were left out. heed explore RUNS_DIR shows everything."
+    assert sentence in str(embedded(results, limit).html) and "left out" not in str(embedded(results).html)
+
+
+def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> None:
+    explored = Explored(*read_tree(moved))
+    [note] = explored.notes
+    assert note.startswith("The documents are no longer in") and "run the command that made it once more" in note
+    assert topic_view(explored, "1")["titles"] == ["", ""]
+    with pytest.raises(DataError, match="no document 'd1'; The documents are no longer in"):
+        document_view(explored, "d1")
+    (moved / "topics.json").unlink()
+    bare = Explored(*read_tree(moved))
+    again = "run the command that made it once more (runs are used again)"
+    assert bare.notes == [f"Topics and judgements are not noted in this folder: {again}."]
+    view = topic_view(bare, "1")
+    assert view["docids"] == ["d1", "d2"] and view["query"] == ""
+    with without_plots():
+        write_page(read_tree(moved), moved, moved / "report.html")
+    assert 'id="explorer-data"' in (moved / "report.html").read_text()
+    (moved / "topics.json").write_text('{"language": 1}')
+    with pytest.raises(DataError, match=r"topics.json: Expected `str`, got `int` - at `\$.language`; run"):
+        Explored(*read_tree(moved))
+
+
+def test_other_documents_in_the_same_place_are_not_shown(tmp_path: Path) -> None:
+    explored = Explored(*read_tree(ships(tmp_path)))
+    noted = explored.path / "topics.json"
+    assert explored.notes == []
+    noted.write_text(noted.read_text().replace('"documents": "', '"documents": "0'))
+    assert "The documents are no longer in" in Explored(explored.results).notes[0]
+
+
+def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> None:
+    for run in moved.glob("*.run"):
+        run.unlink()
+    assert embedded(read_tree(moved)) == ("", "", "")
+    with without_plots():
+        assert "explorer-data" not in page(read_tree(moved), moved)
+
+
+def test_all_modules_of_the_page_are_in_the_script_once() -> None:
+    text = script()
+    assert (
+        text.count("const report_topics_page_topic_js = ") == text.count("const judging_annotate_page_words_js = ") == 1
+    )
+    assert "import {" not in text and "export " not in text and "innerHTML" not in text

@@ -1,0 +1,286 @@
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import write_jsonl
+
+from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
+from heed.formats.documents import Files
+from heed.languages import language
+from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.reranking.decompose import WEIGHTS, Decompose, Weights
+from heed.reranking.fusion import WEIGHT, Fusion, scaled
+from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.rank_bm25 import RankBm25
+from heed.reranking.rescore import PoolDocuments, rescore
+from heed.reranking.similarity import Similarity
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense.chosen_vectors import PREFIX, KeptVectors
+from heed.types import Document, Query, Reranker, Topic
+
+TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
+TOPIC = Topic(
+    "1", "eng", "car", {"original": "Engines; leave out prices.", "changed": "Prices.", "reversed": "No trees."}
+)
+DOCIDS = ["both", "engine", "car", "none", "price"]
+CPU = Runtime("cpu")
+
+
+class Counting:
+    """Words counted, so that every similarity can be worked out by hand: engine, price, car, tree."""
+
+    name, config = "counting", {"encoder": "counting"}
+    words = ("engine", "price", "car", "tree")
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def encode_documents(self, documents: Sequence[Document]) -> np.ndarray:
+        self.embedded += [document.docid for document in documents]
+        return self._counts([document.text for document in documents])
+
+    def encode_queries(self, queries: Sequence[Query]) -> np.ndarray:
+        return self._counts([query.text for query in queries])
+
+    def _counts(self, texts: list[str]) -> np.ndarray:
+        return np.array([[text.lower().count(word) for word in self.words] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DocumentStore:
+    records = [{"id": docid, "text": text} for docid, text in TEXTS.items()]
+    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+
+
+@pytest.fixture
+def polarity(store: DocumentStore, tmp_path: Path) -> Polarity:
+    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()))
+
+
+def score(reranker: Reranker, condition: str, docids: Sequence[str] = DOCIDS) -> list[float]:
+    documents = [Document(docid, "", TEXTS[docid]) for docid in docids]
+    return list(reranker.score(TOPIC.under(condition), documents))
+
+
+@pytest.mark.parametrize(
+    ("condition", "scores"),
+    [
+        # the query is "car"; α = 3, β = 5
+        ("query", [0, 0, 1, 0, 0]),
+        # d·q + 3 d·(car engines) − 5 d·(prices): both 0 + 3·1 − 5·1, engine 0 + 3·1, car 1 + 3·1, price −5·2
+        ("original", [-2, 3, 4, 0, -10]),
+        # nothing excluded: both 3·1, car 1 + 3·1, price 3·2
+        ("changed", [3, 0, 4, 0, 6]),
+        # nothing asked: none −5·1
+        ("reversed", [0, 0, 1, -5, 0]),
+    ],
+)
+def test_the_score_is_query_plus_asked_minus_excluded(condition: str, scores: list[float]) -> None:
+    assert score(Decompose(Counting(), Weights(3, 5)), condition) == scores
+
+
+def test_a_document_is_embedded_once_for_all_conditions() -> None:
+    encoder = Counting()
+    reranker = Decompose(encoder)
+    for condition in ("query", "original", "changed"):
+        score(reranker, condition, DOCIDS[:3])
+    assert score(reranker, "query", ["price", "car"]) == [0, 1]  # in the order given
+    assert encoder.embedded == ["both", "engine", "car", "price"]
+
+
+def pool_scores(encoder: Counting, corpus: Corpus, docids: Sequence[str] = DOCIDS) -> list[float]:
+    """What a reranker of a new process gives."""
+    reranker, query = Decompose(encoder, corpus=corpus), TOPIC.under("original")
+    reranker.begin([query], lambda _: StoredDocuments(corpus.documents, docids))
+    return list(reranker.score(query, StoredDocuments(corpus.documents, docids)))
+
+
+def test_vectors_are_kept_for_the_next_process_until_documents_or_settings_change(
+    store: DocumentStore, tmp_path: Path
+) -> None:
+    first, second, third, other = Counting(), Counting(), Counting(), Counting()
+    corpus = Corpus(tmp_path, store, language("eng"))
+    before = pool_scores(first, corpus, DOCIDS[:3])
+    assert pool_scores(second, corpus)[:3] == before and second.embedded == DOCIDS[3:]
+    assert pool_scores(third, corpus)[:3] == before and third.embedded == []
+    other.config = {"encoder": "counting", "pooling": "cls"}
+    assert pool_scores(other, corpus)[:3] == before and other.embedded == DOCIDS
+    assert len(list((tmp_path / "counting").iterdir())) == 1  # the folder of the earlier settings is gone
+    changed = open_store(tmp_path / "changed", Files([write_jsonl(tmp_path / "c.jsonl", [{"id": "car", "text": "c"}])]))
+    pool_scores(first, Corpus(tmp_path, changed, language("eng")), ["car"])
+    assert first.embedded == [*DOCIDS[:3], "car"]
+    passages = Decompose(third, corpus=corpus)  # of a docid that the collection has too
+    assert passages.score(TOPIC.under("query"), [Document("car", "", "car car")]) == [2]
+    assert Decompose(third, corpus=corpus).score(TOPIC.under("query"), [Document("car", "", "car car")]) == [2]
+    assert third.embedded == ["car"]
+
+
+def test_query_settings_alone_embed_nothing_again(store: DocumentStore, tmp_path: Path) -> None:
+    corpus, first, second = Corpus(tmp_path, store, language("eng")), Counting(), Counting()
+    second.config = {"encoder": "counting", "query": "q: {query}"}
+    assert pool_scores(first, corpus) == pool_scores(second, corpus) and second.embedded == []
+
+
+class Killed(Counting):
+    def encode_documents(self, documents: Sequence[Document]) -> np.ndarray:
+        if len(self.embedded) == 4:
+            raise KeyboardInterrupt
+        return super().encode_documents(documents)
+
+
+def test_a_kill_costs_a_part_at_most_and_the_bytes_are_the_same(
+    store: DocumentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heed.reranking.document_vectors.PART", 2)
+    whole = [Corpus(tmp_path / name, store, language("eng")) for name in ("killed", "whole")]
+    with pytest.raises(KeyboardInterrupt):
+        pool_scores(Killed(), whole[0])
+    [folder] = (tmp_path / "killed/counting").iterdir()
+    with (folder / "shards.txt").open("a") as journal:
+        journal.write("part-00002.npy 1234")  # cut by the kill
+    resumed = Counting()
+    assert pool_scores(resumed, whole[0]) == pool_scores(Counting(), whole[1])
+    assert resumed.embedded == DOCIDS[4:]
+    kept = [
+        {path.name: path.read_bytes() for path in corpus.folder.rglob("part-*")} for corpus in whole
+    ]  # three parts, each with its docids
+    assert kept[0] == kept[1] and len(kept[0]) == 6
+
+
+def test_two_that_keep_vectors_at_once_mix_up_none(tmp_path: Path) -> None:
+    folder = tmp_path / "counting" / f"{PREFIX}1"
+    keys = {half: [f"{half}{number}" for number in range(60)] for half in "ab"}
+
+    def add(half: str) -> None:
+        kept = KeptVectors(folder)
+        for number, key in enumerate(keys[half]):
+            kept.add([key], np.float32([[number if half == "a" else -number]]))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(add, "ab"))
+    numbers = [*range(60)]
+    assert KeptVectors(folder).of(keys["a"] + keys["b"])[:, 0].tolist() == numbers + [-number for number in numbers]
+
+
+def test_nothing_is_asked_of_an_encoder_without_documents() -> None:
+    assert score(Decompose(Counting()), "original", []) == []
+
+
+def test_a_real_encoder_reads_the_parts_as_queries(tiny_encoder: Path, store: DocumentStore) -> None:
+    entry = Model(
+        str(tiny_encoder), query="q: {query} {instruction}", document="{text}", pooling="mean", normalize=True
+    )
+    encoder = SentenceEncoder(entry, CPU)
+    parts = [("car", ""), ("car", "Engines;"), ("prices.", "")]
+    queries = [Query("1", f"{text} {instruction}".strip(), text, instruction) for text, instruction in parts]
+    query, asked, excluded = encoder.encode_queries(queries)
+    expected = encoder.encode_documents(store.get(DOCIDS)) @ (query + WEIGHTS.alpha * asked - WEIGHTS.beta * excluded)
+    reranker = Decompose(encoder)
+    assert reranker.name == "decompose:tiny-encoder"
+    assert score(reranker, "original") == pytest.approx(expected.tolist(), abs=1e-5)
+    assert ranking(reranker, "original") != ranking(reranker, "changed")
+
+
+def ranking(reranker: Reranker, condition: str) -> list[str]:
+    scores = dict(zip(DOCIDS, score(reranker, condition), strict=True))
+    return sorted(scores, key=lambda docid: -scores[docid])
+
+
+def test_other_weights_are_another_config() -> None:
+    assert Decompose(Counting()).config != Decompose(Counting(), Weights(9, 9)).config
+
+
+def test_scores_are_brought_between_0_and_1() -> None:
+    assert scaled([-10, 0, 5]) == [0, 10 / 15, 1]
+    assert scaled([7, 7]) == [0, 0]
+    assert scaled([]) == []
+
+
+def test_polarity_and_another_are_added_after_scaling(polarity: Polarity) -> None:
+    other = Decompose(Counting(), Weights(3, 5))
+    fusion = Fusion(polarity, other, weight=2)
+    assert fusion.name == "polarity+decompose:counting"
+    fusion.load()
+    lexical = score(polarity, "original")
+    spread = max(lexical) - min(lexical)
+    # decompose gives −2, 3, 4, 0, −10: a spread of 14
+    theirs = [8 / 14, 13 / 14, 14 / 14, 10 / 14, 0]
+    expected = [(p - min(lexical)) / spread + 2 * o for p, o in zip(lexical, theirs, strict=True)]
+    assert score(fusion, "original") == pytest.approx(expected)
+    assert score(fusion, "original", []) == []
+
+
+def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, polarity: Polarity) -> None:
+    other = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    fusion = Fusion(polarity, other)
+    ours, theirs = (scaled(score(one, "changed")) for one in (polarity, other))
+    assert score(fusion, "changed") == [p + WEIGHT * o for p, o in zip(ours, theirs, strict=True)]
+    assert ranking(fusion, "original") != ranking(fusion, "changed")
+    assert fusion.config["of"] == [polarity.config, other.config]
+
+
+class Estimate:
+    """A reranker that logs what it costs, and what it repaired."""
+
+    name, config = "estimate", {"estimate": 1}
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def load(self) -> None:
+        self.calls.append("loaded")
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        [query] = queries
+        self.calls.append(f"1 {query.condition} {[document.docid for document in documents(query)]}")
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [0.0 for _ in documents]
+
+    def finish(self) -> None:
+        self.calls.append("finished")
+
+
+def test_in_a_fusion_the_other_reranker_logs_its_cost_too(
+    polarity: Polarity, store: DocumentStore, tmp_path: Path
+) -> None:
+    other = Estimate()
+    pool = PoolDocuments({"1": DOCIDS}, store)
+    rescore(Fusion(polarity, other), [TOPIC.under("original")], pool, tmp_path / "journal", store.digest)
+    assert other.calls == [f"1 original {DOCIDS}", "finished"]
+
+
+def test_any_encoder_is_a_reranker_by_its_inner_products_and_embeds_a_document_once(store: DocumentStore) -> None:
+    encoder = Counting()
+    similarity, documents = Similarity(encoder), store.get(DOCIDS)
+    # "car" and "car Engines; leave out prices.": engine, price, car are counted once each
+    assert similarity.score(TOPIC.under("query"), documents) == [0, 0, 1, 0, 0]
+    assert similarity.score(TOPIC.under("original"), documents) == [2, 1, 1, 0, 2]
+    assert encoder.embedded == DOCIDS and similarity.name == "counting"
+    assert similarity.score(TOPIC.under("query"), []) == []
+
+
+def test_rank_bm25_scores_as_the_library_on_the_terms_that_followirs_code_makes() -> None:
+    """Terms by hand after ``evaluate_bm25.py``: stop words and Porter on words between blanks, then no punctuation."""
+    from rank_bm25 import BM25Okapi
+
+    documents = [
+        Document("a", "Cars", "The engines of cars, running well"),
+        Document("b", "", "prices are falling; it's U.S. data"),
+        Document("c", "", "..."),
+    ]
+    # "cars," and "falling;" keep their ends from the stemmer; "it's" is a stop word, "us" comes from "U.S."
+    terms = [["car", "engin", "cars", "run", "well"], ["price", "falling", "us", "data"], []]
+    query = Query("1", "Running cars? Only US prices", "Running cars?", "Only US prices", "eng", "original")
+    asked = ["run", "cars", "us", "price"]  # "only" is a stop word, "cars?" is not stemmed
+    reranker = RankBm25()
+    assert [reranker.terms(f"{document.title} {document.text}".strip()) for document in documents] == terms
+    assert reranker.score(query, documents) == BM25Okapi(terms).get_scores(asked).tolist()
+    assert reranker.score(query, documents[2:]) == [0.0]

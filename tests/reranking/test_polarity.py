@@ -1,0 +1,191 @@
+import math
+import random
+from pathlib import Path
+
+import pytest
+from conftest import write_jsonl
+
+from benchmarks.polarity import Collection
+from heed.errors import UsageError
+from heed.formats.document_store import open_store
+from heed.formats.documents import Files
+from heed.languages import language
+from heed.measures import mean
+from heed.progress import gathering
+from heed.reranking.polarity.explain import explain
+from heed.reranking.polarity.feedback import centroid, vector
+from heed.reranking.polarity.reranker import TEXT_SETTINGS, Polarity, Settings
+from heed.reranking.polarity.terms import topic_terms
+from heed.retrieval.bm25.index import FIELD, Bm25Settings
+from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.corpus import Corpus
+from heed.types import Topic
+
+
+def test_a_language_without_cues_is_told(polarity: Polarity) -> None:
+    topic = Topic("1", "ita", "car", {"original": "Senza price."})
+    with gathering([]) as told:
+        for condition in ("query", "original", "original"):
+            scores(polarity, topic, condition, ["both", "price"])
+    [line] = told
+    assert line.startswith("no cues for Italian: all of an instruction counts as asked for, nothing as excluded (there")
+    assert line.endswith("are cues for ara, deu, eng, fas, fra, jpn, rus, spa, zho)")
+
+
+@pytest.fixture
+def polarity(tmp_path: Path) -> Polarity:
+    texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
+    return reranker(tmp_path, texts)
+
+
+def reranker(tmp_path: Path, texts: dict[str, str], settings: Settings = TEXT_SETTINGS) -> Polarity:
+    records = [{"id": docid, "text": text} for docid, text in texts.items()]
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()), settings)
+
+
+def scores(polarity: Polarity, topic: Topic, condition: str, docids: list[str]) -> list[float]:
+    return list(polarity.score(topic.under(condition), polarity._bm25.corpus.documents.get(docids)))
+
+
+NO_LIKE = TEXT_SETTINGS._replace(asked=0.5, excluded=0.75, like=0.0)
+
+
+def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> None:
+    polarity = Polarity(polarity._bm25, NO_LIKE)
+    topic = Topic("1", "eng", "engine", {"original": "Speed; leave out prices and engines."})
+    docids = ["both", "engine", "car", "none", "price"]
+    searcher = polarity._bm25.searcher
+    hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("engine", "speed", "price")}
+    # the fifth best of five documents has 0, so that a part is divided by the best
+    share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
+    # "engines" is in the query, and so on neither side
+    expected = [share["engine"][d] + 0.5 * share["speed"][d] - 0.75 * share["price"][d] for d in docids]
+    # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share
+    assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
+    alone = [share["engine"][docid] for docid in docids]
+    assert scores(polarity, topic, "query", docids) == pytest.approx(alone, abs=3e-4)
+
+
+def test_a_part_is_divided_by_the_fifth_highest_score(tmp_path: Path) -> None:
+    texts = {f"d{number}": "engine " * number + "car " * (9 - number) for number in range(9)}
+    found = reranker(tmp_path, texts)
+    documents = found._bm25.corpus.documents.get(list(texts))
+    [part] = found.parts(Topic("1", "eng", "engine", {}).under("query"), documents)
+    hits = found._bm25.search([Topic("1", "eng", "engine", {}).under("query")], 10)["1"]
+    assert part.scale == pytest.approx(sorted(hits.values())[-5], abs=1e-4)
+
+
+def test_documents_like_the_best_rise(tmp_path: Path) -> None:
+    texts = {
+        "best": "car engine turbine",
+        "like_best": "car turbine blade",
+        "plain": "car paint shade",
+        "excluded": "car price discount",
+        **{f"other{number}": f"tree{number} leaf" for number in range(20)},
+    }
+    topic = Topic("1", "eng", "car", {"original": "Engines; leave out prices."})
+    with_like = reranker(tmp_path, texts, TEXT_SETTINGS._replace(examples=1))
+    values = dict(zip(texts, scores(with_like, topic, "original", list(texts)), strict=True))
+    assert values["best"] > values["like_best"] > values["plain"] > values["excluded"] > values["other1"]
+    without = Polarity(with_like._bm25, NO_LIKE)
+    values = dict(zip(texts, scores(without, topic, "original", list(texts)), strict=True))
+    assert values["like_best"] == values["plain"]
+
+
+def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
+    chooser = random.Random(5)
+    words = ["car", "engine", "price", "tree", "road", "wheel", "speed", "paint"]
+    texts = {f"d{number}": " ".join(chooser.choices(words, k=6)) for number in range(90)}
+    texts |= {f"same{number}": "car engine wheel leaf" for number in range(30)}  # more than there are examples
+    found = reranker(tmp_path, texts)
+    topic = Topic("1", "eng", "car road", {"original": "Engines and wheels; leave out prices and paint."})
+    docids = list(texts)
+    first = dict(zip(docids, scores(found, topic, "original", docids), strict=True))
+    for _ in range(3):
+        chooser.shuffle(docids)
+        assert dict(zip(docids, scores(found, topic, "original", docids), strict=True)) == first
+
+
+def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None:
+    topic = Topic("1", "eng", "engine", {"original": "Old cars at speed. Leave out prices."})
+    documents = polarity._bm25.corpus.documents.get(["both", "engine", "price"])
+    query = topic.under("original")
+    for document, score in zip(documents, polarity.score(query, documents), strict=True):
+        found = explain(polarity, query, documents, document.docid)
+        assert found.score == score == pytest.approx(sum(one.value for one in found.contributions), rel=1e-6)
+    both = explain(polarity, query, documents, "both").contributions
+    assert [(one.part, one.term, one.words, one.clauses) for one in both if one.part in ("query", "excluded")] == [
+        ("query", "engin", ("engine",), ("engine",)),
+        ("excluded", "price", ("prices",), ("prices.",)),
+    ]
+    with pytest.raises(UsageError, match="document x is not among the 3 documents of topic 1"):
+        explain(polarity, query, documents, "x")
+
+
+def test_a_term_is_on_the_side_of_most_sentences(polarity: Polarity) -> None:
+    instruction = "Engines, engines and brakes. Old engines. Leave out trees. Leave out engines, brakes and trees."
+    found = topic_terms(polarity._bm25.searcher.terms_of_each, "car", instruction)
+    assert found.asked == {"engin": 1, "old": 1}  # brakes: once each
+    assert found.excluded == {"tree": 1}
+
+
+def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:
+    idf = {"car": 3.0, "red": 4.0, "the": 0.0}
+    # f / (f + 1): car 2/3 · 3 = 2, red 1/2 · 4 = 2, each 2 / √8 at length 1
+    first = vector(["car", "car", "red", "the"], idf)
+    assert first == pytest.approx({"car": 0.5**0.5, "red": 0.5**0.5, "the": 0.0})
+    second = vector(["red"], idf)
+    assert centroid([(1.0, first), (0.5, second)], 1) == pytest.approx({"red": 0.5**0.5 + 0.5})
+    assert list(centroid([(1.0, first), (0.5, second)], 2)) == ["car", "red"]
+
+
+def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity) -> None:
+    topic = Topic("1", "eng", "price engine engine engine", {})
+    found = polarity._bm25.search([topic.under("query")], 10)["1"]
+    assert list(found) == ["both", "engine", "price"]  # once each, "price price" would be above "engine speed"
+    shares = [score / found["both"] for score in found.values()]
+    assert scores(polarity, topic, "query", list(found)) == pytest.approx(shares, abs=1e-3)
+
+
+def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
+    found = topic_terms(
+        polarity._bm25.searcher.terms_of_each,
+        "car",
+        "Relevant documents must mention engines; leave out any document about trees.",
+    )
+    assert [part.keys() for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
+
+
+def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
+    topic = Topic("1", "eng", "car", {"original": "Engines and prices.", "changed": "Engines; leave out prices."})
+    docids = ["both", "engine", "price"]
+    assert scores(polarity, topic, "original", docids) != scores(polarity, topic, "changed", docids)
+
+
+def test_no_documents_give_no_scores(polarity: Polarity) -> None:
+    assert scores(polarity, Topic("1", "eng", "car", {}), "query", []) == []
+
+
+def test_idf_is_lucenes_whether_the_matrix_or_lucene_is_asked(polarity: Polarity) -> None:
+    searcher = polarity._bm25.searcher
+    # 2 of 5 documents have "engin": ln(1 + (5 − 2 + 0.5) / (2 + 0.5)); none has "bike"
+    expected = {"engin": math.log(1 + 3.5 / 2.5), "bike": math.log(1 + 5.5 / 0.5)}
+    assert searcher.idf(expected) == pytest.approx(expected, rel=1e-6)
+    assert searcher.lucene.idf(FIELD, expected) == searcher.idf(expected)
+
+
+def test_real_news_are_ranked_no_worse_than_by_bm25_under_either_instruction(shared: Path, tmp_path: Path) -> None:
+    """Not in p-MRR alone: nDCG under both instructions and selectivity, on judgements of people who saw no system.
+
+    The floors are what three small weights of version 0.2.0's code gained over BM25's own runs.
+    """
+    gains: dict[str, list[float]] = {}
+    for lang in ("zho", "fas", "rus", "eng"):
+        collection = Collection(shared / "news" / lang, tables=False, place=tmp_path / lang)
+        for name, values in collection.scored(TEXT_SETTINGS).items():
+            gains.setdefault(name, []).append(100 * (mean(values) - mean(collection.bm25[name])))
+    assert min(*gains["nDCG original"], *gains["nDCG changed"]) > -1
+    assert sum(gains["nDCG original"]) / 4 > 2.5
+    assert sum(gains["nDCG changed"]) / 4 > 3.3
+    assert sum(gains["selectivity"]) / 4 > 11.9

@@ -1,0 +1,131 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_late_models as tiny
+from conftest import Heed, write_jsonl
+from model_inputs import CPU
+from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
+
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Files
+from heed.languages import language
+from heed.models.encoders.late_interaction import LateEncoder, LateReranker
+from heed.models.registry.entries import Model, Registry
+from heed.ranking import ranked
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Lucene
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense import vectors
+from heed.retrieval.dense.late_interaction import LateRetriever
+from heed.systems.by_name import Systems
+from heed.types import Document
+from heed.workers import Workers
+from heed.workers.pool import open_pool
+
+
+def many(tmp_path: Path) -> DocumentStore:
+    chooser = np.random.default_rng(0)
+    texts = [" ".join(chooser.choice(tiny.LETTERS, size=size)) for size in chooser.integers(1, 40, size=50)]
+    texts[7] = texts[31] = texts[40]  # ties
+    records = [{"id": f"d{at:02}", "text": text} for at, text in enumerate(texts)]
+    return open_store(tmp_path / "many", Files([write_jsonl(tmp_path / "many.jsonl", records)]))
+
+
+def retriever_of(model: Model, store: DocumentStore, folder: Path) -> LateRetriever:
+    return LateRetriever(LateEncoder(model, CPU), Corpus(folder, store, language("eng")))
+
+
+def test_the_retriever_finds_what_reranking_everything_puts_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+    made, store = tiny.xlmr(tmp_path), many(tmp_path)
+    retriever = retriever_of(entry(made.folder), store, tmp_path / "shelf")
+    topics = [TOPIC, TOPIC._replace(qid="2", query="x 大 中"), TOPIC._replace(qid="3", query="z")]
+    reranker, docids = LateReranker(entry(made.folder), CPU), list(store.docids())
+    for condition in ("query", "changed"):
+        run = retriever.search([topic.under(condition) for topic in topics], 12)
+        for topic in topics:
+            everything = dict(zip(docids, reranker.score(topic.under(condition), store.get(docids)), strict=True))
+            assert list(run[topic.qid].values()) == sorted(run[topic.qid].values(), reverse=True)
+            assert list(run[topic.qid]) == ranked(run[topic.qid])  # score, then docid, descending
+            assert list(run[topic.qid].values()) == pytest.approx(sorted(everything.values())[:-13:-1], abs=1e-5)
+            assert run[topic.qid] == pytest.approx({docid: everything[docid] for docid in run[topic.qid]}, abs=1e-5)
+    told = capsys.readouterr().err
+    assert "tiny-xlmr: 68 bytes a token, at most 0.0001 GB for 50 documents" in told
+    assert len(list((tmp_path / "shelf" / "tiny-xlmr" / "vectors").glob("shard-*.npy"))) == 7
+    everything = retriever.search([TOPIC.under("query")], 1000)["1"]
+    assert sorted(everything) == docids
+    again = retriever_of(entry(made.folder), store, tmp_path / "shelf")
+    assert again.search([TOPIC.under("query")], 1000)["1"] == everything
+    assert "used again, inputs and settings are the same" in capsys.readouterr().err
+    assert retriever.search([], 10) == {}
+
+
+@pytest.mark.disturbance
+def test_a_worker_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+    model, store = str(tiny.bert(tmp_path).folder), many(tmp_path)
+    runs = []
+    for number in (None, 1):
+        corpus = Corpus(tmp_path / f"shelf{number}", store, language("eng"))
+        with open_pool(Workers(number=number), "cpu") as pool:
+            systems = Systems(corpus, Registry(), CPU, Bm25Settings(), Lucene(), "exact", pool)
+            runs.append(systems.retriever(model).search([TOPIC.under("original")], 50))
+    assert runs[0] == runs[1]
+    assert capsys.readouterr().err.count("tiny-bert: 68 bytes a token, at most 8.2e-05 GB for 50 documents") == 2
+    files = [
+        {path.name: path.read_bytes() for path in (tmp_path / name / "tiny-bert" / "vectors").iterdir()}
+        for name in ("shelfNone", "shelf1")
+    ]
+    assert files[0] == files[1] and len(files[0]) == 10
+
+
+def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+    made, store = tiny.bert(tmp_path), many(tmp_path)
+    encode, read = LateEncoder.encode_documents, []
+
+    def killed(self: LateEncoder, documents: Sequence[Document]) -> Any:
+        if len(read) == 24:
+            raise KeyboardInterrupt
+        read.extend(documents)
+        return encode(self, documents)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LateEncoder, "encode_documents", killed)
+        with pytest.raises(KeyboardInterrupt):
+            retriever_of(entry(made.folder), store, tmp_path / "shelf").load()
+    folder = tmp_path / "shelf" / "tiny-bert" / "vectors"
+    assert sorted(path.name for path in folder.glob("*.npy")) == [f"shard-0000{at}.npy" for at in range(3)]
+    assert not (folder / "made.json").exists()
+    resumed = retriever_of(entry(made.folder), store, tmp_path / "shelf").search([TOPIC.under("original")], 50)
+    assert resumed == retriever_of(entry(made.folder), store, tmp_path / "w").search([TOPIC.under("original")], 50)
+    other = retriever_of(entry(made.folder, document_length=10), store, tmp_path / "shelf")
+    assert other.search([TOPIC.under("original")], 50) != resumed  # vectors of another length are not taken over
+
+
+def test_the_whole_path_by_name(heed: Heed, tmp_path: Path) -> None:
+    bert, xlmr = tiny.bert(tmp_path), tiny.xlmr(tmp_path)
+    lengths = {"family": "late-interaction", "query_length": MOST, "document_length": DOCUMENT}
+    entries = {name: {"source": str(one.folder), **lengths} for name, one in (("b", bert), ("x", xlmr))}
+    (tmp_path / "models.json").write_text(json.dumps(entries))
+    found = heed(
+        "pipelines.neuclir", "--lang", "zho", "--collection", "sample", "--models", "models.json", "--depth", "20",
+        "--condition", "query", "--condition", "changed", "--retriever", "x", "--reranker", "b", "--maxp", "60/20",
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    runs = {path.name: path.read_text() for path in (tmp_path / "runs").rglob("*.run")}
+    assert sorted(runs) == [
+        f"tiny-{one}.{under}.run" for one in ("bert+maxp", "xlmr") for under in ("changed", "query")
+    ]
+    for system in ("bert+maxp", "xlmr"):
+        asked, changed = (runs[f"tiny-{system}.{condition}.run"] for condition in ("query", "changed"))
+        assert asked.count("\n") == changed.count("\n") == 12 * 20
+        assert [line.split()[4] for line in asked.splitlines()] != [line.split()[4] for line in changed.splitlines()]

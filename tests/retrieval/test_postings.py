@@ -1,0 +1,269 @@
+"""BM25 from the matrix of postings beside BM25 by Lucene itself, which reads the same index: equal to the last bit."""
+
+import gzip
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from conftest import ROOT, SAMPLED
+from documents_at_hand import Given
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.datasets.tables import JOIN, read_followtable
+from heed.errors import HeedError
+from heed.formats.document_store import open_store
+from heed.formats.documents import Files, Source
+from heed.languages import LANGUAGES, language
+from heed.retrieval.bm25 import field_scores
+from heed.retrieval.bm25.field_scores import length_of
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.postings import ShardPostings
+from heed.retrieval.bm25.postings_search import best, break_ties
+from heed.retrieval.lucene.analysis import MARK, WHOLE, Analysis
+from heed.retrieval.lucene.jvm import java
+from heed.tables.documents import Tables
+from heed.types import Document, under
+
+LUCENE = 0  # postings of a matrix: none, so that Lucene searches
+SETTINGS = [(0.9, 0.4), (1.2, 0.75), (0.0, 0.5), (2.5, 1.0), (0.7, 0.0)]
+# the letters, marks and signs where analysers differ, with the words between which Heed puts its own mark
+LETTERS = "abcİßé中国東カ한สاكیی\u200c\u200d\u0301\ufe0f\u20e3\u202f\xa0א״ςΣıґकिক্త్\"'’_.,:;-–/#*@1٣४😀👍🏽\n\t \x00\x1c"
+
+
+class Pair(NamedTuple):
+    """The same index, searched both ways."""
+
+    folder: Path
+    lang: str
+
+    def searchers(self, weights: Bm25Settings) -> tuple[Searcher, Searcher]:
+        made = tuple(Searcher(self.folder, language(self.lang), weights, most) for most in (10**9, LUCENE))
+        return made[0], made[1]
+
+
+def indexed(folder: Path, source: Source, lang: str = "eng", threads: int = 2) -> Pair:
+    store = open_store(folder / "store", source)
+    return Pair(build_index(folder / "bm25", store, language(lang), threads), lang)
+
+
+def same(pair: Pair, queries: dict[str, str], weights: Bm25Settings, depth: int, **more: Any) -> int:
+    """Compare both ways, order and scores; return how many documents were found."""
+    matrix, lucene = (one.search(queries, depth, 2, **more) for one in pair.searchers(weights))
+    for qid, text in queries.items():
+        assert list(matrix[qid].items()) == list(lucene[qid].items()), text
+    return sum(map(len, lucene.values()))
+
+
+@pytest.fixture(scope="module", params=SAMPLED)
+def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pair, dict[str, str]]:
+    """The sample with every second document twice, and its topics short and long."""
+    folder, name = tmp_path_factory.mktemp(request.param), f"neuclir-sample/{request.param}.jsonl"
+    records = [json.loads(line) for line in (ROOT / "documents" / name).read_text(encoding="utf-8").splitlines()]
+    twins = [one | {"id": ("{}x", "a{}")[at % 2].format(one["id"])} for at, one in enumerate(records[::2])]
+    (folder / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records + twins))
+    topics = [json.loads(line) for line in (ROOT / "topics" / name).read_text(encoding="utf-8").splitlines()]
+    short = {topic["qid"]: topic["query"] for topic in topics}
+    long = {f"{topic['qid']}-told": f"{topic['query']} {topic['instructions']['original']}" for topic in topics}
+    return indexed(folder, Files([folder / "docs.jsonl"]), request.param), short | long
+
+
+@pytest.mark.parametrize(("k1", "b"), SETTINGS)
+@pytest.mark.parametrize("depth", [1, 7, 1000])
+def test_runs_are_lucenes_in_every_language(
+    sample: tuple[Pair, dict[str, str]], k1: float, b: float, depth: int
+) -> None:
+    pair, queries = sample
+    assert same(pair, queries, Bm25Settings(k1, b), depth) >= len(queries) * min(depth, 7)
+
+
+@pytest.mark.parametrize("words", ["", "  \n", "?! — …", "zzzz qqqq", "a " * 300])
+def test_runs_are_lucenes_for_queries_out_of_the_way(sample: tuple[Pair, dict[str, str]], words: str) -> None:
+    pair, queries = sample
+    query = next(iter(queries.values()))
+    same(
+        pair, {"alone": words, "with": f"{words} {query}", "again": f"{query} {words} {query} " * 3}, Bm25Settings(), 20
+    )
+
+
+@pytest.fixture(scope="module", params=range(4))
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """Small collections of a few words, with many ties, fields that some documents lack, and texts of stop words."""
+    chooser = random.Random(request.param)
+    words = [f"w{number}" for number in range(3 + 4**request.param)] + ["the", "of"]
+    weights = [1 / (1 + rank) for rank in range(len(words))]
+
+    def text(longest: int) -> str:
+        return " ".join(chooser.choices(words, weights, k=chooser.randrange(longest)))
+
+    documents = [
+        Document(f"{chooser.choice('abZ9é中')}{number}", "", f"{text(3 + 60 * (number % 3))} w0", *map(text, (4, 3, 9)))
+        for number in range(40 * (1 + request.param))
+    ]
+    documents += [Document(f"twin{number}", "", "w0 w1 w1") for number in range(30)] + [Document("none", "", " ")]
+    return indexed(tmp_path_factory.mktemp("drawn"), Given(tuple(documents)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_runs_are_lucenes_for_any_query_setting_and_depth(drawn: Pair, data: st.DataObject) -> None:
+    word = st.integers(0, 70).map(lambda number: f"w{number}") | st.sampled_from(["w0", "w1", "w2", "the", "never"])
+    queries = {str(at): " ".join(data.draw(st.lists(word, max_size=30))) for at in range(3)}
+    k1, b = data.draw(st.floats(0, 5, width=16)), data.draw(st.floats(0, 1, width=16))
+    same(drawn, queries, Bm25Settings(k1, b), data.draw(st.integers(1, 300)))
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_runs_over_fields_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
+    weight = st.sampled_from([1.0, 0.3, 2.0, 0.1]) | st.floats(0.0625, 20, width=32)
+    fields = data.draw(st.dictionaries(st.sampled_from(TABLE_FIELDS), weight, min_size=1))
+    queries = {"q": " ".join(data.draw(st.lists(st.sampled_from(["w0", "w1", "w2", "w3", "w9"]), max_size=9)))}
+    same(drawn, queries, Bm25Settings(), data.draw(st.sampled_from([1, 10, 500])), fields=fields)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
+    term = st.tuples(st.sampled_from([FIELD, *TABLE_FIELDS, "nofield"]), st.sampled_from(["w0", "w1", "w5", "never"]))
+    weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=12))
+    matrix, lucene = drawn.searchers(Bm25Settings())
+    matrix.load()
+    known = [docid.decode() for docid in ShardPostings(drawn.folder.with_name("bm25-postings")).docids]
+    docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=50))
+    assert matrix.score(weighted, Subset(docids)) == lucene.score(weighted, Subset(docids))
+
+
+def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path) -> None:
+    read = read_followtable(shared / "followtable" / "IndusTR")
+    with gzip.open(read.tables[0], "rt") as lines:
+        (tmp_path / "tables.jsonl").write_text("".join(itertools.islice(lines, 2000)))
+    pair = indexed(tmp_path, Tables([tmp_path / "tables.jsonl"], "raw", titles=False))
+    queries = {one.qid: one.under("original", JOIN).text for one in under(read.topics, "original")[::40]}
+    assert same(pair, queries, Bm25Settings(), 1000) == 1000 * len(queries)
+    some = dict(list(queries.items())[:8])
+    same(pair, some, Bm25Settings(1.2, 0.75), 1000, fields={"caption": 1.0, "header": 0.5, "cells": 1.0})
+    matrix, lucene = pair.searchers(Bm25Settings())
+    docids = list(matrix.search(some, 1000)[next(iter(some))])
+    terms = {(field, term): 1.5 for text in some.values() for term in matrix.terms(text) for field in (FIELD, "header")}
+    assert matrix.score(terms, Subset(docids)) == lucene.score(terms, Subset(docids))
+
+
+def test_threads_over_fields_are_no_danger_by_lucene_either(drawn: Pair) -> None:
+    queries = {str(number): f"w{number % 9} w{number % 7} w0" for number in range(300)}
+    fields = {"caption": 2.0, "header": 1.0, "cells": 0.3}
+    matrix, lucene = drawn.searchers(Bm25Settings())
+    assert lucene.search(queries, 10, 8, fields) == matrix.search(queries, 10, 1, fields)
+
+
+def test_a_large_index_and_settings_that_hide_matches_stay_with_lucene(
+    drawn: Pair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = Searcher(drawn.folder, language("eng"), Bm25Settings(), max_postings=10)
+    assert len(few.search({"q": "w0"}, 5)["q"]) == 5
+    assert "postings, more than 10; Lucene itself searches, with the same results" in capsys.readouterr().err
+    # 1 + f / k1 is 1 in single precision: every score is 0, and still a match
+    matrix, lucene = drawn.searchers(Bm25Settings(1e9, 0.4))
+    found = matrix.search({"q": "w0 w1"}, 12)
+    assert len(found["q"]) == 12 and max(found["q"].values()) == 0
+    assert found == lucene.search({"q": "w0 w1"}, 12)
+
+
+@pytest.mark.parametrize(
+    ("k1", "b", "told"),
+    [
+        (-0.1, 0.4, "--k1: found -0.1, expected a finite number, 0 or above"),
+        (float("inf"), 0.4, "--k1: found inf"),
+        (0.9, 1.5, "--b: found 1.5, expected a number from 0 to 1"),
+        (float("nan"), float("nan"), "--b: found nan"),
+    ],
+)
+def test_what_bm25_does_not_take_is_an_error(drawn: Pair, k1: float, b: float, told: str) -> None:
+    with pytest.raises(HeedError, match=told.replace("+", r"\+")):
+        Searcher(drawn.folder, language("eng"), Bm25Settings(k1, b))
+
+
+def test_the_matrix_is_used_again_and_made_anew_with_its_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = indexed(tmp_path, Given((Document("a", "", "apple pear"), Document("b", "", "pear"))))
+    first = pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9)
+    assert "bm25-postings: building" in capsys.readouterr().err
+    assert pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9) == first
+    assert "bm25-postings: used again" in capsys.readouterr().err
+    pair = indexed(tmp_path, Given((Document("c", "", "apple"), Document("b", "", "pear"))))
+    assert list(pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9)["q"]) == ["c"]
+    assert "bm25-postings: rebuilding, index.documents was" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("few", "dense", "kept"), [(0, 8, 1 << 28), (0, 1, 1 << 28), (10**9, 1000, 0)])
+def test_what_is_kept_for_later_changes_nothing(
+    drawn: Pair, monkeypatch: pytest.MonkeyPatch, few: int, dense: int, kept: int
+) -> None:
+    for name, value in (("MAX_SATURATIONS", few), ("DENSE", dense), ("MAX_DENSE_BYTES", kept)):
+        monkeypatch.setattr(field_scores, name, value)
+    queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(20)}
+    same(drawn, queries | {f"{qid} again": text for qid, text in queries.items()}, Bm25Settings(), 50)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    above=st.integers(1, 30), below=st.integers(0, 600), every=st.sampled_from([1, 2, 8, 16]), depth=st.integers(1, 300)
+)
+def test_the_best_are_found_wherever_they_stand(above: int, below: int, every: int, depth: int) -> None:
+    # the higher scores stand where a sample of every eighth sees all of them or none
+    scores = np.zeros(8 * (above + below), dtype=np.float32)
+    scores[::every] = np.arange(len(scores[::every])) % above + 1
+    places, found = best(scores, depth)
+    expected = sorted((-score, place) for place, score in enumerate(scores.tolist()) if score > 0)[:depth]
+    assert list(zip((-found).tolist(), places.tolist(), strict=True)) == expected
+
+
+def test_an_index_without_a_document_finds_nothing(tmp_path: Path) -> None:
+    pair = indexed(tmp_path, Given((Document("a", "", " "), Document("b", "", "the of the"))))
+    assert pair.searchers(Bm25Settings())[0].search({"q": "the words"}, 9) == {"q": {}}
+
+
+def test_lengths_are_read_as_lucene_writes_them() -> None:
+    small = java("org.apache.lucene.util.SmallFloat")
+    assert [length_of(byte) for byte in range(256)] == [
+        small.byte4ToInt(byte - 256 if byte > 127 else byte) for byte in range(256)
+    ]
+
+
+@pytest.mark.parametrize("lang", [code for code, known in LANGUAGES.items() if known.short not in WHOLE])
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(st.sampled_from(LETTERS), max_size=60), long=st.integers(0, 300))
+def test_words_apart_have_the_terms_of_the_whole_text(lang: str, text: str, long: int) -> None:
+    for given_text in (text, f"{'x中'[long % 2] * long}{text} {MARK} {text}{MARK}"):
+        analysis = Analysis(language(lang))
+        whole = java("io.anserini.analysis.AnalyzerUtils").analyze(analysis.analyzer, given_text)
+        assert analysis.terms(given_text) == list(whole)
+
+
+def one_by_one(scores: list[float]) -> list[float]:
+    """Anserini's ScoreTiesAdjusterReranker as its class file says, in Java's types, then ``%f``."""
+    found = np.array(scores, dtype=np.float32)
+    ties = np.float32(0)
+    for at in range(len(found)):
+        found[at] = np.float32(np.floor(float(found[at]) * 1e4 + 0.5) / 1e4)
+        if at == 0 or found[at - 1] - found[at] > np.float32(1e-4):
+            ties = np.float32(0)
+        else:
+            ties += np.float32(1)
+            found[at] -= np.float32(1e-6) * ties
+    return [float(f"{score:f}") for score in found]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    steps=st.lists(st.sampled_from([0.0, 1e-6, 4e-5, 1e-4, 1.5e-4, 2e-4, 3e-4, 0.01, 1.0]), max_size=400),
+    last=st.sampled_from([0.0001, 0.37, 15.9, 131.2, 9000.0]),
+)
+def test_ties_are_broken_as_one_by_one(steps: list[float], last: float) -> None:
+    scores = np.cumsum([last, *steps], dtype=np.float32)[::-1].copy()
+    assert break_ties(scores).tolist() == one_by_one(scores.tolist())

@@ -1,0 +1,286 @@
+"""An index in shards beside the one index of the same documents, by the matrix and by Lucene: the same runs."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ROOT, SAMPLED, Heed, write_jsonl
+from documents_at_hand import Given
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Files
+from heed.languages import language
+from heed.retrieval.bm25 import field_scores, postings_search
+from heed.retrieval.bm25 import index as bm25_index
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.postings import ShardPostings
+from heed.retrieval.bm25.postings_search import PostingsMatrix, best, merged
+from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
+from heed.retrieval.lucene.jvm import java
+from heed.retrieval.lucene.shards import shard_folders, shard_ranges
+from heed.types import Document
+
+ENGLISH = language("eng")
+SHARDS = (1, 2, 3, 7)
+BY_MATRIX, BY_LUCENE = 10**9, 0  # postings up to which the matrix is used
+
+
+def store_of(folder: Path, *documents: Document) -> DocumentStore:
+    return open_store(folder / "documents", Given(documents))
+
+
+def drawn_documents(seed: int, count: int) -> list[Document]:
+    """Few words and short texts, so that many documents tie; fields that some lack; stop words alone."""
+    chooser = random.Random(seed)
+    words = [f"w{number}" for number in range(25)] + ["the"]
+    weights = [1 / (1 + rank) for rank in range(len(words))]
+
+    def text(longest: int) -> str:
+        return " ".join(chooser.choices(words, weights, k=chooser.randrange(longest)))
+
+    made = [
+        Document(f"{chooser.choice('aZé中')}{at}", "", f"{text(3 + 40 * (at % 3))} w0", *map(text, (4, 3, 9)))
+        for at in range(count)
+    ]
+    return made + [Document(f"twin{at}", "", "w0 w1 w1") for at in range(40)] + [Document("none", "", "the")]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same documents in one index and in several shards."""
+    folder = tmp_path_factory.mktemp("drawn")
+    store = store_of(folder, *drawn_documents(5, 150))
+    for shards in SHARDS:
+        build_index(folder / "bm25", store, ENGLISH, 2, shards=shards)
+    return folder / "bm25"
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_runs_are_those_of_one_index_and_of_lucene(drawn: Path, data: st.DataObject) -> None:
+    word = st.sampled_from([*(f"w{number}" for number in range(26)), "the", "never"])
+    queries = {str(at): " ".join(data.draw(st.lists(word, max_size=20))) for at in range(2)}
+    weights = Bm25Settings(data.draw(st.floats(0, 5, width=16)), data.draw(st.floats(0, 1, width=16)))
+    fields = data.draw(
+        st.none() | st.dictionaries(st.sampled_from(TABLE_FIELDS), st.sampled_from([1.0, 0.3]), min_size=1)
+    )
+    depth, shards = data.draw(st.integers(1, 250)), data.draw(st.sampled_from(SHARDS))
+    expected = Searcher(drawn, ENGLISH, weights, BY_LUCENE).search(queries, depth, 2, fields)
+    for most in (BY_MATRIX, BY_LUCENE):
+        found = Searcher(drawn, ENGLISH, weights, most, shards).search(queries, depth, 2, fields)
+        assert {qid: list(hits.items()) for qid, hits in found.items()} == {
+            qid: list(hits.items()) for qid, hits in expected.items()
+        }
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st.DataObject) -> None:
+    one = Searcher(drawn, ENGLISH, Bm25Settings(), BY_LUCENE)
+    known = list(one.search({"q": "w0"}, 1000)["q"])
+    docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=40))
+    term = st.tuples(st.sampled_from([FIELD, *TABLE_FIELDS, "nofield"]), st.sampled_from(["w0", "w1", "w5", "never"]))
+    weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=8))
+    expected = one.score(weighted, Subset(docids))
+    shards = data.draw(st.sampled_from(SHARDS))
+    for most in (BY_MATRIX, BY_LUCENE):
+        assert Searcher(drawn, ENGLISH, Bm25Settings(), most, shards).score(weighted, Subset(docids)) == expected
+
+
+@pytest.mark.parametrize("most", [BY_MATRIX, BY_LUCENE])
+@pytest.mark.parametrize("lang", SAMPLED)
+def test_the_sample_is_found_as_in_plain_lucene_in_every_language(tmp_path: Path, lang: str, most: int) -> None:
+    spoken, sample = language(lang), Path("neuclir-sample") / f"{lang}.jsonl"
+    store = open_store(tmp_path / "documents", Files([ROOT / "documents" / sample]))
+    whole = build_index(tmp_path / "bm25", store, spoken, 2)
+    build_index(tmp_path / "bm25", store, spoken, 2, shards=4)
+    topics = [json.loads(line) for line in (ROOT / "topics" / sample).read_text(encoding="utf-8").splitlines()]
+    queries = {one["qid"]: f"{one['query']} {one['instructions']['original']}" for one in topics[:3]}
+    found = Searcher(whole, spoken, Bm25Settings(), most, 4).search(queries, 1000)
+    for qid, text in queries.items():
+        assert list(found[qid].items()) == anserini(whole, spoken.short, text)
+
+
+def anserini(folder: Path, short: str, query: str) -> list[tuple[str, float]]:
+    """The hits of Anserini's own SimpleSearcher in the one index."""
+    searcher = java("io.anserini.search.SimpleSearcher")(str(folder / "lucene"))
+    if short != "en":
+        searcher.set_language(short)
+    searcher.set_bm25(0.9, 0.4)
+    return [(hit.docid, float(f"{hit.score:f}")) for hit in searcher.search(query, 1000)]
+
+
+@pytest.mark.parametrize("method", FEEDBACK)
+def test_feedback_reads_all_shards(tmp_path: Path, method: str) -> None:
+    store = store_of(tmp_path, *drawn_documents(6, 80))
+    folder, queries = tmp_path / "bm25", {"q": "w3 w9", "r": "w1 w20 w21"}
+    runs = []
+    for shards in (1, 3):
+        build_index(folder, store, ENGLISH, 2, vectors=True, shards=shards)
+        searcher = Searcher(folder, ENGLISH, Bm25Settings(), shards=shards)
+        runs.append(
+            {
+                qid: list(hits.items())
+                for qid, hits in search_with_feedback(searcher.lucene, queries, 50, method).items()
+            }
+        )
+    assert runs[0] == runs[1] and len(runs[0]["q"]) > 20
+
+
+@pytest.mark.parametrize("most", [BY_MATRIX, BY_LUCENE])
+@pytest.mark.parametrize("count", [1, 2])
+def test_shards_of_one_document_and_of_none(tmp_path: Path, count: int, most: int) -> None:
+    texts = ("apple pear pear", "pear", "plum")
+    store = store_of(tmp_path, *(Document(f"d{at}", "", text) for at, text in enumerate(texts[:count])))
+    for shards in (1, 5):
+        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
+    one, several = (Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, shards) for shards in (1, 5))
+    assert several.search({"q": "pear", "r": "kiwi"}, 9) == one.search({"q": "pear", "r": "kiwi"}, 9)
+    assert len(several.search({"q": "pear"}, 9)["q"]) == count
+
+
+def test_no_document_has_words_in_any_shard(tmp_path: Path) -> None:
+    store = store_of(tmp_path, Document("a", "", "the"), Document("b", "", " "))
+    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
+    for most in (BY_MATRIX, BY_LUCENE):
+        assert Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, 2).search({"q": "the words"}, 9) == {"q": {}}
+
+
+def test_the_statistics_are_of_all_shards_worked_by_hand(tmp_path: Path) -> None:
+    # "apple" is in one of four documents of 1, 1, 1 and 5 terms, average 2: idf = ln(1 + (4 - 1 + .5) / (1 + .5))
+    texts = ("apple", "pear", "plum", "fig fig fig fig fig")
+    store = store_of(tmp_path, *(Document(f"d{at}", "", text) for at, text in enumerate(texts)))
+    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
+    expected = 1.2039728043259361 / (1 + 1.2 * (0.25 + 0.75 / 2))
+    for most in (BY_MATRIX, BY_LUCENE):
+        found = Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(1.2, 0.75), most, 2).search({"q": "apple"}, 9)
+        assert found == {"q": {"d0": pytest.approx(expected, abs=0.5e-4)}}
+
+
+def test_a_build_that_is_stopped_costs_one_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, write, begun = store_of(tmp_path, *drawn_documents(1, 30)), bm25_index.write_index, []
+
+    def stopped_at_the_third(folder: Path, *rest: Any) -> int:
+        begun.append(folder)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return write(folder, *rest)
+
+    monkeypatch.setattr(bm25_index, "write_index", stopped_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
+    capsys.readouterr()
+    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
+    told = capsys.readouterr().err
+    assert [f"shards/{at}: used again" in told for at in range(4)] == [True, True, False, False]
+    assert len(begun) == 5
+
+
+def test_a_shard_whose_file_is_altered_is_built_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, queries = store_of(tmp_path, *drawn_documents(2, 60)), {"q": "w0 w3"}
+    folder = build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=3)
+    first = Searcher(folder, ENGLISH, Bm25Settings(), shards=3).search(queries, 50)
+    shard = shard_folders(folder, 3)[1]
+    altered = next(path for path in sorted((shard / "lucene").iterdir()) if path.stat().st_size > 200)
+    altered.write_bytes(altered.read_bytes()[:-100])
+    matrix = shard.with_name(f"{shard.name}-postings") / "contents.documents.npy"
+    matrix.write_bytes(matrix.read_bytes()[:-4])
+    capsys.readouterr()
+    build_index(folder, store, ENGLISH, 1, shards=3)
+    assert Searcher(folder, ENGLISH, Bm25Settings(), shards=3).search(queries, 50) == first
+    told = capsys.readouterr().err.splitlines()
+    rebuilt = [line for line in told if "rebuilding, its files are not as they were left" in line]
+    assert [line.split(":")[0] for line in rebuilt] == [str(shard), f"{shard}-postings"]
+    assert sum("used again" in line for line in told) == 4
+
+
+def test_another_number_of_shards_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    store = store_of(tmp_path, *drawn_documents(3, 20))
+    for shards in (2, 12, 1):
+        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
+    names = ["bm25", "bm25-12-shards", "bm25-2-shards", "documents"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert [path.name for path in shard_folders(tmp_path / "bm25", 12)][:3] == ["00", "01", "02"]
+    assert all(path.is_dir() for shards in (1, 2, 12) for path in shard_folders(tmp_path / "bm25", shards))
+
+
+@given(count=st.integers(0, 10**8), shards=st.integers(1, 400))
+def test_ranges_are_contiguous_and_even(count: int, shards: int) -> None:
+    found = shard_ranges(count, shards)
+    assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])]
+    assert (len(found), found[-1][1]) == (shards, count)
+    assert max(end - start for start, end in found) - min(end - start for start, end in found) <= 1
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.5, 1.0, 1.5, 7.25]), max_size=20), min_size=1, max_size=6), st.integers(1, 30)
+)
+def test_lists_of_shards_are_merged_as_one_list(shards: list[list[float]], depth: int) -> None:
+    scores = np.array([score for shard in shards for score in shard], dtype=np.float32)
+    starts = np.cumsum([0, *map(len, shards)])
+    lists = [best(scores[start : start + len(shard)], depth) for start, shard in zip(starts, shards, strict=False)]
+    places, found = merged([(one + start, two) for (one, two), start in zip(lists, starts, strict=False)], depth)
+    expected = best(scores, depth)
+    assert (places.tolist(), found.tolist()) == (expected[0].tolist(), expected[1].tolist())
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
+    drawn: Path, monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(12)}
+    first = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
+    expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
+    scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
+    monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", 0)
+    monkeypatch.setattr(postings_search, "MAX_MAPPED", 0)
+    monkeypatch.setattr(field_scores, "MAX_SATURATIONS", 0)
+    monkeypatch.setattr(field_scores, "MAX_DENSE_BYTES", 0)
+    monkeypatch.setattr(field_scores, "BLOCK", 3)
+    bounded = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
+    assert bounded.search(queries, 60, threads=2) == expected
+    assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
+
+
+@pytest.mark.parametrize("known", [0, 10**6])
+def test_documents_are_numbered_through_all_shards(drawn: Path, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
+    monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", known)
+    matrix = PostingsMatrix([ShardPostings(one.with_name(f"{one.name}-postings")) for one in _with_matrix(drawn)])
+    docids = matrix.docids_of(np.arange(matrix.size))
+    assert docids == sorted(docids)
+    assert matrix.numbers_of(docids).tolist() == list(range(matrix.size)) and matrix.size > 150
+    assert matrix.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
+
+
+def _with_matrix(drawn: Path) -> list[Path]:
+    Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, 3).load()
+    return shard_folders(drawn, 3)
+
+
+def test_the_store_counts_and_cuts_without_reading(tmp_path: Path) -> None:
+    records = [{"id": f"d{number:03}", "text": str(number)} for number in range(100)][::-1]
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    assert store.count == 100
+    assert [one.docid for one in store.within(97, 120)] == ["d097", "d098", "d099"]
+    assert [one.text for one in store.within(0, 2)] == ["0", "1"]
+    assert list(store.within(5, 5)) == []
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == ["documents.sqlite", "made.json"]
+
+
+def test_a_command_gives_the_same_runs_from_shards(tmp_path: Path, heed: Heed) -> None:
+    found = []
+    for shards in (1, 3):
+        place = (tmp_path / f"out{shards}", "--indexes", tmp_path / f"indexes{shards}")
+        made = heed("pipelines.trec", "--retriever", "bm25", "--shards", shards, "--out", *place)
+        assert made.returncode == 0, made.stderr
+        runs = sorted(place[0].rglob("*.run"))
+        found.append({run.name: run.read_bytes() for run in runs})
+    assert found[0] and found[0] == found[1]
+    assert len([*(tmp_path / "indexes3").rglob("bm25-3-shards/*/made.json")]) > 3
