@@ -15,8 +15,9 @@ from heed.measures.contrast import (
     right_rank,
     win_rate,
 )
-from heed.measures.graded import instfol
-from heed.measures.judged import Judged, PerTopic, Variant
+from heed.measures.diversity import alpha_ndcg, subtopic_recall
+from heed.measures.instfol import instfol
+from heed.measures.judged_ranks import Judged, PerTopic, Variant
 from heed.measures.pairwise import (
     Gold,
     in_no_list,
@@ -32,7 +33,6 @@ from heed.measures.pairwise import (
     wise,
 )
 from heed.measures.standard import JUDGED, STANDARD, check_measures, mean, robustness, standard
-from heed.measures.subtopics import alpha_ndcg, subtopic_recall
 
 __all__ = (
     "JUDGED",

@@ -39,8 +39,8 @@ from heed.measures.comparison_warnings import (
     warn_of_same_runs,
     warn_of_unseen,
 )
-from heed.measures.judged import difference
-from heed.measures.names import parse_name
+from heed.measures.judged_ranks import difference
+from heed.measures.measure_names import parse_name
 from heed.measures.significance import fisher, holm, interval, wilcoxon
 from heed.measures.summary import KEPT, P_MRR, SELECTIVITY, lower_is_better
 from heed.types import Qrels, Run

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import pairwise, product
 
-from heed.measures.judged import PerTopic
+from heed.measures.judged_ranks import PerTopic
 from heed.ranking import ranks, top
 from heed.types import Qrels, Run
 

@@ -18,7 +18,7 @@ from heed.ranking import ranks
 from heed.types import Qrels, Run
 
 if TYPE_CHECKING:
-    from heed.measures.judged import Array
+    from heed.measures.judged_ranks import Array
 
 Result = dict[str, Any]
 

@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from heed.errors import UsageError
-from heed.measures.judged import Judged, PerTopic, Ranks, Variant, difference, ranks_of, scores_of
+from heed.measures.judged_ranks import Judged, PerTopic, Ranks, Variant, difference, ranks_of, scores_of
 from heed.types import Qrels, Run
 
 if TYPE_CHECKING:
-    from heed.measures.judged import Array
+    from heed.measures.judged_ranks import Array
 
 EXACT = 1e-12  # what rounding leaves of a difference that is 0
 

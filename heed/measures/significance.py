@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from heed.measures.judged import Array
+    from heed.measures.judged_ranks import Array
 
 RESAMPLES = 10_000
 SEED = 0

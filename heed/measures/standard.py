@@ -7,10 +7,10 @@ from typing import Any
 
 from heed.errors import UsageError
 from heed.measures.contrast import delta_mrr, delta_recall, monotonic_order, pairwise_accuracy, right_rank, win_rate
-from heed.measures.judged import PerTopic
-from heed.measures.names import Name, parse_name
-from heed.measures.providers import computed, provided
-from heed.measures.subtopics import alpha_ndcg, subtopic_recall
+from heed.measures.diversity import alpha_ndcg, subtopic_recall
+from heed.measures.ir_measures_programs import computed, provided
+from heed.measures.judged_ranks import PerTopic
+from heed.measures.measure_names import Name, parse_name
 from heed.ranking import top
 from heed.types import Qrels, Run, subtopics_of
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from heed.errors import UsageError
-from heed.measures.names import SUCH_AS, Name
+from heed.measures.measure_names import SUCH_AS, Name
 from heed.ranking import ranked
 from heed.types import Qrels, Run, subtopics_of
 

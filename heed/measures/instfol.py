@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from heed.errors import UsageError
-from heed.measures.judged import PerTopic
+from heed.measures.judged_ranks import PerTopic
 from heed.ranking import top
 from heed.types import Run
 

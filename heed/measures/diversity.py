@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from heed.measures.judged import PerTopic
+from heed.measures.judged_ranks import PerTopic
 from heed.ranking import top
 from heed.types import Qrels, Run, subtopics_of
 
