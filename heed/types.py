@@ -1,16 +1,15 @@
 """The things that every step hands on: documents, topics, queries, runs, qrels, and what a system is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.errors import UsageError, fail
 from heed.templates import fill
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float32]  # one vector a row
+Matrix = NDArray[np.float32]  # one vector a row
 
 ABLATIONS = ("keywords", "short")  # FollowIR's: the original instruction in fewer words
 INSTRUCTED = (*ABLATIONS, "original", "changed", "reversed")  # conditions that carry an instruction
@@ -198,10 +197,10 @@ class Encoder(Protocol):
     def name(self) -> str:
         """What runs of this encoder are called."""
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents, shape ``(len(documents), d)``."""
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries with their instructions, shape ``(len(queries), d)``."""
 
 

@@ -8,6 +8,8 @@ reads query and instruction as one text takes for wanted. :func:`heed.reranking.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from heed.reranking.polarity.clauses import split
 from heed.reranking.polarity.cues import cues_digest, warn_without_cues
 from heed.reranking.similarity import VectorReranker
@@ -46,8 +48,6 @@ class Decompose(VectorReranker):
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return ``d·q + α·d·(q + a) − β·d·x`` for each document; an empty part adds nothing."""
-        import numpy as np
-
         if not documents:
             return []
         if query.instruction:

@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, takewhile
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.files import digest_json
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
@@ -21,10 +23,6 @@ from heed.retrieval.dense.vectors import (
     with_unit_length,
 )
 from heed.types import Document, Encoder, close, config_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
 
@@ -68,10 +66,8 @@ class DocumentVectors:
         if stored and not self._index:
             self._embed(stored)
 
-    def of(self, documents: Sequence[Document]) -> "NDArray[np.float64]":
+    def of(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """Return the vectors of ``documents``, shape ``(len(documents), d)``."""
-        import numpy as np
-
         if self._index and self._are_stored(documents):
             return self._index.of(docids_of(documents)).astype(np.float64)
         self._embed([documents])

@@ -5,6 +5,8 @@ FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rer
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from heed.reranking.document_vectors import DocumentVectors
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Query, config_of
@@ -45,8 +47,6 @@ class Similarity(VectorReranker):
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the inner product for each document, in double precision, so that near ones do not tie."""
-        import numpy as np
-
         if not documents:
             return []
         [vector] = self._encoder.encode_queries([query]).astype(np.float64)

@@ -1,15 +1,12 @@
 """An encoder and a reranker whose work is done by several workers, with the same results in the same order."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from heed.formats.document_store import DocumentStore
-from heed.types import Config, Document, Estimating, Query
+from heed.types import Config, Document, Estimating, Matrix, Query
 from heed.workers.pool import WorkerPool, result_of
 from heed.workers.tasks import System, SystemTask
-
-if TYPE_CHECKING:
-    from heed.types import Matrix
 
 
 @runtime_checkable
@@ -20,12 +17,12 @@ class Sized(Protocol):
         """Log how large the vectors of ``count`` documents can become."""
 
 
-def _encode_documents(encoder: Any, documents: Sequence[Document]) -> "Matrix":
+def _encode_documents(encoder: Any, documents: Sequence[Document]) -> Matrix:
     vectors: Matrix = encoder.encode_documents(documents)
     return vectors
 
 
-def _encode_queries(encoder: Any, queries: Sequence[Query]) -> "Matrix":
+def _encode_queries(encoder: Any, queries: Sequence[Query]) -> Matrix:
     vectors: Matrix = encoder.encode_queries(queries)
     return vectors
 
@@ -65,15 +62,15 @@ class ParallelEncoder:
         if self._tells_size:
             result_of(self._pool.submit(SystemTask(self._system, _log_size, (store.count,)).sent_to))
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents."""
         return next(self.encode_batches(iter([documents])))
 
-    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator["Matrix"]:
+    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
         """Yield the vectors of each batch of documents, in their order."""
         return self._pool.results(SystemTask(self._system, _encode_documents, (batch,)).sent_to for batch in batches)
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries."""
         [vectors] = self._pool.results([SystemTask(self._system, _encode_queries, (queries,)).sent_to])
         matrix: Matrix = vectors

@@ -14,18 +14,13 @@ from pipelines.__main__ import COMMANDS
 from pipelines.__main__ import main as list_or_run
 
 COMMAND = "pipelines.neuclir"
-HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "numpy", "jnius"}
-# made of torch or numpy alone; themselves imported only where they are used
+HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "jnius"}
+# made of torch or scipy alone; themselves imported only where they are used
 ALONE = {
     "heed.models.local.logits",
     "heed.models.local.nv_embed",
     "heed.models.encoders.tapas",
-    "heed.retrieval.bm25.field_scores",
-    "heed.retrieval.dense.foreign_vectors",
     "heed.retrieval.lsa.ngrams",
-    "heed.retrieval.bm25.postings_search",
-    "heed.retrieval.bm25.postings",
-    "heed.retrieval.dense.vector_files",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 

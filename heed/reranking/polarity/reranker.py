@@ -8,7 +8,10 @@ once more beside the whole text, for the terms asked for the header too.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.files import digest_json
 from heed.formats.document_store import chosen, docids_of
@@ -23,11 +26,7 @@ from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Query
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Doubles = NDArray[np.float64]
+Doubles = NDArray[np.float64]
 
 VERSION = 10  # raise when scores change
 SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
@@ -65,7 +64,7 @@ class Part(NamedTuple):
     weight: float
     terms: dict[Term, float]
     scale: float
-    values: "Doubles"
+    values: Doubles
 
 
 class Polarity:
@@ -146,18 +145,14 @@ class Polarity:
         return self._bm25.searcher.terms(text)
 
     def _part(self, name: str, weight: float, terms: Mapping[str, float], fields: Mapping[str, float]) -> Part:
-        import numpy as np
-
         weighted = {(field, term): boost * terms[term] for field, boost in fields.items() for term in terms}
         scores = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
         highest = np.sort(scores)[-SCALE:]  # of a pool of fewer documents, or matches, the best one counts
         scale = float(highest[0] if len(highest) == SCALE and highest[0] else highest.max(initial=0.0)) or 1.0
         return Part(name, weight, weighted, scale, weight * (scores / scale))
 
-    def _best_terms(self, scores: "Doubles", documents: Sequence[Document]) -> Vector:
+    def _best_terms(self, scores: Doubles, documents: Sequence[Document]) -> Vector:
         """Return the heaviest terms of the documents with the highest scores, each weighted by its score."""
-        import numpy as np
-
         docids, count = self._subset.docids, min(self._settings.examples, len(scores))
         lowest = np.partition(scores, -count)[-count]
         place_of = {docids[place]: place for place in np.flatnonzero(scores >= lowest).tolist()}
@@ -181,5 +176,5 @@ def _over_copy(copy: IndexCopy, settings: Settings | None) -> Polarity:
     return Polarity(Bm25.over_copy(copy), settings)
 
 
-def _total(parts: Sequence[Part]) -> "Doubles":
+def _total(parts: Sequence[Part]) -> Doubles:
     return sum((part.values for part in parts[1:]), parts[0].values)

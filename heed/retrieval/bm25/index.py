@@ -4,12 +4,14 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from heed.errors import UsageError, fail
 from heed.formats.document_store import DocumentStore
 from heed.languages import Language
 from heed.progress import bar, log, timed
+from heed.retrieval.bm25.postings import Numbers, open_postings
+from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.jvm import anserini_version, java_errors, shrink_heap
 from heed.retrieval.lucene.search import LuceneSearch, docid_filter
@@ -17,10 +19,6 @@ from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_r
 from heed.retrieval.lucene.writer import write_index
 from heed.reuse import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
 from heed.types import Document, Run
-
-if TYPE_CHECKING:
-    from heed.retrieval.bm25.postings import Numbers
-    from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
 
 VERSION = 2  # raise when the index is built in another way
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
@@ -202,11 +200,8 @@ class Searcher:
         _ = self._matrix
 
     @cached_property
-    def _matrix(self) -> "MatrixSearch | None":
+    def _matrix(self) -> MatrixSearch | None:
         """The index as numpy searches it; None where Lucene has to search."""
-        from heed.retrieval.bm25.postings import open_postings
-        from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
-
         with java_errors(f"{self._folders[0]}: reading the postings"):
             shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
         search = MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
@@ -276,7 +271,7 @@ class Subset:
         with java_errors("scoring"):
             return docid_filter(self.docids)
 
-    def numbers(self, matrix: "PostingsMatrix") -> "Numbers":
+    def numbers(self, matrix: PostingsMatrix) -> Numbers:
         """Return the documents' numbers in a matrix, -1 for one that is not there, having no text."""
         if self._numbers is None or self._numbers[0] is not matrix:
             self._numbers = matrix, matrix.numbers_of(self.docids)

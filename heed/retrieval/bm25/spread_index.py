@@ -10,6 +10,7 @@ from heed.formats.document_store import DocumentStore, PackedDocuments
 from heed.languages import Language
 from heed.progress import bar, timed
 from heed.retrieval.bm25.index import Shard, log_without_text, write_shard
+from heed.retrieval.bm25.postings import build_postings, postings_recipe
 from heed.retrieval.lucene.jvm import start
 from heed.retrieval.lucene.shards import postings_folder
 from heed.reuse import NOTE, build_folder, ensure_folder
@@ -49,8 +50,6 @@ class BuildShard(NamedTuple):
 
     def run(self, _: WorkerState) -> Built:
         """Build it in a folder that is removed again, with one thread."""
-        from heed.retrieval.bm25.postings import build_postings
-
         fields, language, vectors, heap, most = self.building
         start(heap)
         with TemporaryDirectory(prefix="heed-") as place:
@@ -69,8 +68,6 @@ def build_shards(shards: Sequence[Shard], store: DocumentStore, building: Buildi
 
     A worker is sent the documents of one shard and gives back its files, all of which pass through memory.
     """
-    from heed.retrieval.bm25.postings import postings_recipe
-
     missing = [shard for shard in shards if not shard.is_built]
     if not missing:
         return

@@ -3,18 +3,15 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.files import digest, digest_json, write_bytes
 from heed.retrieval.dense.vectors import JOURNAL, finished_files, write_matrix
+from heed.types import Matrix
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from heed.types import Matrix
-
-    Vector = NDArray[np.float32]
+Vector = NDArray[np.float32]
 
 PREFIX = "pool-"
 
@@ -32,8 +29,6 @@ class KeptVectors:
         self._rows: dict[str, Vector] = {}
         if folder is None:
             return
-        import numpy as np
-
         kept = finished_files(folder)
         for name in kept:
             if name.endswith(".npy") and _keys(name) in kept:
@@ -45,13 +40,11 @@ class KeptVectors:
         """Whether there is a vector of this key."""
         return key in self._rows
 
-    def of(self, keys: Sequence[str]) -> "Matrix":
+    def of(self, keys: Sequence[str]) -> Matrix:
         """Return the vectors of ``keys``, in that order; raises :class:`KeyError` for one that is not there."""
-        import numpy as np
-
         return np.stack([self._rows[key] for key in keys])
 
-    def add(self, keys: Sequence[str], vectors: "Matrix") -> None:
+    def add(self, keys: Sequence[str], vectors: Matrix) -> None:
         """Keep ``vectors``, one a row; they are on disk, all or none, when this returns."""
         self._rows.update(zip(keys, vectors, strict=True))
         if self._folder is None:

@@ -6,21 +6,19 @@ The memory that a scan of the shards takes does not grow with the collection.
 from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.progress import log
 from heed.retrieval.dense.vectors import Vectors
+from heed.types import Matrix
 from heed.workers.pool import WorkerPool, result_of
 from heed.workers.tasks import Worker, WorkerState
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from heed.types import Matrix
-
-    Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
+Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
 
 MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
 
@@ -30,12 +28,12 @@ class SearchShard(NamedTuple):
 
     collection: str
     number: int
-    part: "Matrix | None"
-    queries: "Matrix"
+    part: Matrix | None
+    queries: Matrix
     wanted: int
     threads: int
 
-    def run(self, worker: WorkerState) -> "Hits":
+    def run(self, worker: WorkerState) -> Hits:
         """Return the ``wanted`` best rows for each query, and those whose product equals the last one's."""
         from threadpoolctl import threadpool_limits
 
@@ -55,7 +53,7 @@ class Scan:
         """
         self._vectors, self._pool, self._name = vectors, pool, uuid4().hex
 
-    def candidates(self, queries: "Matrix", wanted: int) -> "list[NDArray[np.int64]]":
+    def candidates(self, queries: Matrix, wanted: int) -> list[NDArray[np.int64]]:
         """Return the numbers of the ``wanted`` best vectors for each query, and of all that equal the last."""
         best = _BestRows(len(queries), wanted)
         begin = 0
@@ -69,7 +67,7 @@ class Scan:
             begin += len(part)
         return best.numbers()
 
-    def _by_workers(self, pool: WorkerPool, queries: "Matrix", wanted: int) -> "Iterator[Hits]":
+    def _by_workers(self, pool: WorkerPool, queries: Matrix, wanted: int) -> Iterator[Hits]:
         """Yield the best rows of each shard, in their order; a shard goes to the worker that holds it, if it is alive.
 
         All are submitted at once: waiting tasks refer to mapped files and hold no vectors.
@@ -86,7 +84,7 @@ class Scan:
         ]
         return map(result_of, waiting)
 
-    def _task(self, part: "Matrix", task: SearchShard, worker: Worker) -> SearchShard:
+    def _task(self, part: Matrix, task: SearchShard, worker: Worker) -> SearchShard:
         """Return ``task``, with its vectors where ``worker`` does not have them."""
         worker.shards = {shard for shard in worker.shards if shard[0] == self._name}  # as WorkerState.shard does
         shard = (self._name, task.number)
@@ -95,7 +93,7 @@ class Scan:
         return complete
 
 
-def best_of(part: "Matrix", queries: "Matrix", wanted: int) -> "Hits":
+def best_of(part: Matrix, queries: Matrix, wanted: int) -> Hits:
     """Return the best ``wanted`` rows of ``part`` for each query, and all that equal the last."""
     best = _BestRows(len(queries), wanted)
     best.search(part, queries, 0)
@@ -106,41 +104,33 @@ class _BestRows:
     """The best rows of each query so far, and the score below which no row can be among them."""
 
     def __init__(self, queries: int, wanted: int) -> None:
-        import numpy as np
-
         self.floors = np.full(queries, -np.inf, dtype=np.float32)
         self._wanted, self._kept, self._new, self._max_new = wanted, 0, 0, 2 * queries * wanted
         self._hits: list[Hits] = []
 
-    def search(self, part: "Matrix", queries: "Matrix", begin: int) -> None:
+    def search(self, part: Matrix, queries: Matrix, begin: int) -> None:
         """Add the rows of ``part``, whose first has number ``begin``, that are not below the floors."""
-        import numpy as np
-
         products = queries @ part.T
         rows, columns = np.nonzero(products >= self.floors[:, None])
         self.add(rows, columns + begin, products[rows, columns])
 
-    def add(self, rows: "NDArray[np.int64]", numbers: "NDArray[np.int64]", scores: "NDArray[np.float32]") -> None:
+    def add(self, rows: NDArray[np.int64], numbers: NDArray[np.int64], scores: NDArray[np.float32]) -> None:
         self._hits.append((rows, numbers, scores))
         self._new += len(rows)
         if self._new > max(self._max_new, 2 * self._kept):  # the latter where very many are equal
             self._cut()
 
-    def numbers(self) -> "list[NDArray[np.int64]]":
-        import numpy as np
-
+    def numbers(self) -> list[NDArray[np.int64]]:
         rows, numbers, _ = self.hits()
         return np.split(numbers, np.searchsorted(rows, np.arange(1, len(self.floors))))
 
-    def hits(self) -> "Hits":
+    def hits(self) -> Hits:
         """Return the best of each query, in the order of queries."""
         self._cut()
         return self._hits[0]
 
     def _cut(self) -> None:
         """Keep each query's best, in the order of queries, and raise its floor."""
-        import numpy as np
-
         rows, numbers, scores = (np.concatenate(part) for part in zip(*self._hits, strict=True))
         order = np.argsort(rows, kind="stable")
         rows, numbers, scores = rows[order], numbers[order], scores[order]
@@ -160,7 +150,7 @@ class OnGpus:
         """Search ``index``, and ``scan`` for more candidates than FAISS returns on a GPU."""
         self._index, self._scan = index, scan
 
-    def candidates(self, queries: "Matrix", wanted: int) -> Any:
+    def candidates(self, queries: Matrix, wanted: int) -> Any:
         """Return the numbers of the ``wanted`` best vectors for each query."""
         if wanted > MAX_ON_GPU:
             return self._scan.candidates(queries, wanted)

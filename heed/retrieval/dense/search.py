@@ -5,22 +5,21 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
+
+import numpy as np
 
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.exact_scan import OnGpus, Scan, on_gpus
+from heed.retrieval.dense.foreign_vectors import ForeignVectors
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed
 from heed.retrieval.lsa.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.reuse import Recipe, ensure_folder
-from heed.types import Config, Encoder, Query, Run, close, config_of
+from heed.types import Config, Encoder, Matrix, Query, Run, close, config_of
 from heed.workers.pool import WorkerPool
-
-if TYPE_CHECKING:
-    from heed.retrieval.dense.foreign_vectors import ForeignVectors
-    from heed.types import Matrix
 
 KINDS = ("exact", "hnsw", "ivfpq")
 VERSION = 1  # raise when the index is built in another way
@@ -49,7 +48,7 @@ class DenseIndex:
         """Search ``vectors`` through their ``index``, as :func:`open_index` makes it."""
         self._vectors, self._index = vectors, index
 
-    def search(self, qids: Sequence[str], queries: "Matrix", depth: int) -> Run:
+    def search(self, qids: Sequence[str], queries: Matrix, depth: int) -> Run:
         """Return the ``depth`` best documents for each row of ``queries``, shape ``(len(qids), d)``.
 
         The index finds the candidates; their inner products are then computed again in float64, so
@@ -59,26 +58,18 @@ class DenseIndex:
         candidates = self._candidates(queries, wanted)
         return {qid: self._scored(queries[row], candidates[row], depth) for row, qid in enumerate(qids)}
 
-    def _candidates(self, queries: "Matrix", wanted: int) -> Any:
+    def _candidates(self, queries: Matrix, wanted: int) -> Any:
         if isinstance(self._index, Scan | OnGpus):
             return self._index.candidates(queries, wanted)
         if hasattr(self._index, "hnsw"):
             self._index.hnsw.efSearch = wanted  # a smaller effort would return fewer documents
         return self._index.search(queries, wanted)[1]
 
-    def _scored(self, query: "Matrix", candidates: Any, depth: int) -> dict[str, float]:
-        import numpy as np
-
+    def _scored(self, query: Matrix, candidates: Any, depth: int) -> dict[str, float]:
         numbers = np.sort(candidates[candidates >= 0])  # FAISS pads with -1 where it finds too few
         products = np.vecdot(self._vectors.rows(numbers).astype(np.float64), query.astype(np.float64))
         docids = [self._vectors.docids[number] for number in numbers.tolist()]
         return top(dict(zip(docids, products.tolist(), strict=True)), depth)
-
-
-def _opened(given: Path) -> "ForeignVectors":
-    from heed.retrieval.dense.foreign_vectors import ForeignVectors
-
-    return ForeignVectors(given)
 
 
 def open_index(
@@ -122,7 +113,6 @@ def _settings(kind: str) -> Recipe:
 
 def _build(vectors: Vectors, kind: str) -> Any:
     import faiss
-    import numpy as np
 
     dimensions = next(vectors.parts()).shape[1]
     index: Any
@@ -151,7 +141,7 @@ class Dense:
         self._model, self._corpus, self._search = encoder, corpus, search
         self.name = encoder.name if encoder else "lsa"
         system = config_of(encoder) if encoder else LSA_SETTINGS
-        self._given = _opened(search.given) if encoder and search.given else None
+        self._given = ForeignVectors(search.given) if encoder and search.given else None
         if self._given:
             self._given.tell(self._vectors)  # also where runs are reused
         if system is not None:

@@ -7,20 +7,17 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.files import digest, finished, write_bytes, write_json
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, log, timed
 from heed.reuse import NOTE, Recipe, digests, rebuild_reason, unchanged
-from heed.types import Config, Document, Encoder, config_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from heed.types import Matrix
+from heed.types import Config, Document, Encoder, Matrix, config_of
 
 VERSION = 1  # raise when the shards change
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
@@ -41,7 +38,7 @@ class EstimatingEncoder(Protocol):
 class BatchEncoder(Protocol):
     """An encoder that encodes several batches at once."""
 
-    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> "Iterator[Matrix]":
+    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
         """Yield the vectors of each of ``batches``, in their order."""
 
 
@@ -64,19 +61,15 @@ class Vectors:
         return self._cosine and bool(self._parts) and not has_unit_length(self._parts[0][:1])
 
     @cached_property
-    def _parts(self) -> "list[Matrix]":
-        import numpy as np
-
+    def _parts(self) -> list[Matrix]:
         return [np.load(shard, mmap_mode="r", allow_pickle=False).view(np.ndarray) for shard in self.shards]
 
-    def parts(self) -> Iterator["Matrix"]:
+    def parts(self) -> Iterator[Matrix]:
         """Yield the shards in order, memory-mapped."""
         return map(with_unit_length, self._parts) if self.scaled else iter(self._parts)
 
-    def rows(self, numbers: "NDArray[np.int64]") -> "Matrix":
+    def rows(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some rows, in that order."""
-        import numpy as np
-
         picked = np.empty((len(numbers), self._parts[0].shape[1]), dtype=np.float32)
         shards = numbers // SHARD
         for index in np.unique(shards).tolist():
@@ -84,26 +77,20 @@ class Vectors:
             picked[here] = self._parts[index][numbers[here] % SHARD]
         return with_unit_length(picked) if self.scaled else picked
 
-    def of(self, docids: Sequence[str]) -> "Matrix":
+    def of(self, docids: Sequence[str]) -> Matrix:
         """Return the vectors of some documents, in that order; all must be there."""
-        import numpy as np
-
         return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
 
 
-def with_unit_length(rows: "Matrix") -> "Matrix":
+def with_unit_length(rows: Matrix) -> Matrix:
     """Return ``rows`` divided by their lengths, in float32; a row of zeros stays as it is."""
-    import numpy as np
-
     lengths = np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
     scaled: Matrix = np.divide(rows, lengths, dtype=np.float32)
     return scaled
 
 
-def has_unit_length(rows: "Matrix") -> bool:
+def has_unit_length(rows: Matrix) -> bool:
     """Whether all ``rows`` are of length 1, but for rounding in half precision."""
-    import numpy as np
-
     return bool((np.abs(np.linalg.norm(rows, axis=-1) - 1) < 0.01).all())
 
 
@@ -153,7 +140,7 @@ def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
     return {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
 
 
-def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator["Matrix"]:
+def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
     """Yield the vectors of each of ``batches``, in their order; several at once where the encoder can."""
     if isinstance(encoder, BatchEncoder):
         return encoder.encode_batches(batches)
@@ -187,10 +174,8 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
     (folder / JOURNAL).unlink()
 
 
-def write_matrix(path: Path, vectors: "Matrix") -> None:
+def write_matrix(path: Path, vectors: Matrix) -> None:
     """Write ``vectors`` to ``path`` in numpy's form, whole or not at all."""
-    import numpy as np
-
     with finished(path) as stream:
         np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
 

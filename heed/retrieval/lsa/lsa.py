@@ -7,22 +7,19 @@ collection itself.
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.errors import DataError
 from heed.files import finished
 from heed.formats.document_store import DocumentStore
 from heed.reuse import ensure_folder
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Matrix, Query
 from heed.workers.parallel import ParallelEncoder
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import plain_system
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from heed.types import Matrix
 
 SETTINGS: Config = {
     "lsa": 2,  # raise when the model changes
@@ -43,7 +40,7 @@ class Lsa:
 
     name = "lsa"
 
-    def __init__(self, config: Config, idf: "NDArray[np.float32]", components: "Matrix") -> None:
+    def __init__(self, config: Config, idf: NDArray[np.float32], components: Matrix) -> None:
         """Take the weight of each feature, and the singular vectors, shape ``(dimensions, features)``."""
         self.config = config
         self._idf, self._components = idf, components
@@ -52,17 +49,15 @@ class Lsa:
         """Return the same model in the workers of ``pool``."""
         return ParallelEncoder(self, plain_system(self.config, Lsa, self.config, self._idf, self._components), pool)
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return unit vectors of documents."""
         return self._project([_text(document) for document in documents])
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return unit vectors of query, space, instruction."""
         return self._project([f"{query.query} {query.instruction}".strip() for query in queries])
 
-    def _project(self, texts: list[str]) -> "Matrix":
-        import numpy as np
-
+    def _project(self, texts: list[str]) -> Matrix:
         projected = _weighted(_counts(texts), self._idf) @ self._components.T
         lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
         lengths[lengths < 10 * np.finfo(float).eps] = 1  # a text without any n-gram of the collection stays zero
@@ -78,15 +73,11 @@ def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
 
 
 def _opened(folder: Path, config: Config) -> Lsa:
-    import numpy as np
-
     with np.load(folder / MODEL, allow_pickle=False) as model:
         return Lsa(config, model["idf"], model["components"])
 
 
 def _fit(target: Path, store: DocumentStore) -> None:
-    import numpy as np
-
     counts = _counts([_text(document) for document in _sample(store)])
     if not counts.nnz:
         raise DataError("lsa: no document has any text to compute a model from; look at the documents' text field")
@@ -103,7 +94,6 @@ def _components(weighted: Any) -> Any:
     Of a few documents they come from the eigenvectors of the documents' products, 4 to 20 times as fast as ARPACK;
     both square the singular values, so they are equally exact.
     """
-    import numpy as np
     import scipy.linalg
     import scipy.sparse.linalg  # noqa: F401 (loaded here, since only libraries that are loaded are limited)
     from threadpoolctl import threadpool_limits
@@ -117,7 +107,6 @@ def _components(weighted: Any) -> Any:
 
 
 def _dense(weighted: Any, dimensions: int) -> Any:
-    import numpy as np
     from scipy.linalg import eigh
 
     count = weighted.shape[0]
@@ -127,7 +116,6 @@ def _dense(weighted: Any, dimensions: int) -> Any:
 
 
 def _arpack(weighted: Any, dimensions: int) -> Any:
-    import numpy as np
     from scipy.sparse.linalg import LinearOperator, svds
 
     transposed = weighted.T  # of the same numbers; svds itself would take a copy of them, some 250 MB
@@ -158,8 +146,6 @@ def _sample(store: DocumentStore) -> list[Document]:
 
 def _counts(texts: list[str]) -> Any:
     """Return the sparse matrix of 1 + log counts, shape ``(len(texts), features)``."""
-    import numpy as np
-
     from heed.retrieval.lsa.ngrams import ngram_counts
 
     smallest, largest = SETTINGS["ngrams"]
@@ -174,7 +160,6 @@ def _weighted(counts: Any, idf: Any) -> Any:
 
     Some rows at a time: a copy of the model's counts would take some 300 MB.
     """
-    import numpy as np
     from scipy.sparse import csr_matrix
 
     ones = np.ones(counts.shape[1])

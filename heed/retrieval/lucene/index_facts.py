@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from heed.retrieval.lucene.jvm import cast, java
 from heed.retrieval.lucene.postings_export import FREQUENCIES, LUCENE, write_postings
 
@@ -37,8 +39,6 @@ def index_problems(reader: Any, field: str) -> Iterator[str]:
 
 def docids_of_index(reader: Any, folder: Path) -> dict[str, int]:
     """Return how many documents have each docid of an index, ordered by bytes; ``folder`` holds files meanwhile."""
-    import numpy as np
-
     raw = folder / "docids"
     raw.mkdir()
     write_postings(raw, ID, reader, ID)
