@@ -208,7 +208,7 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
     if model.pickled:
         yield (
             "weights",
-            "pickled: converted to safetensors once, in a process of its own without network",
+            "pickled: converted to safetensors once, in a process of its own with little memory",
         )
     if model.base:
         yield "base", f"{model.base}, revision {model.base_revision or 'not pinned'}"

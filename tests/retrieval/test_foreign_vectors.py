@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from conftest import ROOT, Heed
-from test_conversion import Bomb
+from hostile_pickles import Bomb
 from test_dense import Lengths
 
 import heed as library

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy, runs_remote_code
@@ -25,10 +27,7 @@ from heed.models.text.batches import Batches
 from heed.models.text.fit import whole_rows
 from heed.models.text.templates import document_text, prompt_of, query_text
 from heed.progress import log
-from heed.types import Config, Document, Query
-
-if TYPE_CHECKING:
-    from heed.types import Matrix
+from heed.types import Config, Document, Matrix, Query
 
 
 class Input(NamedTuple):
@@ -90,7 +89,7 @@ class SentenceEncoder:
         """Unload the model; a later call loads it again."""
         unload(self, "_encoder", "_batches")
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents; long ones are cut at their end, tables between rows."""
         return self._vectors([self._document(self._cut(document)) for document in documents], "document")
 
@@ -108,7 +107,7 @@ class SentenceEncoder:
         whole = document_text(self._model, document.title, document.text)
         return self._input("document", whole, document_text(_unprefixed(self._model), document.title, document.text))
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries with their instructions; logs how many the model must cut."""
         inputs = [self._query(query.query, query.instruction) for query in queries]
         self._log_cut(inputs)
@@ -145,10 +144,8 @@ class SentenceEncoder:
                 "choose a model with a longer limit"
             )
 
-    def _vectors(self, inputs: Sequence[Input], task: str) -> "Matrix":
+    def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:
         """Return one vector a row, in order; texts with the same prefix are read together, by length."""
-        import numpy as np
-
         groups: dict[str, list[int]] = {}
         for index, text in enumerate(inputs):
             groups.setdefault(text.prefix, []).append(index)
@@ -164,7 +161,7 @@ class SentenceEncoder:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors
 
-    def _read(self, texts: Texts, task: str, batch: list[int]) -> "Matrix":
+    def _read(self, texts: Texts, task: str, batch: list[int]) -> Matrix:
         import torch
 
         features = texts.batch(batch)

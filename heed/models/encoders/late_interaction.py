@@ -1,7 +1,10 @@
 """Late interaction (ColBERT, ColBERT-X, PLAID-X): a vector for every token of a text, and MaxSim over a pool."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.errors import ModelError
 from heed.formats.document_store import DocumentStore
@@ -11,13 +14,7 @@ from heed.models.local.runtime import DEFAULT, Runtime, on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
 from heed.progress import log
-from heed.types import Config, Document, Query
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from heed.types import Matrix
+from heed.types import Config, Document, Matrix, Query
 
 TOKENS_VERSION = 1  # raise when tokens or their vectors change
 VERSION = 1  # raise when scores change
@@ -62,9 +59,7 @@ class LateEncoder(SentenceEncoder):
         names = ("query",) if task == "query" else ("document", "passage", "corpus")  # as encode_document looks
         return Input(next((prompts[name] for name in names if prompts.get(name)), ""), whole)
 
-    def _vectors(self, inputs: Sequence[Input], task: str) -> "Matrix":
-        import numpy as np
-
+    def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:
         limit = self._encoder.limit(task)
         counts = lengths(self._encoder, [text.whole for text in inputs])
         shortened = [min(count, limit or count) for count in counts]
@@ -75,7 +70,7 @@ class LateEncoder(SentenceEncoder):
             texts = [text / np.float32(len(text)) for text in texts]  # then the sum of the best products is their mean
         return packed(texts)
 
-    def _tokens(self, inputs: Sequence[Input], task: str) -> "list[Matrix]":
+    def _tokens(self, inputs: Sequence[Input], task: str) -> list[Matrix]:
         """Return the vectors of each text's tokens that are compared, mask tokens of queries included."""
         import torch
 
@@ -90,39 +85,31 @@ class LateEncoder(SentenceEncoder):
         return [rows[mask] for rows, mask in zip(vectors, masks, strict=True)]
 
 
-def packed(texts: "Sequence[Matrix]") -> "Matrix":
+def packed(texts: Sequence[Matrix]) -> Matrix:
     """Return one packed matrix of the token vectors of ``texts``, each of which has a token."""
-    import numpy as np
-
     rows = np.zeros((sum(map(len, texts)), 1 + texts[0].shape[1]), dtype=np.float32)
     np.concatenate(texts, out=rows[:, 1:])
     rows[np.cumsum([0, *map(len, texts[:-1])]), 0] = 1
     return rows
 
 
-def begins(rows: "Matrix") -> "NDArray[np.int64]":
+def begins(rows: Matrix) -> NDArray[np.int64]:
     """Return the rows of a packed matrix at which texts begin."""
-    import numpy as np
-
     return np.flatnonzero(rows[:, 0])
 
 
-def split(rows: "Matrix") -> "list[Matrix]":
+def split(rows: Matrix) -> list[Matrix]:
     """Return the packed matrix of each text alone."""
-    import numpy as np
-
     return np.split(rows, begins(rows)[1:])
 
 
-def maxsim(queries: "Matrix", documents: "Matrix") -> "NDArray[np.float64]":
+def maxsim(queries: Matrix, documents: Matrix) -> NDArray[np.float64]:
     """Return the score of each query and document of two packed matrices, shape ``(queries, documents)``.
 
     The sum over a query's tokens of the best inner product with a token of the document (Khattab and
     Zaharia 2020, section 3.3). Products are float32 as the vectors are; their sum is float64, because in
     float32 two of a thousand documents would now and then get the same sum of 500 tokens.
     """
-    import numpy as np
-
     tokens, starts, ends = queries[:, 1:], begins(queries), np.append(begins(documents), len(documents))
     scores = np.empty((len(starts), len(ends) - 1))
     first = 0
@@ -186,9 +173,7 @@ class LateReranker:
             vectors = split(self._encoder.encode_queries(queries))
             self._queries |= zip(map(_key, queries), vectors, strict=True)
 
-    def _vectors(self, documents: Sequence[Document]) -> "Matrix":
-        import numpy as np
-
+    def _vectors(self, documents: Sequence[Document]) -> Matrix:
         keys = [(document.docid, hash(document)) for document in documents]
         missing = {key: document for key, document in zip(keys, documents, strict=True) if key not in self._documents}
         new: dict[tuple[str, int], Matrix] = {}

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from heed.errors import ModelError, fail
 from heed.models.files.model_files import fingerprint, loading, local_copy
@@ -15,10 +17,7 @@ from heed.models.text.templates import document_text, query_text
 from heed.progress import log
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import as_fields, column_names
-from heed.types import Config, Document, Query
-
-if TYPE_CHECKING:
-    from heed.types import Matrix
+from heed.types import Config, Document, Matrix, Query
 
 TYPES = 7  # of a token: segment, column, row, earlier answer, rank, inverse rank, relation to a number of the question
 RELATION = 6  # DTR has no question beside a table, so this is 0
@@ -60,7 +59,7 @@ class TableEncoder:
         """Unload the model; a later call loads it again."""
         unload(self, "_loaded")
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of tables, cut between rows; a document that is no table is read as a caption alone.
 
         Raises :class:`DataError` for a table whose text no longer says which cell is where.
@@ -80,7 +79,7 @@ class TableEncoder:
         table = parse_table(document.text)
         return table._replace(caption=document_text(self._model, document.title, table.caption).strip())
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries with their instructions; logs how many the model must cut at their end."""
         texts = [query_text(self._model, query.query, query.instruction) for query in queries]
         tokens = [self._tokens(text) for text in texts]
@@ -145,8 +144,7 @@ class TableEncoder:
     def _length(self, cells: list[str]) -> int:
         return sum(len(self._tokens(cell)) for cell in cells)
 
-    def _vectors(self, inputs: Sequence[Input], tower: Any) -> "Matrix":
-        import numpy as np
+    def _vectors(self, inputs: Sequence[Input], tower: Any) -> Matrix:
         import torch
 
         batches = Batches(self.name, torch.device(self._device), self._runtime.batch_size)

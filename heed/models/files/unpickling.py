@@ -10,15 +10,14 @@ import os
 import pickle
 import re
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 from zipfile import is_zipfile
+
+import numpy as np
 
 from heed.errors import HeedError
 from heed.progress import escaped
@@ -26,23 +25,18 @@ from heed.progress import escaped
 MEMORY, WRITTEN = 4, 8  # the process may take so many times the largest pickle's size, and write files of so many
 SPARE = 1 << 29  # bytes more of both
 FASTEST, LEAST = 5_000_000, 300  # bytes a second, which any disk does, and seconds: how long reading may take
-LONGEST = 1000  # characters of what the process says
+LONGEST = 1000  # characters of the process's message
 ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # all that it gets of this one's variables
-PR_SET_PDEATHSIG = 1
 
 Kind = Literal["weights", "vectors"]
 NESTED = ("state_dict", "model_state_dict", "model")  # where checkpoints of training keep the weights
 REASON = re.compile(r"WeightsUnpickler error:\s*(.+?)(?:\. |\n|$)")
 # of C++'s and torch's own errors, which have no class of their own
 NO_MEMORY = re.compile(r"allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
-# audit events that no reader raises; an ordinary unpickler raises the first
-REFUSED = ("pickle.find_class", "os.", "shutil.", "subprocess.", "socket.", "ctypes.dlopen")
-IMPORTING = ("os.listdir", "os.scandir")  # Python's own look for modules
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
-def unpickle(kind: Kind, files: Sequence[tuple[Path, ...]], error: type[HeedError]) -> list[str]:
-    """Let a process of its own write what pickles hold to other files; return the limits that held.
+def unpickle(kind: Kind, files: Sequence[tuple[Path, ...]], error: type[HeedError]) -> None:
+    """Let a process of its own write the content of pickles to other files.
 
     ``files`` are a pickle and the paths that its content is written to, each: weights as safetensors, vectors as npy
     and their docids as JSON. Raise ``error`` for a pickle that is refused or cannot be read.
@@ -50,11 +44,10 @@ def unpickle(kind: Kind, files: Sequence[tuple[Path, ...]], error: type[HeedErro
     sizes = [pickled.stat().st_size for pickled, *_ in files]
     variables = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     variables |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-    variables |= {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
     limits = [MEMORY * max(sizes) + SPARE, WRITTEN * max(sizes) + SPARE]
     seconds = LEAST + sum(sizes) // FASTEST
     try:
-        done = subprocess.run(  # noqa: S603 (this module)
+        process = subprocess.run(  # noqa: S603 (this module)
             [sys.executable, "-P", "-B", "-m", __name__],
             input=json.dumps([kind, [list(map(str, paths)) for paths in files], *limits]),
             capture_output=True,
@@ -63,62 +56,43 @@ def unpickle(kind: Kind, files: Sequence[tuple[Path, ...]], error: type[HeedErro
             env=variables,
             timeout=seconds,
         )
-        answer = json.loads(done.stdout)
+        problem = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
         raise error(f"{files[0][0]}: not read within {seconds} s; fetch it again, or use another machine") from None
     except ValueError:
-        last = (done.stderr.strip().splitlines() or ["without a message"])[-1]
-        answer = f"{files[0][0]}: the process that reads it ended with status {done.returncode} ({last}); run again"
-    if isinstance(answer, list):
-        return [str(limit) for limit in answer]
-    raise error(escaped(str(answer))[:LONGEST])
+        last = (process.stderr.strip().splitlines() or ["without a message"])[-1]
+        problem = f"{files[0][0]}: the process that reads it ended with status {process.returncode} ({last}); run again"
+    if problem:
+        raise error(escaped(str(problem))[:LONGEST])
 
 
 class PickleError(Exception):
-    """A pickle holds what is refused, or something else than expected, or cannot be written; the message says what."""
+    """A pickle with other content than expected, or whose content cannot be written; the message says which."""
 
 
 def main() -> None:
-    """Read the pickles of a task, JSON on stdin; write the limits that held, or what is wrong with a pickle."""
-    import ctypes
-
-    if sys.platform == "linux":  # which kills this process when the one that started it ends, however that happens
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    """Read the pickles of a task, JSON on stdin; write the first problem as JSON to stdout, an empty text without."""
     kind, files, memory, file_size = json.load(sys.stdin)
-    import_module("numpy" if kind == "vectors" else "safetensors.torch")  # before memory is limited
-    if kind == "vectors":  # opened before that is refused; safetensors opens its file outside of Python
-        files = [(pickled, *(Path(out).open("wb") for out in outs)) for pickled, *outs in files]  # noqa: SIM115
-    holds = limit(memory, file_size)
+    if kind == "weights":
+        import safetensors.torch  # noqa: F401 (before memory is limited)
+    limit(memory, file_size)
     problems = (
         f"{pickled}: {problem}" for pickled, *outs in files if (problem := convert(kind, pickled, outs, memory))
     )
-    json.dump(next(problems, holds), sys.stdout)
+    json.dump(next(problems, ""), sys.stdout)
 
 
-def limit(memory: int, file_size: int) -> list[str]:
-    """Let this process take ``memory`` bytes more and write files of ``file_size`` bytes; return which limits hold.
-
-    ``memory`` on Linux alone; ``python`` refuses what :func:`_refuse` does.
-    """
+def limit(memory: int, file_size: int) -> None:
+    """Let this process take ``memory`` bytes more, on Linux, and write files of at most ``file_size`` bytes."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
-    sys.addaudithook(_refuse)
-    if sys.platform != "linux":
-        return ["file size", "python"]
-    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
-    return ["file size", "python", "memory"]
+    if sys.platform == "linux":
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
 
 
-def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse what code in a pickle would do from Python: unpickle more, start programs, use a network, change files."""
-    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING
-    if writes or (event.startswith(REFUSED) and event not in IMPORTING):
-        raise PermissionError(f"{event} is not allowed while pickles are read")
-
-
-def convert(kind: Kind, pickled: str, outs: Sequence[Any], memory: int) -> str:
-    """Write what one pickle holds to ``outs``; return what is wrong with it in words, empty if nothing is."""
+def convert(kind: Kind, pickled: str, outs: Sequence[str], memory: int) -> str:
+    """Write the content of one pickle to the files ``outs``; return the problem with it, an empty text without one."""
     try:
         (_convert_vectors if kind == "vectors" else _convert_weights)(pickled, *outs)
     except PickleError as error:
@@ -133,8 +107,8 @@ def convert(kind: Kind, pickled: str, outs: Sequence[Any], memory: int) -> str:
 
 def _reason(error: Exception) -> str:
     """Return the first sentence of an error; torch's go on for a page."""
-    found = REASON.search(str(error))
-    return found[1] if found else (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
+    match = REASON.search(str(error))
+    return match[1] if match else (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
 
 
 def _convert_weights(pickled: str, out: str) -> None:
@@ -178,7 +152,7 @@ def _read_weights(path: str) -> Any:
 
 
 def _unfit(content: Any) -> str:
-    """Return what keeps ``content`` from being weights by name, empty if nothing does."""
+    """Return the reason why ``content`` is not weights by name, an empty text if it is."""
     import torch
 
     if not isinstance(content, dict):
@@ -193,52 +167,45 @@ def _unfit(content: Any) -> str:
     return ""
 
 
-def _convert_vectors(pickled: str, rows_out: IO[bytes], docids_out: IO[bytes]) -> None:
-    import numpy as np
-
+def _convert_vectors(pickled: str, rows_path: str, docids_path: str) -> None:
     with Path(pickled).open("rb") as stream:
         content = ArrayReader(stream).load()
     match content:
         case [np.ndarray() as rows, [*docids]] if not rows.dtype.hasobject:
             pass
         case _:
-            found = f"a {type(content).__name__}, expected a pair of vectors and a list of docids"
-            raise PickleError(f"the pickle holds {found}, as Tevatron encodes them")
+            kind = f"a {type(content).__name__}, expected a pair of vectors and a list of docids"
+            raise PickleError(f"the pickle holds {kind}, as Tevatron encodes them")
     others = {type(docid).__name__ for docid in docids} - {"str", "int"}
     if others:
-        found = f"docids of type {', '.join(sorted(others))}, expected text or numbers"
-        raise PickleError(f"the pickle holds {found}; encode whole documents where these are chunks")
+        types = f"docids of type {', '.join(sorted(others))}, expected text or numbers"
+        raise PickleError(f"the pickle holds {types}; encode whole documents where these are chunks")
     try:
-        with rows_out, docids_out:
-            np.save(rows_out, rows)
-            docids_out.write(json.dumps([str(docid) for docid in docids]).encode())
+        with Path(rows_path).open("wb") as stream:
+            np.save(stream, rows)
+        Path(docids_path).write_text(json.dumps([str(docid) for docid in docids]), encoding="utf-8")
     except OSError as error:
         raise PickleError(f"its vectors cannot be written ({_reason(error)}); make room") from error
+
+
+RECONSTRUCT, FROM_BUFFER = (np.empty(1).__reduce_ex__(protocol)[0] for protocol in (4, 5))
+ARRAYS: dict[tuple[str, str], Any] = {  # the names in pickles of numpy's arrays, before and since numpy 2
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): RECONSTRUCT for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): FROM_BUFFER for core in ("core", "_core")},
+}
 
 
 class ArrayReader(pickle.Unpickler):
     """Reads numpy's arrays and Python's plain values; anything else is refused before it is made."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what numpy's own arrays name; raises :class:`PickleError` for any other name."""
-        if (module, name) not in _arrays():
+        """Return the class or function of numpy's arrays; raises :class:`PickleError` for any other name."""
+        if (module, name) not in ARRAYS:
             reason = f"so it stays refused (it names {module}.{name}); expected what Tevatron encodes"
             raise PickleError(f"the pickle holds more than arrays and plain values, which could run code, {reason}")
-        return _arrays()[module, name]
-
-
-@cache
-def _arrays() -> dict[tuple[str, str], Any]:
-    """Return what numpy's arrays name in a pickle, under the names before and since numpy 2."""
-    import numpy as np
-
-    reconstruct, from_buffer = (np.empty(1).__reduce_ex__(protocol)[0] for protocol in (4, 5))
-    return {
-        ("numpy", "ndarray"): np.ndarray,
-        ("numpy", "dtype"): np.dtype,
-        **{(f"numpy.{core}.multiarray", "_reconstruct"): reconstruct for core in ("core", "_core")},
-        **{(f"numpy.{core}.numeric", "_frombuffer"): from_buffer for core in ("core", "_core")},
-    }
+        return ARRAYS[module, name]
 
 
 if __name__ == "__main__":

@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from heed.errors import ModelError, UsageError
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
 from heed.progress import warn
-from heed.types import Config, Document, Query, Run
-
-if TYPE_CHECKING:
-    from heed.types import Matrix
+from heed.types import Config, Document, Matrix, Query, Run
 
 PREFIX = "mteb:"
 TASK = "Core17InstructionRetrieval"  # whose prompts a model gets
@@ -106,11 +105,11 @@ class MtebEncoder(MtebModel):
 
     _probed = False
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents, shape ``(len(documents), d)``."""
         return self._vectors(_document_columns(documents), "document")
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries, shape ``(len(queries), d)``; a first instruction is tried as a reranker's."""
         if queries and queries[0].instruction and not self._probed:
             self._probed = True
@@ -121,9 +120,7 @@ class MtebEncoder(MtebModel):
                 self._warn_unread()
         return self._vectors(_query_columns(queries), "query")
 
-    def _vectors(self, columns: dict[str, list[str]], kind: str) -> "Matrix":
-        import numpy as np
-
+    def _vectors(self, columns: dict[str, list[str]], kind: str) -> Matrix:
         vectors: Matrix = _array(self._called("encode", _loader(columns), prompt_type=_prompt_type(kind)))
         if self._cosine:
             lengths: Matrix = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from heed.errors import ServiceError, fail
 from heed.formats.document_store import DocumentStore
@@ -14,10 +16,7 @@ from heed.models.remote.client import Client, endpoint
 from heed.models.remote.cost import Answers, Bill, about, beginning
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
-from heed.types import Config, Document, Query
-
-if TYPE_CHECKING:
-    from heed.types import Matrix
+from heed.types import Config, Document, Matrix, Query
 
 PATH = "embeddings"
 TEXTS, TOKENS = 64, 100_000  # a request: Cohere takes 96 texts, OpenAI 300,000 tokens (their API references)
@@ -54,12 +53,12 @@ class ApiEncoder:
         log.info(bill.line(f"{self.name}, documents"))
         self._estimated = True
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents; one longer than ``max_length`` is cut at its end, a table between rows."""
         texts = self._texts(documents)
         return self._vectors(texts, self._endpoint.provider.documents, "documents", estimated=self._estimated)
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries with their instructions, never cut here; logs how many seem too long."""
         texts = [query_text(self._model, query.query, query.instruction) for query in queries]
         limit = self._model.max_length
@@ -100,10 +99,8 @@ class ApiEncoder:
     def _key(self, text: str, kind: Mapping[str, str]) -> str:
         return self._endpoint.digest(PATH, {"model": self._endpoint.model, "input": text, **kind})
 
-    def _vectors(self, texts: Sequence[str], kind: Mapping[str, str], what: str, estimated: bool) -> "Matrix":
+    def _vectors(self, texts: Sequence[str], kind: Mapping[str, str], what: str, estimated: bool) -> Matrix:
         """Return the vectors of ``texts``; one that is repeated, or kept, is requested once."""
-        import numpy as np
-
         if not estimated:
             bill = self._bill()
             self._count(bill, texts, kind)
@@ -119,9 +116,7 @@ class ApiEncoder:
             kept |= new
         return self._checked([np.frombuffer(kept[key], dtype=STORED).astype(np.float32) for key in keys])
 
-    def _checked(self, rows: Sequence[Any]) -> "Matrix":
-        import numpy as np
-
+    def _checked(self, rows: Sequence[Any]) -> Matrix:
         dimensions = sorted({len(row) for row in rows} | ({self._dimension} if self._dimension else set()))
         if len(dimensions) > 1:
             sizes = " and of ".join(map(str, dimensions))
@@ -156,10 +151,8 @@ def _batches(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield batch
 
 
-def _rows(answer: Any, count: int) -> "Matrix":
+def _rows(answer: Any, count: int) -> Matrix:
     """Return the vectors of an answer in the order of the inputs; ValueError if they are not ``count`` vectors."""
-    import numpy as np
-
     data = sorted(answer["data"], key=lambda row: row["index"])
     matrix = np.array([row["embedding"] for row in data], dtype=np.float32)
     if [row["index"] for row in data] != list(range(count)) or matrix.ndim != 2 or not np.isfinite(matrix).all():
