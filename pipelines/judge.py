@@ -15,8 +15,8 @@ from pipelines.options import device_option, entry_options, inference_options, l
 
 if TYPE_CHECKING:
     from heed.judging.exchange.exports import ExportedPool
-    from heed.judging.model.comparison import Comparison
     from heed.judging.model.judge import Judge, Judged
+    from heed.measures.agreement import Comparison
     from heed.models.registry.entries import Model
 
 RULES = """\
@@ -183,12 +183,13 @@ def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
     from heed.formats.trec_files import read_qrels
-    from heed.judging.model.comparison import compare_judgements
+    from heed.judging.model.prompts import GRADES
     from heed.judging.pools.inputs import read_runs
+    from heed.measures.agreement import compare_judgements
 
     if not options.qrels:
         return None
-    return compare_judgements(read_qrels(options.qrels), judged.grades, read_runs(options.run))
+    return compare_judgements(read_qrels(options.qrels), judged.grades, read_runs(options.run), GRADES)
 
 
 def _write(

@@ -8,68 +8,16 @@ from pathlib import Path
 import pytest
 from annotating import SAMPLE, sample_pool
 from conftest import ROOT
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
-from heed.judging.annotate.agreement import agreement, consensus, disagreements, pair_agreements
+from heed.judging.annotate.agreement import consensus, disagreements, pair_agreements
 from heed.judging.annotate.export import export
 from heed.judging.annotate.store import ADJUDICATED, Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures.pairwise import no_longer_relevant
 from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
-
-# κ
-
-
-def test_kappa_of_a_hand_calculation() -> None:
-    # 20 both 0, 5 first 0, 10 second 0, 15 both 1: observed 35/50 = 0.7; by chance 25/50·30/50 + 25/50·20/50 = 0.5;
-    # κ = (0.7 − 0.5) / (1 − 0.5) = 0.4
-    graded = [(0, 0)] * 20 + [(0, 1)] * 5 + [(1, 0)] * 10 + [(1, 1)] * 15
-    result = agreement(graded, [0, 1])
-    assert result.n == 50
-    assert result.observed == pytest.approx(0.7)
-    assert result.kappa == pytest.approx(0.4)
-    assert result.weighted == pytest.approx(0.4), "with two grades both are the same"
-    assert result.matrix == [[20, 5], [10, 15]]
-
-
-def test_weighted_kappa_of_a_hand_calculation() -> None:
-    # grades 0, 1, 3 are one position apart each. Matrix, rows the first: 4 1 0 / 1 2 1 / 1 0 2, n = 12
-    # row sums 5 4 3, column sums 6 3 3
-    # unweighted: observed 4 of 12 differ; Σ of rows·columns off the diagonal = 144 − (30 + 12 + 9) = 93
-    #   κ = 1 − 4·12/93 = 45/93
-    # linear: observed 1·1 + 1·1 + 1·1 + 2·1 = 5; Σ weight·row·column = 5·3·1 + 5·3·2 + 4·6·1 + 4·3·1 + 3·6·2 + 3·3·1
-    #   = 15 + 30 + 24 + 12 + 36 + 9 = 126; κ = 1 − 5·12/126 = 66/126
-    graded = [(0, 0)] * 4 + [(0, 1)] + [(1, 0)] + [(1, 1)] * 2 + [(1, 3)] + [(3, 0)] + [(3, 3)] * 2
-    result = agreement(graded, [0, 1, 3])
-    assert result.matrix == [[4, 1, 0], [1, 2, 1], [1, 0, 2]]
-    assert result.kappa == pytest.approx(45 / 93)
-    assert result.weighted == pytest.approx(66 / 126)
-
-
-def test_kappa_is_not_defined_where_chance_explains_all() -> None:
-    assert agreement([(0, 0)] * 9, [0, 1, 3])[1:4] == (1.0, None, None)
-    assert agreement([], [0, 1])[:4] == (0, None, None, None)
-
-
-GRADED = st.lists(st.tuples(st.sampled_from([0, 1, 3]), st.sampled_from([0, 1, 3])), min_size=2, max_size=40)
-
-
-@settings(deadline=None)  # the first one waits for the import
-@given(GRADED)
-def test_kappa_is_that_of_scikit_learn(graded: list[tuple[int, int]]) -> None:
-    from sklearn.metrics import cohen_kappa_score
-
-    result = agreement(graded, [0, 1, 3])
-    if result.kappa is None or result.weighted is None:
-        assert {*graded} == {graded[0]}
-        return
-    first, second = zip(*graded, strict=True)
-    assert result.kappa == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3]))
-    assert result.weighted == pytest.approx(cohen_kappa_score(first, second, labels=[0, 1, 3], weights="linear"))
 
 
 def judged(assessor: str, docid: str, value: int | None, condition: str = "original", wording: str = "") -> Judgement:

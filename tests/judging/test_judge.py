@@ -14,7 +14,6 @@ from conftest import Heed, write_jsonl
 from openai_server import Reply, Server
 
 from heed.formats.trec_files import read_qrels, write_run
-from heed.judging.model.comparison import compare_judgements
 from heed.judging.model.prompts import PROMPTS, conversation, parse_grade
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/golden/umbrela_judge.json").read_text(encoding="utf-8"))
@@ -248,22 +247,6 @@ def test_agreement_and_the_order_of_systems(server: Server, small: list[str], tm
     assert ap["tau"] == pytest.approx(2 / 6**0.5)  # two pairs agree, one is tied by the model: 2/√(3·2)
     assert "agreement with people over 14 documents of 2 topics" in result.stdout
     assert "AP ×100 of the systems by people and by the model, Kendall's tau 0.816" in result.stdout
-
-
-def test_kappa_is_scikit_learns() -> None:
-    from random import Random
-
-    from sklearn.metrics import cohen_kappa_score
-
-    random = Random(3)
-    human = {"1": {f"d{at}": random.choice([0, 1, 3]) for at in range(200)}}
-    model = {"1": {docid: random.choice([grade, random.randrange(4)]) for docid, grade in human["1"].items()}}
-    found = compare_judgements(human, model, {})
-    pairs = list(human["1"].values()), list(model["1"].values())
-    assert found.grades.kappa == pytest.approx(cohen_kappa_score(*pairs))
-    assert found.grades.weighted == pytest.approx(cohen_kappa_score(*pairs, weights="linear"))
-    binary = [[grade > 0 for grade in grades] for grades in pairs]
-    assert found.relevance.kappa == pytest.approx(cohen_kappa_score(*binary))
 
 
 @pytest.mark.golden(program="umbrela 0.0.7", compared="prompts and grades", systems=())

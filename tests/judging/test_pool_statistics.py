@@ -6,16 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pool_inputs import write_lists
-from scipy.stats import kendalltau
 
 from heed.errors import HeedError
 from heed.judging.pools.inputs import RankedList, base_topics, ranked_lists, run_names, system_of
 from heed.judging.pools.reach import depths, lists_reached
 from heed.judging.pools.rebuild import absent_at_depth
-from heed.judging.pools.reuse import PooledJudgements, kendall, leave_out
+from heed.judging.pools.reuse import PooledJudgements, leave_out
 from heed.judging.pools.statistics import Sizes, hours, overlaps, retrieved_documents, shares, sizes
 from pipelines.pool import main
 
@@ -235,19 +232,3 @@ def test_judgements_that_cannot_score_the_runs_are_refused(
     (tmp_path / "q").write_text("1-og 0 a 1\n")
     assert main([str(paths[0]), "--qrels", "q", "--out", "p.jsonl"]) == 0
     assert "all runs are of one system, so none is left out" in capsys.readouterr().err
-
-
-def test_kendalls_tau_by_hand() -> None:
-    assert kendall([4, 3, 2, 1], [4, 3, 1, 2]) == (5 - 1) / 6
-    assert kendall([1, 2], [2, 1]) == -1
-    assert kendall([1, 1], [2, 2]) == 1
-    assert kendall([1, 1], [1, 2]) == 0
-
-
-FEW = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9)
-
-
-@given(FEW.filter(lambda pairs: all(len(set(side)) > 1 for side in zip(*pairs, strict=True))))
-def test_kendalls_tau_is_scipys(pairs: list[tuple[int, int]]) -> None:
-    one, other = ([float(value) for value in side] for side in zip(*pairs, strict=True))
-    assert kendall(one, other) == pytest.approx(kendalltau(one, other).statistic)

@@ -3,26 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 from heed.judging.annotate.store import ADJUDICATED, Judgement
+from heed.measures.agreement import Agreement, agreement
 
 Graded = dict[tuple[str, str], tuple[int, str]]  # topic and document: grade, and the wording it was given under
-
-
-class Agreement(NamedTuple):
-    """Two assessors over the ``n`` documents that both graded.
-
-    ``observed`` is the share of equal grades; ``kappa`` and ``weighted`` (linear weights) are on κ's own scale, at most
-    1, and None where chance alone would make all grades equal. ``matrix`` counts documents by the first assessor's
-    grade (rows) and the second's (columns), in the order of the scale.
-    """
-
-    n: int
-    observed: float | None
-    kappa: float | None
-    weighted: float | None
-    matrix: list[list[int]]
 
 
 class PairAgreement(TypedDict):
@@ -43,38 +29,6 @@ class Disagreement(TypedDict):
     docid: str
     grades: dict[str, int]
     decision: int | None
-
-
-def agreement(graded: Sequence[tuple[int, int]], scale: Sequence[int]) -> Agreement:
-    """Return the agreement of two assessors' grades of the same documents.
-
-    With O the share of documents in each cell of the matrix and E = row sum × column sum, κ = 1 − Σ w·O / Σ w·E. The
-    weight w of a disagreement is 1 for any two different grades in the unweighted κ (J. Cohen, A coefficient of
-    agreement for nominal scales, Educational and Psychological Measurement 20, 1960), and the distance of the two
-    grades' positions on the scale in the linear one (J. Cohen, Weighted kappa, Psychological Bulletin 70, 1968; linear
-    weights: D. Cicchetti and T. Allison, 1971): 0, 1, 3 are one position apart each.
-    """
-    position = {grade: i for i, grade in enumerate(scale)}
-    matrix = [[0] * len(scale) for _ in scale]
-    for first, second in graded:
-        matrix[position[first]][position[second]] += 1
-    equal = sum(matrix[i][i] for i in range(len(scale)))
-    return Agreement(
-        n=len(graded),
-        observed=equal / len(graded) if graded else None,
-        kappa=_kappa(matrix, weighted=False),
-        weighted=_kappa(matrix, weighted=True),
-        matrix=matrix,
-    )
-
-
-def _kappa(matrix: list[list[int]], weighted: bool) -> float | None:
-    rows = [sum(row) for row in matrix]
-    columns = [sum(column) for column in zip(*matrix, strict=True)]
-    cells = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if i != j]
-    observed = sum((abs(i - j) if weighted else 1) * matrix[i][j] for i, j in cells)
-    expected = sum((abs(i - j) if weighted else 1) * rows[i] * columns[j] for i, j in cells)
-    return 1 - observed * sum(rows) / expected if expected else None
 
 
 def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> list[PairAgreement]:

@@ -7,9 +7,8 @@ from typing import Any
 from heed.errors import DataError, HeedError
 from heed.files import digest, parse_json, read_bytes, write_json
 from heed.formats.trec_files import write_qrels
-from heed.judging.annotate.agreement import Agreement
-from heed.judging.model.comparison import Comparison, as_data
 from heed.judging.model.judge import Judged
+from heed.measures.agreement import Agreement, Comparison
 from heed.measures.summary import aligned
 
 SHOWN = 200  # characters of a refused answer
@@ -80,7 +79,16 @@ def judged_as_data(judged: Judged) -> dict[str, Any]:
 
 def agreement_as_data(comparison: Comparison | None) -> dict[str, Any] | None:
     """Return the agreement as JSON data, None without one."""
-    return None if comparison is None else as_data(comparison)
+    if comparison is None:
+        return None
+    return {
+        "topics": comparison.topics,
+        "documents": comparison.grades.n,
+        "scale": comparison.scale,
+        "grades": comparison.grades._asdict(),
+        "relevance": comparison.relevance._asdict(),
+        "systems": {name: order._asdict() for name, order in comparison.orders.items()},
+    }
 
 
 def as_text(name: str, judged: Judged, comparison: Comparison | None) -> str:

@@ -2,17 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 from heed.judging.pools.inputs import system_of
 from heed.judging.pools.rebuild import Absent, Documents
+from heed.measures.agreement import ORDER_MEASURES, kendall
 from heed.measures.judged_ranks import PerTopic
 from heed.measures.standard import standard
 from heed.progress import bar
 from heed.types import Qrels, Run
-
-MEASURES = ("nDCG@20", "AP")  # NeuCLIR's main measure, and the one of Zobel's and Voorhees's studies
 
 Values = dict[str, dict[str, PerTopic]]  # run -> measure -> qid -> value
 
@@ -77,7 +75,7 @@ def leave_out(runs: Mapping[str, Run], judgements: PooledJudgements, absents: Se
             effects = next((effects for same, effects in known if same == lost), None)
             if effects is None:
                 after = _after(scored, before, relevant, lost)
-                effects = [_effect(measure, before, after, own) for measure in MEASURES]
+                effects = [_effect(measure, before, after, own) for measure in ORDER_MEASURES]
                 known.append((lost, effects))
             counts = sum(map(len, dropped.values())), sum(map(len, lost.values()))
             systems_left_out.append(LeftOut(system, *counts, effects))
@@ -103,8 +101,8 @@ def _relevant(grades: Mapping[str, int]) -> dict[str, int]:
 def _measured(run: Run, relevant: Qrels) -> dict[str, PerTopic]:
     """Return the measures per topic; AP and nDCG need relevant documents only, and a topic without any scores 0."""
     judged = {qid: grades for qid, grades in relevant.items() if grades}
-    values = standard(run, judged, MEASURES) if judged else {measure: {} for measure in MEASURES}
-    return {measure: dict.fromkeys(relevant, 0.0) | values[measure] for measure in MEASURES}
+    values = standard(run, judged, ORDER_MEASURES) if judged else {measure: {} for measure in ORDER_MEASURES}
+    return {measure: dict.fromkeys(relevant, 0.0) | values[measure] for measure in ORDER_MEASURES}
 
 
 def _effect(measure: str, before: Values, after: Values, own: Sequence[str]) -> Effect:
@@ -120,20 +118,3 @@ def _means(measure: str, values: Values) -> dict[str, float]:
 
 def _rank(name: str, means: Mapping[str, float]) -> int:
     return 1 + sum(value > means[name] for value in means.values())
-
-
-def kendall(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Kendall's τ-b of two equally long sequences: concordant minus discordant pairs, corrected for ties.
-
-    1 where both have nothing but ties, 0 where only one has. Kendall, Biometrika 1945; scipy's
-    ``kendalltau`` gives the same, but its import alone takes a second.
-    """
-    score = untied_first = untied_second = 0
-    for (a, b), (c, d) in combinations(zip(first, second, strict=True), 2):
-        sign_first, sign_second = (a > c) - (a < c), (b > d) - (b < d)
-        score += sign_first * sign_second
-        untied_first += sign_first * sign_first
-        untied_second += sign_second * sign_second
-    if not untied_first or not untied_second:
-        return 1.0 if untied_first == untied_second else 0.0
-    return score / math.sqrt(untied_first * untied_second)

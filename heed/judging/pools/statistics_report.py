@@ -9,9 +9,10 @@ from heed.judging.pools.build import BuiltPool, PoolInputs
 from heed.judging.pools.inputs import check_topics, qrels_by_topic, system_of
 from heed.judging.pools.reach import depths, lists_reached
 from heed.judging.pools.rebuild import Lists, absent_at_depth, absent_rebuilt, pooled_or_judged
-from heed.judging.pools.reuse import MEASURES, LeftOut, PooledJudgements, leave_out
+from heed.judging.pools.reuse import LeftOut, PooledJudgements, leave_out
 from heed.judging.pools.samples import StratumCounts, count_strata
 from heed.judging.pools.statistics import SECONDS, Retrieved, Sizes, hours, overlaps, retrieved_documents, shares, sizes
+from heed.measures.agreement import ORDER_MEASURES
 from heed.measures.comparison_warnings import warn_of_foreign_ids
 from heed.measures.summary import aligned
 from heed.progress import brief, log
@@ -203,13 +204,15 @@ def _strata_table(strata: Sequence[StratumCounts]) -> str:
 
 
 def _left_out_table(systems: Sequence[LeftOut]) -> str:
-    rows = [["left out", "judged", "relevant", *(f"{measure} {name}" for measure in MEASURES for name in EFFECTS)]]
+    rows = [
+        ["left out", "judged", "relevant", *(f"{measure} {name}" for measure in ORDER_MEASURES for name in EFFECTS)]
+    ]
     for system in systems:
         cells = [(f"{effect.tau:.3f}", str(effect.drop), f"{effect.loss:z.1%}") for effect in system.effects]
         effects = [cell for of_measure in cells for cell in of_measure]
         rows.append([system.system, str(system.judgements), str(system.relevant), *effects])
     largest = []
-    for index, measure in enumerate(MEASURES):
+    for index, measure in enumerate(ORDER_MEASURES):
         drop = max(system.effects[index].drop for system in systems)
         loss = max(system.effects[index].loss for system in systems)
         largest.append(f"{measure} {drop} ranks, {loss:z.1%}")
