@@ -71,13 +71,13 @@ def _run(options: argparse.Namespace) -> None:
     import secrets
 
     from heed.progress import log
-    from heed.report.folders import read_tree
-    from heed.report.topics.flags import FILE, Flags
+    from heed.report.results import read_tree
     from heed.web.guard import Access
     from heed.web.listening import listen
-    from heed.web.playground.page import LivePage, live_policy
+    from heed.web.playground.flags import FILE, Flags
+    from heed.web.playground.folders import Tree
+    from heed.web.playground.served_page import LivePage, live_policy
     from heed.web.playground.server import Server
-    from heed.web.playground.tree import Tree
 
     check_server_options(options)
     results = read_tree(options.runs)

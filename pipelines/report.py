@@ -10,7 +10,7 @@ from pipelines.command import run_command
 from pipelines.options import log_options
 
 if TYPE_CHECKING:
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 FORMATS = ("text", "markdown", "latex", "csv")
 
@@ -52,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     from heed.files import write_bytes
     from heed.progress import log, timed
-    from heed.report.folders import read_tree
     from heed.report.page import write_page
+    from heed.report.results import read_tree
     from heed.report.tables import tables
 
     folders = read_tree(options.runs)
@@ -83,8 +83,8 @@ def _run(options: argparse.Namespace) -> None:
 def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
     from heed.files import write_bytes
     from heed.progress import bar, log
-    from heed.report.charts.drawing import render
     from heed.report.charts.plots import plots
+    from heed.report.charts.rendering import render
 
     drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):

@@ -297,9 +297,9 @@ class Experiment:
 
     def _measured(self, systems: Sequence[SystemRuns]) -> Results:
         """Return the measures, written with the report."""
-        from heed.report import folders
+        from heed.report import results as results_folders
         from heed.report.page import write_page
-        from heed.report.topics.noted import note_topics
+        from heed.report.topics.topics_file import note_topics
 
         collection, folder = self.collection, self.folder
         note_topics(folder, collection, self._index / "documents", self.documents.digest)
@@ -309,9 +309,9 @@ class Experiment:
         if results.rows:
             as_files = digests_of({system.name: system.runs for system in systems}) is not None
             about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
-            measured = folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
+            measured = results_folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
             with timed("report"):
-                write_page(folders.read_tree(folder, measured), folder, folder / "report.html")
+                write_page(results_folders.read_tree(folder, measured), folder, folder / "report.html")
         else:
             (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from heed.measures.summary import Detail, factor, lower_is_better
 from heed.published.beside import by_column
-from heed.report.charts.series import TYPES
-from heed.report.settings import Settings
+from heed.report.charts.part_charts import TYPES
+from heed.report.manifest_reader import Settings
 
 if TYPE_CHECKING:
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 SCALE = 100_000  # values by topic are whole numbers of this
 

@@ -19,22 +19,22 @@ from heed.measures.summary import ABSENT, Row, format_value, is_share, layout, l
 from heed.published.beside import grids
 from heed.report.charts.drawer import Drawer
 from heed.report.charts.plots import MOST, Best, best, plots
-from heed.report.charts.spec import Spec
+from heed.report.charts.vega_lite import Spec
 from heed.report.figures import figures
-from heed.report.links import place, systems_link, topic_link
-from heed.report.settings import Settings, read_settings
-from heed.report.topics.embedding import embedded
-from heed.report.topics.parts import Part
+from heed.report.html import Part
+from heed.report.manifest_reader import Settings, read_settings
+from heed.report.page_links import place, systems_link, topic_link
+from heed.report.topics.explorer import embedded
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 LARGEST = 20_000_000  # characters of a page; topics and documents get what tables and charts leave
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
-STYLES = (("heed.judging.annotate", "page/colours.css"), ("heed.report", "page/report.css"))
+STYLES = ("shared/colours.css", "report.css")
 SCRIPTS = ("report.js", "pair.js", "places.js")
 
 
@@ -85,7 +85,7 @@ def overview(results: "Sequence[Results]", runs: Path) -> Part:
 
 def charts(results: "Sequence[Results]", drawer: Drawer) -> list[Picture]:
     """Return the charts of ``results``, drawn by ``drawer``, as elements of a page."""
-    from heed.report.charts.drawing import element
+    from heed.report.charts.rendering import element
 
     chosen = plots(results)
     if chosen:
@@ -158,8 +158,8 @@ def look() -> Part:
     """Return the overview's style and script, which are the same for all results."""
     from markupsafe import Markup
 
-    style = "\n".join(files(package).joinpath(name).read_text("utf-8") for package, name in STYLES)
-    script = "\n".join(files("heed.report").joinpath("page", name).read_text("utf-8") for name in SCRIPTS)
+    folder = files("heed.report") / "page"
+    style, script = ("\n".join((folder / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
     return Part(Markup(), style, script)
 
 

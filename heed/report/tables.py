@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from heed.measures.summary import ABSENT, LABELS, cells, table
 
 if TYPE_CHECKING:
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
 LATEX = str.maketrans(

@@ -27,7 +27,13 @@ from heed.judging.annotate.task import Task
 from heed.judging.annotate.terms import Analyse, Terms
 from heed.web.json_answers import TYPES, json_route, read_json
 
-PAGE = Path(__file__).parents[1] / "judging" / "annotate" / "page"
+HEED = Path(__file__).parents[1]
+PAGES = (HEED / "judging" / "annotate" / "page", HEED / "report" / "page" / "shared")  # its own, and the explorer's too
+
+
+def page_files() -> list[Path]:
+    """Return the files that the page consists of; their names are those under ``/static/``."""
+    return [path for folder in PAGES for path in sorted(folder.iterdir()) if path.suffix in TYPES]
 
 
 class Server:
@@ -40,7 +46,7 @@ class Server:
         """
         self._task, self._store, self._assessor = task, store, assessor
         self._terms = Terms(analyse)
-        self._files = {path.name: path.read_bytes() for path in PAGE.iterdir() if path.suffix in TYPES}
+        self._files = {path.name: path.read_bytes() for path in page_files()}
 
     def application(self) -> Starlette:
         """Return the routes with the handlers of errors."""

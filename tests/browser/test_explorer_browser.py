@@ -14,8 +14,8 @@ from test_annotate_reflow import AXE, WIDE, axe_core
 
 from heed.formats.trec_files import read_qrels
 from heed.ranking import ranked
-from heed.report.folders import read_tree
 from heed.report.page import write_page
+from heed.report.results import read_tree
 from heed.tables.markup import parse_markdown
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from conftest import without_plots
 from explored_results import hostile, sample
 from firefox import FIREFOX, Firefox, firefox
 
-from heed.report.folders import read_tree
 from heed.report.page import write_page
+from heed.report.results import read_tree
 
 pytestmark = pytest.mark.skipif(not FIREFOX or not find_spec("websockets"), reason="no Firefox, or no websockets")
 

@@ -12,8 +12,8 @@ from annotating_browser import CHROMIUM
 from conftest import ROOT
 from test_report import HOSTILE, NASTY, hostile_results, write_results
 
-from heed.report.folders import read_tree
 from heed.report.page import page
+from heed.report.results import read_tree
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,10 +9,10 @@ import pytest
 from test_results_folders import Words, collection
 
 from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
-from heed.report.folders import read_tree
 from heed.report.page import page
-from heed.report.topics.folder import Explored
-from heed.report.topics.making import folder_view
+from heed.report.results import read_tree
+from heed.report.topics.explored import Explored
+from heed.report.topics.views import folder_view
 from heed.types import SubtopicGrades
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -16,8 +16,8 @@ from heed.measures.comparison import Inputs, compare, compare_by
 from heed.measures.evaluate import Judging, Pair, evaluate
 from heed.measures.summary import Detail, lower_is_better, rows_of
 from heed.report.charts.plots import plots
-from heed.report.folders import read_tree
 from heed.report.page import page
+from heed.report.results import read_tree
 from heed.types import Run, Topic
 
 DOCIDS = [f"d{number:02}" for number in range(12)]

@@ -13,15 +13,15 @@ from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
+from heed.formats.run_lists import Names, read_list, read_lists
 from heed.formats.trec_files import write_run
-from heed.report.folders import read_tree
 from heed.report.page import page, write_page
-from heed.report.topics.embedding import embedded
-from heed.report.topics.folder import Explored
-from heed.report.topics.lists import Names, read_list, read_lists
-from heed.report.topics.making import document_view, folder_view, topic_view
+from heed.report.results import read_tree
+from heed.report.topics.explored import Explored
+from heed.report.topics.explorer import embedded
 from heed.report.topics.packing import packed
 from heed.report.topics.pages import script
+from heed.report.topics.views import document_view, folder_view, topic_view
 from heed.reranking.polarity.clauses import pieces, split
 
 FERRIES = "Find ships. Leave out ferries."
@@ -233,7 +233,5 @@ def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> Non
 
 def test_all_modules_of_the_page_are_in_the_script_once() -> None:
     text = script()
-    assert (
-        text.count("const report_topics_page_topic_js = ") == text.count("const judging_annotate_page_words_js = ") == 1
-    )
+    assert text.count("const report_topics_page_topic_js = ") == text.count("const report_page_shared_words_js = ") == 1
     assert "import {" not in text and "export " not in text and "innerHTML" not in text

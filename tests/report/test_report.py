@@ -25,10 +25,10 @@ from benchmarks.report import write_results as write_many
 from heed.errors import DataError
 from heed.measures.summary import format_value, layout, table
 from heed.report.charts.drawer import Drawer
-from heed.report.charts.drawing import render
 from heed.report.charts.plots import plots
-from heed.report.folders import read_tree
+from heed.report.charts.rendering import render
 from heed.report.page import page
+from heed.report.results import read_tree
 from heed.report.tables import tables
 
 COMMAND = "pipelines.report"

@@ -16,13 +16,13 @@ from serving import Running, serving
 from heed.errors import DataError
 from heed.formats.trec_files import read_run
 from heed.ranking import ranked
-from heed.report.folders import read_tree
-from heed.report.topics.flags import Flag, Flags
-from heed.report.topics.folder import Explored
+from heed.report.results import read_tree
+from heed.report.topics.explored import Explored
 from heed.web.playground.answers import answer
+from heed.web.playground.flags import Flag, Flags
+from heed.web.playground.folders import Tree
 from heed.web.playground.loaded_systems import Choice, LiveSystems, Question, shards_in
 from heed.web.playground.searching import search
-from heed.web.playground.tree import Tree
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

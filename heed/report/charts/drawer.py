@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Self, cast
 
 from heed.child import Child
-from heed.report.charts.drawing import FIRST, draw
-from heed.report.charts.spec import Spec
+from heed.report.charts.rendering import FIRST, draw
+from heed.report.charts.vega_lite import Spec
 
 
 class Drawer:

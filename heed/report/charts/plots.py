@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heed.measures.summary import P_MRR, SELECTIVITY, lower_is_better
 from heed.published.beside import by_column
-from heed.report.charts import panels, plane, series
-from heed.report.charts.plane import Point
-from heed.report.charts.series import TYPES, Links, Series
-from heed.report.charts.spec import Spec
-from heed.report.links import place
+from heed.report.charts import part_charts, scatter, system_charts
+from heed.report.charts.part_charts import TYPES, Links, Series
+from heed.report.charts.scatter import Point
+from heed.report.charts.vega_lite import Spec
+from heed.report.page_links import place
 
 if TYPE_CHECKING:
     from heed.measures.summary import Row, Shift
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 BY_TOPIC = (P_MRR, "IRS")
 FOLLOWING = (SELECTIVITY, P_MRR)  # by which systems are chosen and placed: p-MRR alone is high for one that sinks all
@@ -79,7 +79,7 @@ def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
     lowest = max((max(shift["base"], shift["new"]) for shift in results.shifts), default=1)
     for system in chosen:
         if by_system[system]:
-            spec = partial(panels.shift, results.folder, system, by_system[system], lowest)
+            spec = partial(system_charts.shift, results.folder, system, by_system[system], lowest)
             yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", spec)
     for measure in BY_TOPIC:
         details = [
@@ -93,7 +93,7 @@ def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
             if system in chosen:
                 title = f"{system}: {measure} by topic, {instruction}"
                 name = f"topics.{measure}.{system}.{instruction}"
-                spec = partial(panels.topics, results.folder, detail, highest)
+                spec = partial(system_charts.topics, results.folder, detail, highest)
                 yield Plot(name, "topics", results.folder, title, spec)
 
 
@@ -109,7 +109,7 @@ def _planes(results: "Results", most: int) -> Iterator[Plot]:
             others = [Point(name, x[name], y[name]) for name in x if name in y]
             titles = f"{measure} of original, ×100", f"{following} of {condition}, ×100"
             named = best(results.rows, min(most, MOST)).systems
-            spec = partial(plane.plane, results.folder, points, named, titles, others)
+            spec = partial(scatter.scatter, results.folder, points, named, titles, others)
             title = f"{results.title}: {measure} against {following}"
             yield Plot(*next(kinds), results.folder, title, spec)
 
@@ -137,7 +137,7 @@ def _radars(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
     for (measure, condition), figures in by_measure.items():
         if len(set().union(*figures.values())) >= 3:
             title = f"{measure} {condition} by dimension"
-            spec = partial(series.radar, title, _few(measure, figures), _links(figures, folders))
+            spec = partial(part_charts.radar, title, _few(measure, figures), _links(figures, folders))
             yield Plot(f"radar.{measure}", "radar", parent, title, spec)
 
 
@@ -148,14 +148,14 @@ def _constraints(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
         for (measure, _), figures in _series(by_row).items():
             title = f"{results.title}: {measure} by constraint type"
             links = _links(figures, dict.fromkeys(TYPES, results.folder))
-            spec = partial(series.grouped, title, _few(measure, figures), links)
+            spec = partial(part_charts.grouped, title, _few(measure, figures), links)
             yield Plot(f"constraints.{measure}", "constraints", results.folder, title, spec)
     kinds = [results for results in group if results.subset in TYPES]
     folders = {results.subset: results.folder for results in kinds}
     by_folder = ((row, row["condition"], results.subset) for results in kinds for row in results.rows)
     for (measure, condition), figures in _series(by_folder).items():
         title = f"{measure} {condition} by constraint type"
-        spec = partial(series.grouped, title, _few(measure, figures), _links(figures, folders))
+        spec = partial(part_charts.grouped, title, _few(measure, figures), _links(figures, folders))
         yield Plot(f"constraints.{measure}", "constraints", parent, title, spec)
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from heed.report.topics.folder import Explored
-from heed.report.topics.views import Absence
+from heed.report.topics.explored import Explored
+from heed.report.topics.view_types import Absence
 from heed.types import Topic
 
 

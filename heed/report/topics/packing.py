@@ -1,9 +1,9 @@
 """The views of a results folder in the fewest bytes, for a file that carries them all; ``page/packed.js`` reads them.
 
 A folder is an index and blocks, each JSON, gzip and base64. The index is the
-:class:`~heed.report.topics.views.FolderView` with ``docids`` of all documents that are shown and ``titles`` of those
-that are carried; and for topics and documents the number of each block's first (``topicBlocks``, ``documentBlocks``)
-and how many are in blocks (``topicCount``, ``documentCount``).
+:class:`~heed.report.topics.view_types.FolderView` with ``docids`` of all documents that are shown and ``titles`` of
+those that are carried; and for topics and documents the number of each block's first (``topicBlocks``,
+``documentBlocks``) and how many are in blocks (``topicCount``, ``documentCount``).
 
 A topic is ``[narratives, absent, documents, grades, lists]``: its documents as places in ``docids``, its grades by
 condition, and by system and condition, in the index's order, 0 or ``[length, places, ranks, scores]``, where a place is
@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 from msgspec.json import encode
 
+from heed.formats.run_lists import Listed, Names, lists_of, read_lists
 from heed.report.topics.absences import absences
 from heed.report.topics.blocks import pack, pack_blocks
-from heed.report.topics.folder import Explored
-from heed.report.topics.lists import Listed, Names, lists_of, read_lists
-from heed.report.topics.making import DEPTH, Lists, folder_view, grades, narratives, shown_docids, table_of, title_of
+from heed.report.topics.explored import Explored
+from heed.report.topics.views import DEPTH, Lists, folder_view, grades, narratives, shown_docids, table_of, title_of
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
 

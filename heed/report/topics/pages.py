@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 PAGE = PurePosixPath("report/topics/page")
 MAIN = PAGE / "explorer.js"
-SHARED = PurePosixPath("judging/annotate/page")
+SHARED = PurePosixPath("report/page/shared")  # with the annotation page
 SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
 STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
 AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements

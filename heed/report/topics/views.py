@@ -1,114 +1,170 @@
-"""What the pages of the explorer show, as data for JSON: a results folder, a topic, a document.
+"""The views of a results folder, made from what is on disk."""
 
-The report carries these, packed; the server answers with them. In lists of documents a document is its place in the
-topic's ``docids``, so that an id is written once.
-"""
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
-from typing import TypedDict
+from heed.errors import DataError
+from heed.formats.run_lists import Listed, read_list
+from heed.judging.annotate.documents import as_table
+from heed.languages import RIGHT_TO_LEFT, known_language
+from heed.report.topics.absences import absences
+from heed.report.topics.explored import Explored
+from heed.report.topics.view_types import (
+    DocumentView,
+    FolderView,
+    LanguageData,
+    Narrative,
+    Ranking,
+    Span,
+    TableData,
+    TopicEntry,
+    TopicView,
+)
+from heed.reranking.polarity.clauses import pieces
+from heed.types import Document, Topic
 
-Span = tuple[int, int]  # first character and the one after the last, counted as JavaScript does: in UTF-16 units
+DEPTH = 20  # documents of a list that are shown; judged ones are further down too
+BMP = "\uffff"  # the last character that is one unit in JavaScript
+
+Lists = Mapping[tuple[str, str], Listed]  # (system, condition) -> ranking
 
 
-class LanguageData(TypedDict):
-    """A language: its tag in HTML (``fa``), and its direction, ``ltr`` or ``rtl``."""
+def folder_view(explored: Explored) -> FolderView:
+    """Return what can be looked at in a results folder."""
+    return FolderView(
+        folder=explored.results.folder,
+        title=explored.results.title,
+        systems=explored.systems,
+        conditions=explored.conditions,
+        pairs=explored.pairs,
+        language=language_data(explored.language),
+        topics=[_entry(topic) for topic in explored.topics.values()],
+        keys=[*explored.values],
+        values=[[short(explored.value(key, topic)) for topic in explored.topics.values()] for key in explored.values],
+        notes=[*filter(None, [explored.results.doubt]), *explored.notes],
+    )
 
-    tag: str
-    dir: str
+
+def short(value: float | None) -> float | None:
+    """Return a value with five digits, which is more than a reader compares."""
+    return None if value is None else float(f"{value:.5g}")
 
 
-class TopicEntry(TypedDict):
-    """A topic in a list; ``base`` is the qid of the topic that asks the same query alone, or empty."""
-
-    qid: str
-    base: str
-    type: str
-    query: str
-    language: LanguageData
+def language_data(code: str) -> LanguageData:
+    """Return a language's tag in HTML, and its direction."""
+    known = known_language(code)
+    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
 
 
-class FolderView(TypedDict):
-    """A results folder: what can be looked at in it.
+def _entry(topic: Topic) -> TopicEntry:
+    language = language_data(topic.lang)
+    return TopicEntry(qid=topic.qid, base=topic.base, type=topic.type, query=topic.query, language=language)
 
-    ``folder`` as :attr:`heed.report.folders.Results.folder`; ``conditions`` are those of the runs, and ``pairs``
-    those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
-    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``values`` has for each key
-    one for each topic, on the measure's own scale, or null. ``notes`` say in a sentence each what cannot be shown, and
-    why.
+
+def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
+    """Return a topic with the first ``depth`` and all judged documents of every list.
+
+    Raises :class:`DataError` for an unknown topic.
     """
-
-    folder: str
-    title: str
-    systems: list[str]
-    conditions: list[str]
-    pairs: list[tuple[str, str]]
-    language: LanguageData
-    topics: list[TopicEntry]
-    keys: list[tuple[str, str, str]]
-    values: list[list[float | None]]
-    notes: list[str]
-
-
-class Narrative(TypedDict):
-    """An instruction, and the parts of its text that ``polarity`` reads as asked for and as excluded."""
-
-    text: str
-    asked: list[Span]
-    excluded: list[Span]
-
-
-class Ranking(TypedDict):
-    """The first and all judged documents of one list; the three lists are parallel, by rank.
-
-    ``length`` is the number of documents in the whole list, ``documents`` are places in the topic's ``docids``.
-    """
-
-    length: int
-    documents: list[int]
-    ranks: list[int]
-    scores: list[float]
+    topic = _topic(explored, qid)
+    judged = explored.judged(topic)
+    lists = {
+        key: listed
+        for key, path in explored.runs.items()
+        if (listed := read_list(path, explored.qid_under(topic, key[1]), depth, judged))
+    }
+    docids = shown_docids(explored, topic, lists)
+    documents = explored.store.find(docids) if explored.store else {}
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    for key in explored.values:
+        if (value := explored.value(key, topic)) is not None:
+            values.setdefault(key.system, {}).setdefault(key.condition, {})[key.measure] = value
+    place = {docid: index for index, docid in enumerate(docids)}
+    rankings: dict[str, dict[str, Ranking]] = {}
+    for (system, condition), listed in lists.items():
+        rankings.setdefault(system, {})[condition] = _ranking(listed, place)
+    return TopicView(
+        **_entry(topic),
+        narratives=narratives(explored, topic),
+        docids=docids,
+        titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
+        grades=grades(explored, topic, docids),
+        rankings=rankings,
+        values=values,
+        absent=absences(explored, topic),
+    )
 
 
-class Absence(TypedDict):
-    """Why a topic has no value: ``condition`` may be a pair, ``original>changed``; ``reason`` is a sentence."""
-
-    condition: str
-    reason: str
-
-
-class TopicView(TypedDict):
-    """A topic with all systems' rankings.
-
-    ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, empty where there is none;
-    ``grades`` by condition, parallel to ``docids``, null without a judgement; ``rankings`` by system and condition;
-    ``values`` by system, condition (or pair, ``original>changed``) and measure, on the measures' own scales.
-    """
-
-    qid: str
-    base: str
-    type: str
-    query: str
-    language: LanguageData
-    narratives: dict[str, Narrative]
-    docids: list[str]
-    titles: list[str]
-    grades: dict[str, list[int | None]]
-    rankings: dict[str, dict[str, Ranking]]
-    values: dict[str, dict[str, dict[str, float]]]
-    absent: list[Absence]
+def _topic(explored: Explored, qid: str) -> Topic:
+    if qid not in explored.topics:
+        raise DataError(f"{explored.path}: no topic {qid!r}; expected one of its {len(explored.topics)} topics")
+    return explored.topics[qid]
 
 
-class TableData(TypedDict):
-    """A table; all rows have the same number of cells."""
-
-    caption: str
-    header: list[list[str]]
-    body: list[list[str]]
+def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
+    """Return the documents of a topic's lists, and those that are judged, each once."""
+    listed = dict.fromkeys(chain.from_iterable(each.docids for each in lists.values()))
+    return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
 
 
-class DocumentView(TypedDict):
-    """A document; ``table`` is null unless it is displayed as one."""
+def _ranking(listed: Listed, place: Mapping[str, int]) -> Ranking:
+    documents = [place[docid] for docid in listed.docids]
+    return Ranking(length=listed.length, documents=documents, ranks=listed.ranks, scores=[*listed.scores])
 
-    docid: str
-    title: str
-    text: str
-    table: TableData | None
+
+def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str, list[int | None]]:
+    """Return the grades of ``docids`` by condition, where the topic is judged."""
+    by_condition = {condition: explored.grades(topic, condition) for condition in explored.conditions}
+    return {
+        condition: [given.get(docid) for docid in docids]
+        for condition, given in by_condition.items()
+        if given is not None
+    }
+
+
+def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
+    """Return the topic's instructions by condition of the runs, with what is read in them as asked and as excluded."""
+    return {
+        condition: narrative_of(topic.instructions[condition], topic.lang)
+        for condition in explored.conditions
+        if topic.instructions.get(condition)
+    }
+
+
+def narrative_of(text: str, lang: str) -> Narrative:
+    """Return an instruction with what is read in it as asked and as excluded."""
+    asked: list[Span] = []
+    excluded: list[Span] = []
+    # two units in JavaScript
+    wide = [place for place, character in enumerate(text) if character > BMP] if max(text) > BMP else []
+    for piece in pieces(text, lang):
+        span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
+        (asked if piece.sign > 0 else excluded).append(span)
+    return Narrative(text=text, asked=asked, excluded=excluded)
+
+
+def document_view(explored: Explored, docid: str) -> DocumentView:
+    """Return a document; raises :class:`DataError` if it is not here."""
+    found = explored.store.find([docid]) if explored.store else {}
+    if docid not in found:
+        notes = " ".join(explored.notes) or "expected one of the collection"
+        raise DataError(f"{explored.path}: no document {docid!r}; {notes}")
+    return view_of(found[docid])
+
+
+def title_of(document: Document) -> str:
+    """Return a document's title, or a table's caption."""
+    return document.title or document.caption
+
+
+def view_of(document: Document) -> DocumentView:
+    """Return a document as it is shown."""
+    table = table_of(document) if document.is_table else None
+    return DocumentView(docid=document.docid, title=title_of(document), text=document.text, table=table)
+
+
+def table_of(document: Document) -> TableData | None:
+    """Return the table that a document's text is; None where most of the text would be lost by it."""
+    table = as_table(document.text, known=True)
+    return TableData(caption=table.caption, header=table.header, body=table.body) if table else None

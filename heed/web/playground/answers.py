@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from heed.ranking import ranked
-from heed.report.topics.making import narrative_of, title_of
-from heed.report.topics.views import Narrative, Ranking
+from heed.report.topics.view_types import Narrative, Ranking
+from heed.report.topics.views import narrative_of, title_of
 from heed.web.playground.loaded_systems import LiveSystems, Question
 from heed.web.playground.words import Words, matched
 

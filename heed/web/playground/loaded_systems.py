@@ -15,7 +15,7 @@ from heed.judging.pools.fusion import pool as fused_pool
 from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.ranking import ranked
-from heed.report.topics.folder import AGAIN, Explored
+from heed.report.topics.explored import AGAIN, Explored
 from heed.reranking.polarity.explain import Explanation, explain
 from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rescore import checked, score_all

@@ -6,8 +6,8 @@ from typing import TypedDict
 
 from heed.errors import HeedError
 from heed.progress import warn
-from heed.report.topics.folder import Explored
-from heed.report.topics.making import title_of
+from heed.report.topics.explored import Explored
+from heed.report.topics.views import title_of
 from heed.types import Document, Topic
 from heed.web.playground.loaded_systems import LiveSystems
 

@@ -14,16 +14,16 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from heed.errors import DataError, HeedError
-from heed.report.topics.flags import Flag, Flags
-from heed.report.topics.folder import Explored
-from heed.report.topics.making import DEPTH, document_view, folder_view, topic_view
+from heed.report.topics.explored import Explored
+from heed.report.topics.views import DEPTH, document_view, folder_view, topic_view
 from heed.web.json_answers import json_route, read_json
 from heed.web.playground.answers import answer
+from heed.web.playground.flags import Flag, Flags
+from heed.web.playground.folders import Tree
 from heed.web.playground.loaded_systems import LiveSystems, Question
-from heed.web.playground.page import LivePage
 from heed.web.playground.reasons import reason
 from heed.web.playground.searching import Found, search
-from heed.web.playground.tree import Tree
+from heed.web.playground.served_page import LivePage
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction

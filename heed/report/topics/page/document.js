@@ -1,8 +1,8 @@
 // A document beside the ranking: its text with the topic's words marked, its grades, its ranks in every system.
 
-import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
-import { tableRegion } from "../../../judging/annotate/page/table.js";
-import { marked, newTerms, termsOf } from "../../../judging/annotate/page/words.js";
+import { make, setLanguage } from "../../page/shared/dom.js";
+import { tableRegion } from "../../page/shared/table.js";
+import { marked, newTerms, termsOf } from "../../page/shared/words.js";
 import { sides } from "./narratives.js";
 import { grades } from "./ranking.js";
 import { moved, rankIn, rankingOf } from "./ranks.js";

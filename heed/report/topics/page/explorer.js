@@ -1,6 +1,6 @@
 // Topics and documents of results folders: what the location's hash names is drawn over the report.
 
-import { byId, make, toast } from "../../../judging/annotate/page/dom.js";
+import { byId, make, toast } from "../../page/shared/dom.js";
 import { documentParts } from "./document.js";
 import { Flags, flagMark } from "./flags.js";
 import { furtherParts, isFurther, needsServer } from "./further.js";

@@ -1,6 +1,6 @@
 // Judgements that somebody doubts: flagged at a document, listed, kept by the server in a file.
 
-import { make } from "../../../judging/annotate/page/dom.js";
+import { make } from "../../page/shared/dom.js";
 
 /** The flags that the server has, and the dialog for one of them. */
 export class Flags {

@@ -1,6 +1,6 @@
 // The pages that only a server has: the playground, a search's results, flagged judgements.
 
-import { make } from "../../../judging/annotate/page/dom.js";
+import { make } from "../../page/shared/dom.js";
 import { flagParts } from "./flags.js";
 import { playgroundParts } from "./playground.js";
 import { hashOf } from "./route.js";

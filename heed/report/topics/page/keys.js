@@ -1,6 +1,6 @@
 // Keys, and the list of them.
 
-import { make } from "../../../judging/annotate/page/dom.js";
+import { make } from "../../page/shared/dom.js";
 
 const ARROWS = { ArrowRight: "j", ArrowLeft: "k" };
 const HELP = [

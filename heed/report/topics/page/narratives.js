@@ -1,7 +1,7 @@
 // Query and narratives: what an instruction asks for and excludes, marked, and how two of them differ.
 
-import { difference, wordCounts } from "../../../judging/annotate/page/diff.js";
-import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { difference, wordCounts } from "../../page/shared/diff.js";
+import { make, setLanguage } from "../../page/shared/dom.js";
 
 const TAGS = { in: "ins", out: "del" };
 

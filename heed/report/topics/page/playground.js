@@ -1,6 +1,6 @@
 // The playground: a topic's query or instruction is changed, and systems answer both forms of it, side by side.
 
-import { debounced, make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { debounced, make, setLanguage } from "../../page/shared/dom.js";
 import { moved } from "./ranks.js";
 import { reasonFold } from "./reasons.js";
 import { narrativeTabs } from "./topic.js";

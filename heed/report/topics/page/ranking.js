@@ -1,6 +1,6 @@
 // A system's lists under two conditions side by side, and the documents that should have fallen.
 
-import { make } from "../../../judging/annotate/page/dom.js";
+import { make } from "../../page/shared/dom.js";
 import { gradeOf, moved, rankIn, rankingOf, shouldFall } from "./ranks.js";
 
 const SIGNS = { rose: "▲", fell: "▼", stayed: "=" };

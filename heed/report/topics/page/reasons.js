@@ -1,6 +1,6 @@
 // Why a document has its score: the words that speak for and against it, asked from the server when it is opened.
 
-import { make } from "../../../judging/annotate/page/dom.js";
+import { make } from "../../page/shared/dom.js";
 
 const WORDS = 12; // of a clause
 const TERMS = 6; // of the best documents

@@ -1,6 +1,6 @@
 // What a search found: topics and documents of a results folder.
 
-import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { make, setLanguage } from "../../page/shared/dom.js";
 
 /** Return the children of the page of a search's results; `link` has the addresses topic(qid), document(docid). */
 export function foundParts(found, text, folder, link) {

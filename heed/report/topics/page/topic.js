@@ -1,6 +1,6 @@
 // A topic: query, narratives, what should have fallen, the lists of a system, the values of all.
 
-import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { make, setLanguage } from "../../page/shared/dom.js";
 import { narrativePanels } from "./narratives.js";
 import { fallen, rankingColumns } from "./ranking.js";
 import { absences, valuesTable } from "./values.js";

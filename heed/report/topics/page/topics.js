@@ -1,6 +1,6 @@
 // The list of topics: searched by id and words, ordered by a measure's value, the worst first.
 
-import { make, setLanguage } from "../../../judging/annotate/page/dom.js";
+import { make, setLanguage } from "../../page/shared/dom.js";
 import { formatted } from "./values.js";
 
 /** Return the figures that topics can be ordered by: [number among the folder's keys, label], pairs of conditions first. */

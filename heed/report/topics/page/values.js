@@ -1,6 +1,6 @@
 // A topic's values of every measure, a line for each system, and why some are not there.
 
-import { make } from "../../../judging/annotate/page/dom.js";
+import { make } from "../../page/shared/dom.js";
 
 const AS_IT_IS = "mean gold rank"; // the measures that are not printed ×100
 const ABSENT = "–";

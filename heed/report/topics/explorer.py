@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from heed.report.topics.folder import Explored
+from heed.report.html import Part
+from heed.report.topics.explored import Explored
 from heed.report.topics.packing import Packed, packed
 from heed.report.topics.pages import script, style
-from heed.report.topics.parts import Part
 
 if TYPE_CHECKING:
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 LIMIT = 20_000_000  # characters
 

@@ -5,7 +5,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from heed.measures import mean
-from heed.report.charts.spec import (
+from heed.report.charts.vega_lite import (
     BLUE,
     CROSS,
     RED,
@@ -21,7 +21,7 @@ from heed.report.charts.spec import (
     number,
     short,
 )
-from heed.report.links import document_link, topic_link
+from heed.report.page_links import document_link, topic_link
 
 if TYPE_CHECKING:
     from heed.measures.summary import Detail, Shift

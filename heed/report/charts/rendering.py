@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from heed.report.charts.spec import Spec
+from heed.report.charts.vega_lite import Spec
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.formats.document_store import DocumentStore, existing_store
+from heed.formats.run_lists import Names, read_lists
 from heed.measures.evaluate import Judging, Pair
-from heed.report.topics.lists import Names, read_lists
-from heed.report.topics.noted import Noted, read_noted
+from heed.report.topics.topics_file import Noted, read_noted
 from heed.types import CONDITIONS, Topic
 
 if TYPE_CHECKING:
-    from heed.report.folders import Results
+    from heed.report.results import Results
 
 STORE_PARTS = 3  # in a folder of indexes: collection, index, documents
 AGAIN = "run the command that made it once more (runs are used again)"

@@ -8,10 +8,10 @@ from threading import Lock
 
 from markupsafe import Markup
 
-from heed.report.folders import Results
+from heed.report.html import Part
 from heed.report.page import composed, look, overview, policy
+from heed.report.results import Results
 from heed.report.topics.pages import script, style
-from heed.report.topics.parts import Part
 
 HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
 OURS = "'self'"

@@ -3,8 +3,21 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from heed.report.charts.spec import BLUE, GREY, PALETTE, SHAPES, TEXT, Spec, chart, layer, level, linked, number, short
-from heed.report.links import systems_link
+from heed.report.charts.vega_lite import (
+    BLUE,
+    GREY,
+    PALETTE,
+    SHAPES,
+    TEXT,
+    Spec,
+    chart,
+    layer,
+    level,
+    linked,
+    number,
+    short,
+)
+from heed.report.page_links import systems_link
 
 SIZE = (400, 300)  # pixels
 LETTER, LINE = 5.6, 13  # pixels of a letter's width and of a line's height, about
@@ -47,7 +60,7 @@ class Box(NamedTuple):
         return width * height if width > 0 and height > 0 else 0.0
 
 
-def plane(
+def scatter(
     folder: str, points: Sequence[Point], named: Sequence[str], titles: tuple[str, str], published: Sequence[Point] = ()
 ) -> Spec:
     """Return effectiveness to the right, following the instruction upwards, a point for each system.

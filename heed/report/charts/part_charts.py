@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, cos, floor, pi, sin
 from typing import NamedTuple
 
-from heed.report.charts.spec import (
+from heed.report.charts.vega_lite import (
     PALETTE,
     SHAPES,
     TEXT,

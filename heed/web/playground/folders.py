@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 
 from heed.errors import DataError, HeedError
 from heed.progress import log
-from heed.report.folders import Results
-from heed.report.topics.folder import Explored
+from heed.report.results import Results
+from heed.report.topics.explored import Explored
 from heed.web.playground.loaded_systems import Choice, LiveSystems
 
 OPENED = 16  # folders whose topics and judgements stay in memory

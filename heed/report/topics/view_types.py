@@ -1,0 +1,114 @@
+"""What the pages of the explorer show, as data for JSON: a results folder, a topic, a document.
+
+The report carries these, packed; the server answers with them. In lists of documents a document is its place in the
+topic's ``docids``, so that an id is written once.
+"""
+
+from typing import TypedDict
+
+Span = tuple[int, int]  # first character and the one after the last, counted as JavaScript does: in UTF-16 units
+
+
+class LanguageData(TypedDict):
+    """A language: its tag in HTML (``fa``), and its direction, ``ltr`` or ``rtl``."""
+
+    tag: str
+    dir: str
+
+
+class TopicEntry(TypedDict):
+    """A topic in a list; ``base`` is the qid of the topic that asks the same query alone, or empty."""
+
+    qid: str
+    base: str
+    type: str
+    query: str
+    language: LanguageData
+
+
+class FolderView(TypedDict):
+    """A results folder: what can be looked at in it.
+
+    ``folder`` as :attr:`heed.report.results.Results.folder`; ``conditions`` are those of the runs, and ``pairs``
+    those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
+    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``values`` has for each key
+    one for each topic, on the measure's own scale, or null. ``notes`` say in a sentence each what cannot be shown, and
+    why.
+    """
+
+    folder: str
+    title: str
+    systems: list[str]
+    conditions: list[str]
+    pairs: list[tuple[str, str]]
+    language: LanguageData
+    topics: list[TopicEntry]
+    keys: list[tuple[str, str, str]]
+    values: list[list[float | None]]
+    notes: list[str]
+
+
+class Narrative(TypedDict):
+    """An instruction, and the parts of its text that ``polarity`` reads as asked for and as excluded."""
+
+    text: str
+    asked: list[Span]
+    excluded: list[Span]
+
+
+class Ranking(TypedDict):
+    """The first and all judged documents of one list; the three lists are parallel, by rank.
+
+    ``length`` is the number of documents in the whole list, ``documents`` are places in the topic's ``docids``.
+    """
+
+    length: int
+    documents: list[int]
+    ranks: list[int]
+    scores: list[float]
+
+
+class Absence(TypedDict):
+    """Why a topic has no value: ``condition`` may be a pair, ``original>changed``; ``reason`` is a sentence."""
+
+    condition: str
+    reason: str
+
+
+class TopicView(TypedDict):
+    """A topic with all systems' rankings.
+
+    ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, empty where there is none;
+    ``grades`` by condition, parallel to ``docids``, null without a judgement; ``rankings`` by system and condition;
+    ``values`` by system, condition (or pair, ``original>changed``) and measure, on the measures' own scales.
+    """
+
+    qid: str
+    base: str
+    type: str
+    query: str
+    language: LanguageData
+    narratives: dict[str, Narrative]
+    docids: list[str]
+    titles: list[str]
+    grades: dict[str, list[int | None]]
+    rankings: dict[str, dict[str, Ranking]]
+    values: dict[str, dict[str, dict[str, float]]]
+    absent: list[Absence]
+
+
+class TableData(TypedDict):
+    """A table; all rows have the same number of cells."""
+
+    caption: str
+    header: list[list[str]]
+    body: list[list[str]]
+
+
+class DocumentView(TypedDict):
+    """A document; ``table`` is null unless it is displayed as one."""
+
+    docid: str
+    title: str
+    text: str
+    table: TableData | None
