@@ -70,7 +70,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> list[str]:
         if rows:
             title = "" if group.title in ("options", "positional arguments") else f"**{group.title}**"
             lines += [title, "", "| | |", "|---|---|", *rows, ""]
-    return lines
+    return [*lines, "```text", parser.epilog or "", "```", ""]
 
 
 def _row(action: argparse.Action) -> str:

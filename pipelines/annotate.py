@@ -7,38 +7,44 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.formats.topics import FIELDS
 from pipelines.command import run_command
-from pipelines.options import log_options
-from pipelines.serving import check_server_options, serve_page, server_options
+from pipelines.options.data import (
+    docs_option,
+    fields_option,
+    lang_option,
+    query_language_options,
+    topics_format_option,
+    topics_option,
+)
+from pipelines.options.output import log_options
+from pipelines.options.parser import command_parser
+from pipelines.options.server import check_server_options, server_options
+from pipelines.serving import serve_page
 
 if TYPE_CHECKING:
     from heed.judging.annotate.store import Store
     from heed.judging.annotate.task import Task
 
+EXAMPLES = (
+    "pool.jsonl",
+    "pool.jsonl --topics topics.jsonl --docs news.jsonl --qrels original.qrels --only-relevant",
+    "pool.jsonl --add bob.db --as Bob=Bob --assessor Ann",
+    "pool.jsonl --export judged",
+)
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.annotate``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.annotate", description=__doc__)
+    command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
+    command.set_defaults(topics="", docs=(), lang="", translation="any")
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file; its order is the order of judging")
     data = command.add_argument_group("data", "read at the first start and stored in the database")
-    data.add_argument("--topics", default="", metavar="PATH", help="topics of any form, or an ir_datasets id")
-    data.add_argument(
-        "--topics-format", choices=("heed", "neuclir", "tsv", "trec"), help="read the topics as this form"
-    )
-    data.add_argument(
-        "--docs",
-        nargs="+",
-        default=(),
-        metavar="PATH",
-        help="documents: .jsonl[.gz], folders, tables, or an ir_datasets id",
-    )
-    data.add_argument("--lang", default="", metavar="LANG", help="of the documents: an ISO 639 code such as deu or de")
-    data.add_argument("--query-lang", choices=("native", "eng"), default="native", help="language of the topics")
-    data.add_argument(
-        "--translation", choices=("human", "machine"), default="any", help="take only this translation of topics"
-    )
-    data.add_argument("--fields", choices=FIELDS, default="title", help="which text of a topic is the query")
+    topics_option(data, ", or an ir_datasets id")
+    docs_option(data, "; tables too")
+    lang_option(data)
+    topics_format_option(data)
+    fields_option(data)
+    query_language_options(data)
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judging = command.add_argument_group("judging")

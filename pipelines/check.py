@@ -11,16 +11,24 @@ from heed.errors import DataError, HeedError, UsageError, fail
 from heed.submission.track_rules import TRACKS, Rules, Shape, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
-from pipelines.options import log_options, positive
+from pipelines.options.output import json_option, log_options
+from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
     from heed.submission.run_report import CheckedRun
+
+EXAMPLES = (
+    "runs/neuclir-sample/zho/*.run --topics topics/neuclir-sample/zho.jsonl",
+    "mine.run --track neuclir-2023 --team acme --topics topics.jsonl --docids zho=zho.ids",
+    "mine.run --topics topics.jsonl --fix fixed/",
+    "mine.run --track neuclir-2023 --team acme --submission package --metadata form.yml",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.check``."""
     tracks = "; ".join(f"{name}: {track.about}" for name, track in TRACKS.items())
-    command = argparse.ArgumentParser(prog="python -m pipelines.check", description=__doc__)
+    command = command_parser("check", "RUN…", __doc__, EXAMPLES)
     command.add_argument("run", nargs="+", type=Path, metavar="RUN", help="TREC runs; .gz")
     rules = command.add_argument_group("rules")
     rules.add_argument("--track", choices=TRACKS, default="trec", help=f"whose rules (default trec): {tracks}")
@@ -42,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     rules.add_argument("--reranking", type=Path, metavar="PATH", help="the run or pool (.jsonl) to be reranked")
     output = command.add_argument_group("output")
     output.add_argument("--limit", type=positive, default=20, metavar="N", help="problems shown of a kind (default 20)")
-    output.add_argument("--json", type=Path, metavar="FILE", help="write the result to this file too")
+    json_option(output)
     output.add_argument("--fix", metavar="PATH", help="write corrected copies into this folder, or one to this file")
     output.add_argument("--submission", type=Path, metavar="DIR", help="write a package of runs, form and manifest")
     output.add_argument(

@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
 from pipelines.command import run_command
-from pipelines.options import log_options
+from pipelines.options.output import json_option, log_options
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.measures import PerTopic
     from heed.measures.comparison import Comparison, Inputs, Statistics, Systems
     from heed.types import Qrels, Run
 
+EXAMPLES = (
+    "mine.original.run mine.changed.run --qrels original.qrels --new-qrels changed.qrels",
+    "mine.original.run mine.changed.run --qrels original.qrels --new-qrels changed.qrels --per-topic --json mine.json",
+    "--runs runs/neuclir-sample/zho --qrels qrels/neuclir-sample/original.qrels \\\n"
+    "               --new-qrels qrels/neuclir-sample/changed.qrels --holm",
+    "mine.query.run mine.original.run mine.reversed.run --qrels query.qrels --new-qrels original.qrels",
+)
 ABSENCES = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.compare``."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.compare", description=__doc__)
+    parser = command_parser("compare", "BASE NEW [REVERSED] | --runs DIR", __doc__, EXAMPLES)
     parser.add_argument(
         "run",
         nargs="*",
@@ -54,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
     parser.add_argument("--per-topic", action="store_true", help="print every topic's values")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write means and per-topic values")
+    json_option(parser)
     parser.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
     parser.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
     log_options(parser)

@@ -7,23 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.command import run_command
-from pipelines.options import (
-    entry_options,
-    inference_options,
-    log_options,
-    machine_options,
-    positive,
-    runtime_settings,
-)
-from pipelines.serving import check_server_options, serve_page, server_options
+from pipelines.options.machine import machine_options
+from pipelines.options.models import model_options
+from pipelines.options.output import log_options
+from pipelines.options.parser import command_parser, positive
+from pipelines.options.server import check_server_options, server_options
+from pipelines.serving import serve_page
 
 if TYPE_CHECKING:
     from heed.web.playground.loaded_systems import Choice
 
+EXAMPLES = (
+    "runs",
+    "runs/neuclir-sample/zho --port 8000 --no-browser",
+    "runs --reranker ./my-cross-encoder --rerank-depth 50",
+)
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.explore``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.explore", description=__doc__)
+    command = command_parser("explore", "RUNS_DIR", __doc__, EXAMPLES)
     command.add_argument(
         "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"
     )
@@ -55,8 +58,7 @@ def parser() -> argparse.ArgumentParser:
     systems.add_argument(
         "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: as in the runs)"
     )
-    entry_options(systems)
-    inference_options(systems)
+    model_options(command.add_argument_group("models"))
     machine_options(command)
     log_options(command)
     return command
@@ -97,16 +99,12 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _choice(options: argparse.Namespace) -> "Choice":
-    from heed.models.registry.entries import Registry
-    from heed.systems.settings import Machine
     from heed.web.playground.loaded_systems import Choice
+    from pipelines.options.settings import machine_of, registry_of
 
-    registry = Registry(
-        [options.models] if options.models else [], {"family": options.family}, options.trust_remote_code
-    )
-    machine = Machine(threads=options.threads, heap=options.heap, **runtime_settings(options))
+    machine = machine_of(options)
     machine.check()
-    return Choice(options.retriever, options.reranker, options.rerank_depth, machine, registry)
+    return Choice(options.retriever, options.reranker, options.rerank_depth, machine, registry_of(options))
 
 
 def _link(url: str) -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from heed.errors import SHOWN, DataError, UsageError, fail
 from pipelines.command import run_command
-from pipelines.options import catalogue_option, log_options
+from pipelines.options.data import catalogue_option
+from pipelines.options.output import log_options
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.datasets.catalogue import Catalogue
@@ -15,12 +17,17 @@ if TYPE_CHECKING:
     from heed.datasets.fetchable import ByHand, Holding
     from heed.datasets.hub import Repository
 
+EXAMPLES = (
+    "",
+    "neuclir1 --lang fas --dry-run",
+    "followir",
+)
 SUBSETS = 12  # that are listed by name
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.fetch``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.fetch", description=__doc__)
+    command = command_parser("fetch", "[COLLECTION]", __doc__, EXAMPLES)
     command.add_argument(
         "collection", nargs="?", metavar="COLLECTION", help="a collection, or a group of them as followir or infosearch"
     )

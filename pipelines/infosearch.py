@@ -6,17 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines.command import refuse, run_command
-from pipelines.options import collection_options
+from pipelines.options.collection import collection_options
+from pipelines.options.data import OWN_FILES
+from pipelines.options.parser import command_parser
 
+EXAMPLES = (
+    "--dimension keyword",
+    "--dimension audience --dimension length --reranker none",
+    "--data InfoSearch --retriever bm25 --rerank-depth 100",
+)
 NAMES = ("audience", "keyword", "format", "language", "length", "source")
 RERANK_DEPTH = 100  # InfoSearch, section 3: rerankers take a retriever's first 100
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.infosearch``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.infosearch", description=__doc__)
-    command.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
-    source = command.add_mutually_exclusive_group()
+    command = command_parser("infosearch", "", __doc__, EXAMPLES)
+    data = command.add_argument_group("data")
+    data.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
+    source = data.add_mutually_exclusive_group()
     source.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or that of one")
     source.add_argument(
         "--collection",
@@ -24,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
         default="auto",
         help="auto: what was fetched before, where all of it is on this machine, else the sample",
     )
-    collection_options(command)
+    collection_options(command, data)
     command.set_defaults(rerank_depth=RERANK_DEPTH)
     return command
 
@@ -36,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.infosearch import find_dimensions
-    from pipelines.launch import OWN_FILES, finish, launch
+    from pipelines.launch import finish, launch
 
     refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")
     collections = find_dimensions(options.dimension or (), data=options.data, collection=options.collection)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError, fail
-from heed.formats.topics import FIELDS
 from heed.judging.model.prompts import PROMPTS
-from heed.types import CONDITIONS
 from pipelines.command import run_command
-from pipelines.options import device_option, entry_options, inference_options, log_options, runtime_settings
+from pipelines.options.data import condition_option, reading_options, text_options
+from pipelines.options.machine import device_option
+from pipelines.options.models import family_option, inference_options, registry_options
+from pipelines.options.output import indexes_option, log_options
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.judging.exchange.exports import ExportedPool
@@ -28,46 +30,28 @@ command that was killed goes on where it was, and what was answered is not paid 
 
 An answer without a grade is no judgement: it is counted as refused, listed in the JSON, and not in the qrels.
 People's judgements are only read. Nothing takes the model's unless you name the file: compare --qrels POOL.MODEL….qrels
-
-examples:
-  python -m pipelines.judge pool.jsonl --topics topics.jsonl --docs docs/ --model openai/gpt-4o --dry-run
-  python -m pipelines.judge pool.jsonl --topics topics.jsonl --docs docs/ --model openai/gpt-4o --condition changed
-  python -m pipelines.judge pool.jsonl … --model models/mine --qrels people.qrels --run runs/*.original.run
 """
+EXAMPLES = (
+    "pool.jsonl --topics topics.jsonl --docs docs/ --model openai/gpt-4o --dry-run",
+    "pool.jsonl --topics topics.jsonl --docs docs/ --model openai/gpt-4o --condition changed",
+    "pool.jsonl --topics topics.jsonl --docs docs/ --model models/mine \\\n"
+    "             --qrels people.qrels --run runs/a.original.run runs/b.original.run",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.judge``."""
-    command = argparse.ArgumentParser(
-        prog="python -m pipelines.judge",
-        description=__doc__,
-        epilog=RULES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    command = command_parser("judge", "POOL --topics PATH --docs PATH… --model NAME", __doc__, EXAMPLES, RULES)
     command.add_argument("pool", type=Path, metavar="POOL", help="what pool wrote: who is judged for which topic")
     data = command.add_argument_group("data")
-    data.add_argument("--topics", required=True, metavar="PATH", help="topics; the format is recognised")
-    data.add_argument("--topics-format", choices=("heed", "neuclir", "tsv", "trec"), help="read the topics as this")
-    data.add_argument("--fields", choices=FIELDS, default="title", help="what of a topic is the query (default title)")
-    data.add_argument(
-        "--docs", nargs="+", required=True, metavar="PATH", help=".jsonl[.gz], folders, or an ir_datasets id"
-    )
-    data.add_argument("--name", metavar="NAME", help="what the collection of --docs is called (default: as its file)")
-    data.add_argument("--lang", metavar="LANG", help="ISO 639 code such as de (default: the data set's, else eng)")
-    data.add_argument(
-        "--condition",
-        choices=CONDITIONS,
-        help="what goes with the query (default: original where the topics carry instructions, else query)",
-    )
+    text_options(data)
+    condition_option(data)
     judge = command.add_argument_group("judge")
     judge.add_argument(
         "--model", required=True, metavar="NAME", help="a chat model: of an API, or a causal model's path or hub id"
     )
     judge.add_argument("--prompt", choices=PROMPTS, default="umbrela", help="default umbrela")
     judge.add_argument("--dry-run", action="store_true", help="print requests, tokens and price, and send nothing")
-    entry_options(judge)
-    inference_options(judge)
-    device_option(judge)
     people = command.add_argument_group("agreement with people")
     people.add_argument("--qrels", type=Path, metavar="QRELS", help="people's judgements of the same pool: Cohen's κ")
     people.add_argument(
@@ -83,8 +67,14 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument(
         "--out", type=Path, metavar="QRELS", help="default POOL.MODEL.CONDITION.qrels; a .json is written beside it"
     )
-    output.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
+    indexes_option(output)
     log_options(output)
+    reading_options(command.add_argument_group("how topics and documents are read"))
+    models = command.add_argument_group("models")
+    registry_options(models)
+    family_option(models)
+    inference_options(models)
+    device_option(models)
     return command
 
 
@@ -94,26 +84,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.formats.pools import read_pool
     from heed.judging.exchange.exported_pool import check_exported
     from heed.judging.model.chats import judge_chat
     from heed.judging.model.judge import Judge
     from heed.judging.model.report import check_replaceable, judgements_path
     from heed.models.local.language_models import check_device
-    from heed.models.local.runtime import Runtime
     from heed.models.local.vllm import check_inference
-    from heed.models.registry.entries import Registry
     from heed.progress import gathering, log
+    from pipelines.options.settings import registry_of, runtime_of
+    from pipelines.texts import exported_pool
 
     check_inference(options.inference)
     check_device(options.device)
-    runtime = Runtime(answers=options.indexes / "api", **runtime_settings(options))
+    runtime = runtime_of(options, options.indexes)
     runtime.check()
-    registry = Registry(
-        [options.models] if options.models else [], {"family": options.family}, options.trust_remote_code
-    )
-    model = registry.resolve(options.model, ()).limited(runtime.max_length)
+    model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(runtime.max_length)
     with gathering([]) as warnings:
-        pool = _pool(options)
+        pool = exported_pool(options, read_pool(options.pool))
         out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
@@ -141,26 +129,6 @@ def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
         yield "--run: the systems are ordered by people's judgements and by the model's; give people's with --qrels"
     if len(options.run) == 1:
         yield "--run: one system has no order; give two or more"
-
-
-def _pool(options: argparse.Namespace) -> "ExportedPool":
-    """Return the pool with its topics and documents."""
-    from heed.datasets.trec import given_files
-    from heed.files import locked
-    from heed.formats.origin import noted_documents
-    from heed.formats.pools import read_pool
-    from heed.judging.exchange.exports import ExportedPool
-
-    pool = read_pool(options.pool)
-    name, code, source, topics = given_files(
-        options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
-    )
-    instructed = any("original" in topic.instructions for topic in topics)
-    condition = options.condition or ("original" if instructed else "query")
-    indexes = options.indexes / (options.name or name) / code
-    with locked(indexes):
-        store = noted_documents(source, indexes)
-    return ExportedPool(pool, {topic.qid: topic for topic in topics}, condition, store)
 
 
 def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":

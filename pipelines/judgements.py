@@ -8,14 +8,20 @@ from pathlib import Path
 from heed.errors import fail
 from heed.judging.exchange.judgements import FORMATS
 from pipelines.command import run_command
-from pipelines.options import log_options
+from pipelines.options.output import log_options
+from pipelines.options.parser import command_parser
 
+EXAMPLES = (
+    "label-studio.json --pool pool.jsonl --out judged.qrels",
+    "ann.csv bob.csv --resolve majority --out judged.qrels",
+    "doccano.jsonl --grades no=0,partly=1,yes=3 --out judged.qrels",
+)
 RULES = ("error", "majority", "highest")  # where assessors differ
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.judgements``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.judgements", description=__doc__)
+    command = command_parser("judgements", "FILE… --out QRELS", __doc__, EXAMPLES)
     command.add_argument("file", nargs="+", type=Path, metavar="FILE", help="results of a tool, of any assessors")
     command.add_argument("--out", type=Path, required=True, metavar="QRELS", help="the qrels to write")
     command.add_argument(

@@ -12,35 +12,17 @@ from heed.experiment.results import Results, SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.summary import average, printed, table
-from heed.models.registry.entries import Registry
 from heed.progress import Timing, log
 from heed.reranking.maxp import Cut, parse_cut
-from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
 from heed.systems.by_name import refuse_twins
 from heed.systems.own import check_name
-from heed.systems.settings import Machine, Search
 from heed.types import Run
-from heed.workers import Workers
 from pipelines.command import log_resources, refuse
-from pipelines.options import runtime_settings
+from pipelines.options.settings import machine_of, registry_of, search_of
 
 Systems = Callable[[argparse.Namespace, Experiment, bool, Cut | None], list[SystemRuns]]
-OWN_FILES = ("docs", "name", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")
-
-
-def registry_of(options: argparse.Namespace) -> Registry:
-    """Return the models that the options describe: --models, --family, templates, --trust-remote-code."""
-    templates = {part: getattr(options, f"{part}_template") for part in ("query", "document", "prompt")}
-    files = [options.models] if options.models else []
-    return Registry(files, {"family": options.family, **templates}, options.trust_remote_code)
-
-
-def machine_of(options: argparse.Namespace) -> Machine:
-    """Return what runs the experiment."""
-    workers = Workers(options.engine, options.workers, options.ray_address)
-    return Machine(threads=options.threads, heap=options.heap, workers=workers, **runtime_settings(options))
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> Results:
@@ -79,17 +61,12 @@ def experiment_of(options: argparse.Namespace, collection: Collection) -> Experi
         out=options.out,
         conditions=options.condition or [],
         depth=options.depth,
-        search=_search(options),
+        search=search_of(options),
         machine=machine_of(options),
         registry=registry_of(options),
     )
     experiment.command = options.command_line
     return experiment
-
-
-def _search(options: argparse.Namespace) -> Search:
-    bm25 = Bm25Settings(options.k1, options.b, *options.field_weights)
-    return Search(bm25, options.shards, options.faiss, options.index, options.vectors)
 
 
 def run_systems(

@@ -28,11 +28,20 @@ from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, TABLE
 from heed.models.text.templates import DOCUMENT
 from heed.types import PAPERS, Query
 from pipelines.command import run_command
-from pipelines.options import device_option, inference_options, log_options, runtime_settings
+from pipelines.options.machine import device_option
+from pipelines.options.models import inference_options, registry_options
+from pipelines.options.output import json_option, log_options
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.models.local.runtime import Runtime
 
+EXAMPLES = (
+    "",
+    "--paper mfollowir --family causal",
+    "jhu-clsp/FollowIR-7B",
+    "./my-cross-encoder --example",
+)
 SHOWN_APART = ("source", "family", "guessed_from", "revision", "base", "base_revision", "remote_code", "variant")
 MARKS = {"gated": "gated", "remote_code": "runs its own code", "pickled": "pickled"}
 TEMPLATES = ("query", "bare", "document", "untitled", "prompt")
@@ -40,7 +49,7 @@ TEMPLATES = ("query", "bare", "document", "untitled", "prompt")
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.models``."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.models", description=__doc__)
+    parser = command_parser("models", "[NAME]", __doc__, EXAMPLES)
     parser.add_argument(
         "name",
         nargs="?",
@@ -50,15 +59,15 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--family", metavar="FAMILY", help=f"list this family only, as causal or {BI_ENCODER}")
     parser.add_argument("--status", choices=STATUSES, help="list these only; named: no usable weights are public")
     parser.add_argument("--paper", choices=PAPERS, help="list what this paper ran, under its names")
-    parser.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models")
     parser.add_argument(
         "--example", action="store_true", help="run the model: the score of the example's pair, to compare with yours"
     )
     running = parser.add_argument_group("how NAME is run")
+    registry_options(running)
     inference_options(running)
     device_option(running)
     output = parser.add_argument_group("output")
-    output.add_argument("--json", type=Path, metavar="FILE", help="write it all to this file too")
+    json_option(output)
     log_options(output)
     return parser
 
@@ -71,8 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     from heed.files import write_json
     from heed.progress import log
+    from pipelines.options.settings import registry_of
 
-    registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
+    registry = registry_of(options, described=())
     if options.name and (options.family or options.status or options.paper):
         raise UsageError("--family, --status and --paper narrow the list; leave them out to see one model")
     chosen = _named(registry, options.name) if options.name else _narrowed(registry, options)
@@ -120,9 +130,9 @@ def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[
 def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[str, Any]:
     """Return what is listed of a model, what decides its scores, and with --example the score of its example."""
     from heed.models.facts import scoring_facts
-    from heed.models.local.runtime import Runtime
+    from pipelines.options.settings import runtime_of
 
-    runtime = Runtime(**runtime_settings(options))
+    runtime = runtime_of(options)
     runtime.check()
     scoring = scoring_facts(model, runtime, here=not missing(model))
     facts = {**_facts_of(name, model, scoring["prompts"] or {}), **scoring}

@@ -4,62 +4,56 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from heed.formats.topics import FIELDS
 from pipelines.command import refuse, run_command
-from pipelines.options import collection_options, own_files
+from pipelines.options.collection import collection_options
+from pipelines.options.data import fields_option, query_language_options
+from pipelines.options.parser import command_parser
+
+EXAMPLES = (
+    "--lang zho",
+    "--lang fas --reranker none --condition original --condition changed",
+    "--lang rus --docs news.jsonl --topics topics.jsonl --qrels original.qrels --changed-qrels changed.qrels",
+    "--lang zho --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.neuclir``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.neuclir", description=__doc__)
-    command.add_argument(
+    command = command_parser("neuclir", "--lang LANG", __doc__, EXAMPLES)
+    data = command.add_argument_group("data")
+    data.add_argument(
         "--lang",
         required=True,
         metavar="LANG",
         help="language of the documents: zho, fas or rus (or zh, fa, ru); or mlir: all three, in one ranked list",
     )
-    command.add_argument(
-        "--merge",
-        choices=("score", "rank", "reranker"),
-        help="how the languages' lists of mlir become one: by score, each list's brought to [0, 1] (default); by rank; "
-        "or by the reranker, over a pool of all languages (with --query-lang eng)",
-    )
-    command.add_argument(
+    data.add_argument(
         "--collection",
         choices=("auto", "sample", "neuclir1", "hc4"),
         default="auto",
         help="auto: the real collection where its documents are on this machine, else the sample",
     )
-    command.add_argument(
+    data.add_argument(
         "--year",
         action="append",
         choices=("2022", "2023"),
         help="NeuCLIR topics of this year; repeatable (default 2022)",
     )
-    command.add_argument(
-        "--query-lang",
-        choices=("native", "eng"),
-        default="native",
-        help="queries in the documents' language (default) or English",
-    )
-    command.add_argument(
-        "--translation",
-        choices=("human", "machine"),
-        help="take only this translation (default: human where there is one)",
-    )
-    command.add_argument(
+    reading = collection_options(command, data)
+    fields_option(reading)
+    query_language_options(reading)
+    reading.add_argument(
         "--docs-lang",
         choices=("native", "eng"),
         default="native",
         help="documents as they are (default) or machine-translated to English",
     )
-    command.add_argument(
-        "--fields",
-        choices=FIELDS,
-        default="title",
-        help="which text of a topic is the query (default title)",
+    reading.add_argument(
+        "--merge",
+        choices=("score", "rank", "reranker"),
+        help="how the languages' lists of mlir become one: by score, each list's brought to [0, 1] (default); by rank; "
+        "or by the reranker, over a pool of all languages (with --query-lang eng)",
     )
-    collection_options(command)
     return command
 
 
@@ -73,6 +67,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.datasets.neuclir import NewsSettings, find_news
     from pipelines.launch import finish, launch
     from pipelines.multilingual import launch_multilingual
+    from pipelines.options.settings import own_files
 
     if not options.docs:
         refuse(options, ["name"], "it names a collection of --docs")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from heed.errors import DataError
 from pipelines.command import run_command
-from pipelines.pool_options import (
+from pipelines.options.pool import (
     budget_languages,
     check_options,
     parser,
@@ -18,8 +18,6 @@ from pipelines.pool_options import (
 )
 
 if TYPE_CHECKING:
-    from heed.formats.pools import Pool
-    from heed.judging.exchange.exports import ExportedPool
     from heed.judging.pools.build import PoolQrels
 
 
@@ -39,12 +37,13 @@ def _run(options: argparse.Namespace) -> None:
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     from heed.files import write_json
     from heed.formats.pools import write_pool
-    from heed.judging.exchange.exports import export
+    from heed.judging.exchange.exports import ExportedPool, export
     from heed.judging.pools.build import build_pool, pool_inputs, poolable
     from heed.judging.pools.inputs import document_languages, read_judged, read_runs, topic_languages
     from heed.judging.pools.samples import write_probabilities
     from heed.judging.pools.statistics_report import as_data, as_text, pool_report
     from heed.progress import log, timed
+    from pipelines.texts import exported_pool
 
     settings, qrels = settings_of(options), _read_qrels(options)
     reused = read_judged("--qrels", [options.qrels] if options.qrels else [])
@@ -59,7 +58,10 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
         work.did(sum(map(len, built.documents.values())), "documents")
     with timed("statistics"):
         report = pool_report(built, inputs, runs, reused, options.seconds_per_document)
-    exported = _exported(options, built.documents)
+    shows_text = options.export and options.docs and options.topics
+    exported = (
+        exported_pool(options, built.documents) if shows_text else ExportedPool(built.documents, {}, "query", None)
+    )
     probabilities = probabilities_path(options.out)
     if built.sample:
         write_probabilities(probabilities, built.sample)
@@ -85,24 +87,6 @@ def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
         raise DataError(f"{options.only_relevant}: no document is relevant, so there is none to judge again")
     excluded = read_judged("--exclude-judged", options.exclude_judged)
     return PoolQrels(excluded, only, read_judged("--judged", [options.judged] if options.judged else []))
-
-
-def _exported(options: argparse.Namespace, pool: "Pool") -> "ExportedPool":
-    """Return the pool with its topics and documents; without --docs and --topics, for the forms that show no text."""
-    from heed.datasets.trec import given_files
-    from heed.files import locked
-    from heed.formats.document_store import open_store
-    from heed.judging.exchange.exports import ExportedPool
-
-    if not (options.export and options.docs and options.topics):
-        return ExportedPool(pool, {}, "query", None)
-    name, code, source, topics = given_files(options.docs, options.topics, lang=options.lang)
-    instructed = any("original" in topic.instructions for topic in topics)
-    condition = options.condition or ("original" if instructed else "query")
-    indexes = options.indexes / name / code
-    with locked(indexes):
-        store = open_store(indexes / "documents", source)
-    return ExportedPool(pool, {topic.qid: topic for topic in topics}, condition, store)
 
 
 if __name__ == "__main__":

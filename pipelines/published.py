@@ -3,18 +3,25 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from pipelines.command import run_command
-from pipelines.options import log_options, paper_options, published_tables
+from pipelines.options.output import json_option, log_options
+from pipelines.options.parser import command_parser
+from pipelines.options.published import paper_options, published_tables
+
+EXAMPLES = (
+    "mfollowir",
+    "followir --table 2 --measure p-MRR",
+    "followtable --subset WTR --json figures.json",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.published``."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.published", description=__doc__)
+    parser = command_parser("published", "PAPER", __doc__, EXAMPLES)
     paper_options(parser)
     parser.add_argument("--measure", metavar="NAME", help="this measure only, such as p-MRR")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures, one a row")
+    json_option(parser)
     log_options(parser)
     return parser
 

@@ -7,17 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.command import run_command
-from pipelines.options import log_options
+from pipelines.options.output import log_options
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.report.results import Results
 
+EXAMPLES = (
+    "runs",
+    "runs --format latex --out tables.tex",
+    "runs/neuclir-sample/zho --html --plots plots --plot-format pdf",
+)
 FORMATS = ("text", "markdown", "latex", "csv")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.report``."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.report", description=__doc__)
+    parser = command_parser("report", "RUNS_DIR", __doc__, EXAMPLES)
     parser.add_argument(
         "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"
     )

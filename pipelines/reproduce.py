@@ -11,29 +11,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.command import run_command
-from pipelines.options import log_options, paper_options, published_tables
+from pipelines.options.output import indexes_option, json_option, log_options, out_option
+from pipelines.options.parser import command_parser
+from pipelines.options.published import paper_options, published_tables
 
 if TYPE_CHECKING:
     from heed.measures.summary import Detail
     from heed.published.reproduction import Cell, Task
 
-
+EXAMPLES = (
+    "mfollowir --dry-run",
+    "followir --system BM25",
+    "followtable --table 3 --subset WTR --data FollowTable/data",
+)
 STOPPED, TERMINATED = 130, 143  # statuses of a command that Ctrl-C or SIGTERM stopped
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.reproduce``."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.reproduce", description=__doc__)
+    parser = command_parser("reproduce", "PAPER", __doc__, EXAMPLES)
     paper_options(parser)
     parser.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the paper's data, a folder a subset")
     parser.add_argument("--dry-run", action="store_true", help="list commands and what is missing here, run nothing")
-    parser.add_argument(
-        "--out", type=Path, default=Path("runs/reproduce"), metavar="DIR", help="results (default runs/reproduce/)"
-    )
-    parser.add_argument(
-        "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file too")
+    out_option(parser, "runs/reproduce")
+    json_option(parser)
+    indexes_option(parser)
     log_options(parser)
     return parser
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
-from heed.formats.topics import FIELDS
 from heed.progress import brief, log
 from heed.reranking.rescore import PoolDocuments
-from heed.types import CONDITIONS
 from pipelines.command import run_command
-from pipelines.options import engine_options, log_options, machine_options, model_options, positive
+from pipelines.options.collection import RERANKER, depth_option, maxp_option
+from pipelines.options.data import condition_option, reading_options, subset_option, text_options
+from pipelines.options.machine import engine_options, machine_options
+from pipelines.options.models import model_options
+from pipelines.options.output import indexes_option, log_options
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.formats.document_store import DocumentStore
@@ -21,45 +24,36 @@ if TYPE_CHECKING:
     from heed.types import Reranker, Topic
     from heed.workers.pool import WorkerPool
 
+EXAMPLES = (
+    "bm25.run --topics topics.jsonl --docs news.jsonl --reranker polarity --out polarity.run",
+    "bm25.run --topics topics.jsonl --docs news.jsonl --reranker ./my-cross-encoder \\\n"
+    "              --condition changed --depth 100 --out mine.changed.run",
+    "pool.jsonl --topics topics.jsonl --docs tables/ --reranker mine:Careful --out careful.run.gz",
+)
+
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of ``python -m pipelines.rerank``."""
-    made = argparse.ArgumentParser(prog="python -m pipelines.rerank", description=__doc__)
-    made.add_argument("run", type=Path, metavar="RUN", help="TREC run, or a pool (.jsonl): what is rescored")
-    data = made.add_argument_group("data")
-    data.add_argument("--topics", required=True, metavar="PATH", help="topics; the format is recognised")
-    data.add_argument("--topics-format", choices=("heed", "neuclir", "tsv", "trec"), help="read the topics as this")
-    data.add_argument("--fields", choices=FIELDS, default="title", help="what of a topic is the query (default title)")
-    data.add_argument(
-        "--docs", nargs="+", required=True, metavar="PATH", help=".jsonl[.gz], folders, or an ir_datasets id"
-    )
-    data.add_argument("--name", metavar="NAME", help="what the collection of --docs is called (default: as its file)")
-    data.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where RUN holds several")
-    data.add_argument("--lang", metavar="LANG", help="ISO 639 code such as deu or de (default: the data set's or eng)")
-    systems = made.add_argument_group("system")
-    systems.add_argument(
-        "--reranker",
-        required=True,
-        metavar="NAME",
-        help="polarity, a model by name, path or hub id, decompose:ENCODER, polarity+NAME, mteb:NAME, or "
-        "package.module:Class",
-    )
-    systems.add_argument(
-        "--condition",
-        choices=CONDITIONS,
-        help="what goes with the query (default: original where the topics carry instructions, else query)",
-    )
-    systems.add_argument("--depth", type=positive, default=1000, metavar="N", help="rescore a topic's N best (1000)")
-    systems.add_argument("--maxp", nargs="?", const="400/200", metavar="WORDS/OVERLAP", help="score by best passage")
-    model_options(systems)
-    machine_options(made)
-    engine_options(made)
-    output = made.add_argument_group("output")
+    """Return the command line of ``python -m pipelines.rerank``."""
+    command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
+    command.add_argument("run", type=Path, metavar="RUN", help="TREC run, or a pool (.jsonl): what is rescored")
+    text_options(command.add_argument_group("data"))
+    system = command.add_argument_group("system")
+    system.add_argument("--reranker", required=True, metavar="NAME", help=RERANKER)
+    condition_option(system)
+    depth_option(system, "rescore a topic's N best")
+    maxp_option(system)
+    output = command.add_argument_group("output")
     output.add_argument("--out", required=True, type=Path, metavar="RUN", help="the new run; gzipped by suffix")
     output.add_argument("--tag", metavar="TAG", help="the run's tag (default: reranker and condition)")
-    output.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
+    indexes_option(output)
     log_options(output)
-    return made
+    reading = command.add_argument_group("how topics and documents are read")
+    reading_options(reading)
+    subset_option(reading)
+    model_options(command.add_argument_group("models"))
+    machine_options(command)
+    engine_options(command)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,12 +71,13 @@ def _run(options: argparse.Namespace) -> None:
     from heed.progress import timed
     from heed.retrieval.corpus import Corpus
     from heed.workers.pool import open_pool
-    from pipelines.launch import machine_of
+    from pipelines.options.settings import machine_of
+    from pipelines.texts import usual_condition
 
     name, code, source, read = given_files(
         options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
     )
-    condition = options.condition or _condition(read)
+    condition = options.condition or usual_condition(read)
     topics = [topic for topic in read if topic.has(condition)]
     fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
     indexes, machine = options.indexes / (options.name or name) / code, machine_of(options)
@@ -100,14 +95,10 @@ def _run(options: argparse.Namespace) -> None:
         log.info(f"{options.out}: {made}; {len(queries)} topics under {condition}")
 
 
-def _condition(topics: "Sequence[Topic]") -> str:
-    return "original" if any("original" in topic.instructions for topic in topics) else "query"
-
-
 def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPool", pooled: "Pool") -> "Reranker":
     from heed.reranking.maxp import parse_cut
     from heed.systems.settings import Search, systems_of
-    from pipelines.launch import machine_of, registry_of
+    from pipelines.options.settings import machine_of, registry_of
 
     systems = systems_of(corpus, Search(), machine_of(options), registry_of(options), workers, options.indexes / "api")
     reranker = systems.reranker(options.reranker)

@@ -7,29 +7,39 @@ from pathlib import Path
 
 from heed.tables.text import FORMS
 from pipelines.command import refuse, run_command
-from pipelines.options import collection_options, own_files
+from pipelines.options.collection import collection_options
+from pipelines.options.data import lang_option
+from pipelines.options.parser import command_parser
 
+EXAMPLES = (
+    "",
+    "--retriever bm25+fields --field-weights 2 1 1 --reranker none",
+    "--data FollowTable/data/WTR --retriever bm25 --measure nDCG@10",
+    "--docs tables.jsonl --topics topics.jsonl --qrels query.qrels",
+)
 SUBSETS = ("WQT", "WTR", "TArX", "IndusTR", "sample")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.tables``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.tables", description=__doc__)
-    source = command.add_mutually_exclusive_group()
+    command = command_parser("tables", "", __doc__, EXAMPLES)
+    data = command.add_argument_group("data")
+    source = data.add_mutually_exclusive_group()
     source.add_argument(
         "--subset", choices=SUBSETS, help="a subset of FollowTable fetched before, or the embedded sample (default)"
     )
     source.add_argument(
         "--data", type=Path, metavar="DIR", help="a folder in FollowTable's layout: BEIR form or raw release"
     )
-    command.add_argument("--lang", metavar="LANG", help="of --docs: an ISO 639 code such as deu or de (default eng)")
-    command.add_argument(
+    lang_option(data)
+    reading = collection_options(command, data)
+    reading.add_argument(
         "--serialise",
         choices=FORMS,
         default="raw",
         help="how a table is written for systems (default raw: as it came); all but raw put one row on a line",
     )
-    command.add_argument(
+    reading.add_argument(
         "--field-weights",
         nargs=3,
         type=float,
@@ -37,8 +47,7 @@ def parser() -> argparse.ArgumentParser:
         metavar=("CAPTION", "HEADER", "CELLS"),
         help="of the retriever bm25+fields (default 1 1 1)",
     )
-    command.add_argument("--traps", type=Path, metavar="PATH", help="trap tables for NFR: query-id, corpus-ids a line")
-    collection_options(command)
+    reading.add_argument("--traps", type=Path, metavar="PATH", help="trap tables for NFR: query-id, corpus-ids a line")
     return command
 
 
@@ -50,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.tables import find_tables
     from pipelines.launch import finish, launch
+    from pipelines.options.settings import own_files
 
     if options.docs:
         refuse(options, ["data", "subset"], "--docs names other tables")

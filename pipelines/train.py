@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 from heed.errors import UsageError
 from heed.training.trainer import TrainingSettings
 from pipelines.command import run_command
-from pipelines.options import device_option, log_options, positive
+from pipelines.options.machine import device_option
+from pipelines.options.models import registry_options
+from pipelines.options.output import log_options
+from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
     from heed.models.registry.entries import Model, Registry
@@ -20,11 +23,17 @@ if TYPE_CHECKING:
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
 SEEDS = 2**32
+EXAMPLES = (
+    f"train.jsonl --base {BASE} --out models/mine",
+    "train.jsonl --base ./my-causal-model --epochs 1 --steps 20 --out models/trial     # a trial",
+    "train.jsonl --base ./my-causal-model --prompt-template 'Query: {query} Document: {document} Relevant:' \\\n"
+    "             --tokens no yes --out models/mine",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.train``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__)
+    command = command_parser("train", "DATA.jsonl --base NAME --out DIR", __doc__, EXAMPLES)
     command.add_argument(
         "data", type=Path, metavar="DATA.jsonl", help="query, instruction, document, label a line; .gz"
     )
@@ -59,8 +68,7 @@ def parser() -> argparse.ArgumentParser:
     recipe.add_argument("--steps", type=positive, metavar="N", help="stop after so many steps, for a trial")
     machine = command.add_argument_group("machine")
     device_option(machine)
-    machine.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, for --base and --like")
-    machine.add_argument("--trust-remote-code", action="store_true", help="run code of the base's repository")
+    registry_options(machine)
     log_options(machine)
     return command
 
@@ -86,11 +94,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.models.local.language_models import check_device
-    from heed.models.registry.entries import Registry
     from heed.training.recipe import train
+    from pipelines.options.settings import registry_of
 
     check_device(options.device)
-    registry = Registry([options.models] if options.models else [], trust_remote_code=options.trust_remote_code)
+    registry = registry_of(options, described=())
     settings = TrainingSettings(**{name: getattr(options, name) for name in TrainingSettings._fields})
     base, template = registry.resolve(options.base, [BASE]), _template(options, registry)
     train(options.data, base, template, settings, options.out)

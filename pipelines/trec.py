@@ -8,23 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
-from heed.formats.topics import FIELDS
 from heed.types import ABLATIONS
 from pipelines.command import refuse, run_command
-from pipelines.options import catalogue_option, collection_options, own_files
+from pipelines.options.collection import collection_options
+from pipelines.options.data import OWN_FILES, catalogue_option, fields_option, lang_option
+from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.datasets.collection import Collection
     from heed.experiment.results import Results
 
-
+EXAMPLES = (
+    "--retriever bm25",
+    "--docs news.jsonl --topics topics.jsonl --qrels original.qrels --changed-qrels changed.qrels",
+    "--benchmark followir --reranker jhu-clsp/FollowIR-7B",
+    "--dataset hub:OWNER/NAME --retriever bm25 --reranker none",
+)
 FOLLOWIR, OLDER = "followir", "followir-older"  # entries of the catalogue; the older form has ABLATIONS too
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``python -m pipelines.trec``."""
-    command = argparse.ArgumentParser(prog="python -m pipelines.trec", description=__doc__)
-    source = command.add_mutually_exclusive_group()
+    command = command_parser("trec", "", __doc__, EXAMPLES)
+    data = command.add_argument_group("data")
+    source = data.add_mutually_exclusive_group()
     source.add_argument(
         "--dataset",
         metavar="NAME",
@@ -37,13 +44,11 @@ def parser() -> argparse.ArgumentParser:
         help="followir (all three), followir/robust04, followir/news21 or followir/core17; "
         "with --docs the whole collection is searched",
     )
-    command.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the data set, instead of the hub's")
-    catalogue_option(command)
-    command.add_argument(
-        "--lang", metavar="LANG", help="ISO 639 code, such as deu or de (default: the data set's, else eng)"
-    )
-    command.add_argument("--fields", choices=FIELDS, help="what of a topic is the query (default title)")
-    collection_options(command)
+    lang_option(data)
+    reading = collection_options(command, data)
+    fields_option(reading, default=None)
+    reading.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the data set, instead of the hub's")
+    catalogue_option(reading)
     return command
 
 
@@ -53,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.launch import OWN_FILES, finish, launch
+    from pipelines.launch import finish, launch
 
     if options.benchmark:
         refuse(options, [*OWN_FILES[1:], "lang", "fields", "catalogue"], "--benchmark has its own")
@@ -76,6 +81,7 @@ def _collections(options: argparse.Namespace) -> "list[Collection]":
     from heed.datasets.entries import find_entries
     from heed.datasets.trec import english_sample, own_collection
     from heed.progress import log
+    from pipelines.options.settings import own_files
 
     if options.benchmark:
         if options.benchmark.partition("/")[0] != FOLLOWIR:
@@ -102,7 +108,7 @@ def _named(options: argparse.Namespace, fields: str) -> "list[Collection]":
     from heed.datasets.irds import is_known
     from heed.datasets.loading import NAMES, load
     from heed.datasets.trec import ir_dataset
-    from pipelines.launch import OWN_FILES
+    from pipelines.options.settings import own_files
 
     name, catalogue = options.dataset, Catalogue([options.catalogue] if options.catalogue else [])
     entry, files = catalogue.entries.get(name), own_files(options)

@@ -275,7 +275,7 @@ def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
     script.write_text(
         "import argparse, os, sys, time\n"
         "from pipelines.command import run_command\n"
-        "from pipelines.options import log_options\n"
+        "from pipelines.options.output import log_options\n"
         "class Dropping:\n"
         f"    def __del__(self): os.kill(os.getpid(), {int(number)}); time.sleep(0.01)\n"
         "def body(options):\n"
@@ -323,7 +323,7 @@ def test_at_the_end_memory_is_left_to_the_operating_system(tmp_path: Path, envir
     script.write_text(
         "import argparse, gc, sys\n"
         "from pipelines.command import run_command\n"
-        "from pipelines.options import log_options\n"
+        "from pipelines.options.output import log_options\n"
         "class Circle:\n"
         "    def __del__(self): print('collected')\n"
         "def body(options):\n"

@@ -12,12 +12,11 @@ from heed.judging.pools.build import DEPTH, PoolSettings
 from heed.judging.pools.orders import GUIDED, ORDERS
 from heed.judging.pools.samples import Stratum, parse_strata
 from heed.judging.pools.statistics import SECONDS
-from heed.types import CONDITIONS
-from pipelines.options import log_options, positive
+from pipelines.options.data import condition_option, docs_option, lang_option, subset_option, topics_option
+from pipelines.options.output import indexes_option, json_option, log_options
+from pipelines.options.parser import Group, command_parser, positive
 
-DESCRIPTION = (
-    "Pool any runs for judging: depth, fusion, budgets, samples; orders for assessors; statistics and exports."
-)
+DESCRIPTION = "Pool any runs for judging: budgets, samples; orders for assessors; statistics and exports."
 RULES = """\
 The pool of a topic is the union of every run's first --depth documents (score descending, then docid descending).
 --size cuts it to the best by reciprocal rank fusion. --budget N is for all topics together: they are pooled to
@@ -34,29 +33,25 @@ took from the lists, or further where all of them are in the pool, but no furthe
 --qrels the pool is made again without each system, with as many documents, and reading the others no deeper.
 
 mtf and hedge learn from --judged: judge the first documents, then pool again.
-
-examples:
-  python -m pipelines.pool runs/*.run --depth 100 --out pool.jsonl
-  python -m pipelines.pool runs/*.run --budget 5000 --order hedge --judged qrels-so-far.txt --out next.jsonl
-  python -m pipelines.pool runs/*.run --sample 1-10:1.0,11-100:0.3,101-1000:0.05 --out sample.jsonl
-  python -m pipelines.pool mlir-*.run --language zho=zho.ids --language fas=fas.ids --language rus=rus.ids \\
-                           --budget zho=2000 --budget fas=2000 --budget rus=2000 --out pool.jsonl
-  python -m pipelines.pool --only-relevant qrels.txt --out again.jsonl     # a narrative was edited
 """
+EXAMPLES = (
+    "runs/*.run --depth 100 --out pool.jsonl",
+    "runs/*.run --budget 5000 --order hedge --judged qrels-so-far.txt --out next.jsonl",
+    "runs/*.run --sample 1-10:1.0,11-100:0.3,101-1000:0.05 --out sample.jsonl",
+    "mlir-*.run --language zho=zho.ids --language fas=fas.ids --language rus=rus.ids \\\n"
+    "            --budget zho=2000 --budget fas=2000 --budget rus=2000 --out pool.jsonl",
+    "--only-relevant qrels.txt --out again.jsonl     # a narrative was edited",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m pipelines.pool``."""
-    command = argparse.ArgumentParser(
-        prog="python -m pipelines.pool",
-        description=DESCRIPTION,
-        epilog=RULES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    command = command_parser("pool", "RUN… --out POOL", DESCRIPTION, EXAMPLES, RULES)
+    command.set_defaults(fields="title", topics_format=None, name=None)
     command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions; .gz")
-    command.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where a file holds several")
     command.add_argument("--out", required=True, type=Path, metavar="POOL", help='the pool, {"qid", "docids"} lines')
-    command.add_argument("--json", type=Path, metavar="FILE", help="write settings and statistics")
+    json_option(command)
+    subset_option(command)
     _size_options(command.add_argument_group("how much is judged"))
     _judged_options(command.add_argument_group("judgements"))
     order = command.add_argument_group("order")
@@ -68,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def _export_options(exports: argparse._ArgumentGroup) -> None:
+def _export_options(exports: Group) -> None:
     forms = "; ".join(f"{name}: {description}" for name, description in FORMATS.items())
     exports.add_argument(
         "--export",
@@ -78,14 +73,14 @@ def _export_options(exports: argparse._ArgumentGroup) -> None:
         metavar="FORM=PATH",
         help=f"write the pool also as {forms}; repeatable; forms that show text need --topics and --docs",
     )
-    exports.add_argument("--topics", metavar="PATH", help="topics, for exports and for languages")
-    exports.add_argument("--docs", nargs="+", metavar="PATH", help="documents, for exports")
-    exports.add_argument("--lang", metavar="LANG", help="of exported topics and documents: ISO 639 code (default eng)")
-    exports.add_argument("--condition", choices=CONDITIONS, help="whose instruction exports show (default original)")
-    exports.add_argument("--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="default indexes/")
+    topics_option(exports, "; for exports, and for languages")
+    docs_option(exports, "; for exports")
+    lang_option(exports)
+    condition_option(exports)
+    indexes_option(exports)
 
 
-def _size_options(size: argparse._ArgumentGroup) -> None:
+def _size_options(size: Group) -> None:
     size.add_argument("--depth", type=positive, metavar="K", help=f"documents of each list (default {DEPTH})")
     for option, metavar, text in (
         ("--size", "[QID=]N", "at most N a topic, by fusion"),
@@ -112,7 +107,7 @@ def _size_options(size: argparse._ArgumentGroup) -> None:
     size.add_argument("--topic", action="append", default=[], metavar="QID", help="pool this topic only; repeatable")
 
 
-def _judged_options(judged: argparse._ArgumentGroup) -> None:
+def _judged_options(judged: Group) -> None:
     judged.add_argument(
         "--exclude-judged",
         action="append",

@@ -1,0 +1,135 @@
+"""The options that the four collection commands share, everyday ones first."""
+
+import argparse
+from pathlib import Path
+
+from heed.retrieval.bm25.index import K1, B
+from heed.retrieval.dense.search import KINDS
+from heed.types import CONDITIONS
+from pipelines.options.data import docs_option, judgement_options, name_option, topics_format_option, topics_option
+from pipelines.options.machine import engine_options, machine_options
+from pipelines.options.models import model_options
+from pipelines.options.output import indexes_option, json_option, log_options, out_option
+from pipelines.options.parser import Group, positive
+
+RERANKER = (
+    "polarity, a model by name, path or hub id (encoders too, by similarity), rank_bm25 (over each topic's "
+    "candidates alone), decompose:ENCODER, polarity+NAME, mteb:NAME by MTEB's code, or a class of your own as "
+    "package.module:Class"
+)
+
+
+def collection_options(parser: argparse.ArgumentParser, data: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
+    """Add all shared options, files to ``data``; return the group of rare ones, how topics and documents are read."""
+    parser.set_defaults(field_weights=(1.0, 1.0, 1.0))
+    docs_option(data, ", or a folder in BEIR's or MTEB's layout, which brings topics and judgements along")
+    topics_option(data, ", or an ir_datasets id")
+    judgement_options(data)
+    _system_options(parser.add_argument_group("systems"))
+    _output_options(parser.add_argument_group("output"))
+    reading = parser.add_argument_group("how topics and documents are read")
+    topics_format_option(reading)
+    name_option(reading)
+    _search_options(parser.add_argument_group("search"))
+    model_options(parser.add_argument_group("models"))
+    machine_options(parser)
+    engine_options(parser)
+    return reading
+
+
+def _system_options(systems: Group) -> None:
+    systems.add_argument(
+        "--retriever",
+        action="append",
+        metavar="NAME",
+        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, an encoder by name, path or hub id, "
+        "mteb:NAME by MTEB's code, a class of your own as package.module:Class, or none; repeatable (default: bm25, "
+        "lsa)",
+    )
+    systems.add_argument(
+        "--reranker", action="append", metavar="NAME", help=f"{RERANKER}; or none; repeatable (default: polarity)"
+    )
+    systems.add_argument(
+        "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
+    )
+    depth_option(systems, "documents a topic in a run")
+    systems.add_argument(
+        "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: --depth)"
+    )
+    systems.add_argument(
+        "--measure",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a measure beside the collection's own, such as nDCG@10, alpha_nDCG@20 or 'p-MRR kept' "
+        "(docs/measures.md); repeatable",
+    )
+    systems.add_argument(
+        "--run",
+        action="append",
+        metavar="NAME=FILE",
+        help="a run made elsewhere, measured beside the others: NAME.CONDITION=FILE, or NAME=FILE with {condition} "
+        "in it; repeatable",
+    )
+
+
+def depth_option(group: Group, what: str) -> None:
+    """Add --depth; ``what`` is counted."""
+    group.add_argument("--depth", type=positive, default=1000, metavar="N", help=f"{what} (default 1000)")
+
+
+def maxp_option(group: Group) -> None:
+    """Add --maxp."""
+    group.add_argument(
+        "--maxp",
+        nargs="?",
+        const="400/200",
+        metavar="WORDS/OVERLAP",
+        help="rerankers score a document by its best passage of so many words (default 400/200)",
+    )
+
+
+def _output_options(output: Group) -> None:
+    out_option(output)
+    json_option(output)
+    output.add_argument(
+        "--published",
+        choices=("near", "all", "none"),
+        default="near",
+        help="where a paper ran the same setting: its systems next to these (default near), or all of them",
+    )
+    indexes_option(output)
+    log_options(output)
+
+
+def _search_options(search: Group) -> None:
+    search.add_argument(
+        "--pool",
+        choices=("retrieved", "published"),
+        help="rescore what the retrievers found (default), or the candidate lists that came with the topics "
+        "(default of trec --benchmark)",
+    )
+    maxp_option(search)
+    search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
+    search.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")
+    search.add_argument(
+        "--shards",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="split BM25's index in N, made one after the other and searched as one (default 1)",
+    )
+    search.add_argument(
+        "--index",
+        metavar="DIR|NAME",
+        help="BM25 searches this Lucene index of Anserini or Pyserini, a folder or the name of a prebuilt one, "
+        "which is compared with the documents and only read",
+    )
+    search.add_argument(
+        "--vectors",
+        type=Path,
+        metavar="DIR",
+        help="the bi-encoder of --retriever searches these vectors of the documents instead of computing its own: npy "
+        "or Parquet with ids, a flat FAISS index with docids, encodings of Pyserini or Tevatron",
+    )
+    search.add_argument("--faiss", choices=KINDS, default=KINDS[0], help="kind of FAISS index (default exact)")

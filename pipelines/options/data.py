@@ -1,0 +1,111 @@
+"""Options that name topics, documents, judgements and conditions, and say how topics are read."""
+
+from pathlib import Path
+
+from heed.formats.topics import FIELDS
+from heed.types import CONDITIONS
+from pipelines.options.parser import Group
+
+OWN_FILES = ("docs", "name", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")  # of the user's own
+TOPIC_FORMS = ("heed", "neuclir", "tsv", "trec", "mfollowir")
+
+
+def docs_option(group: Group, more: str = "", required: bool = False) -> None:
+    """Add --docs; ``more`` is what a command takes beside files and ids."""
+    group.add_argument(
+        "--docs",
+        nargs="+",
+        required=required,
+        metavar="PATH",
+        help=f"documents: .jsonl[.gz], folders of them, or an ir_datasets id{more}",
+    )
+
+
+def topics_option(group: Group, more: str = "", required: bool = False) -> None:
+    """Add --topics; ``more`` is what a command takes beside files."""
+    group.add_argument(
+        "--topics", required=required, metavar="PATH", help=f"topics: a file or folder; its form is recognised{more}"
+    )
+
+
+def topics_format_option(group: Group) -> None:
+    """Add --topics-format."""
+    group.add_argument("--topics-format", choices=TOPIC_FORMS, help="read the topics as this form")
+
+
+def fields_option(group: Group, default: str | None = "title") -> None:
+    """Add --fields; with the ``default`` None, a command sees whether it was used."""
+    group.add_argument(
+        "--fields", choices=FIELDS, default=default, help="which text of a topic is the query (default title)"
+    )
+
+
+def name_option(group: Group) -> None:
+    """Add --name."""
+    group.add_argument("--name", metavar="NAME", help="what the collection of --docs is called (default: as its file)")
+
+
+def lang_option(group: Group) -> None:
+    """Add --lang, the language of documents."""
+    group.add_argument(
+        "--lang",
+        metavar="LANG",
+        help="language of the documents: an ISO 639 code such as deu or de (default: the data set's, else eng)",
+    )
+
+
+def query_language_options(group: Group) -> None:
+    """Add --query-lang and --translation."""
+    group.add_argument(
+        "--query-lang",
+        choices=("native", "eng"),
+        default="native",
+        help="queries in the documents' language (default) or English",
+    )
+    group.add_argument(
+        "--translation",
+        choices=("human", "machine"),
+        help="take only this translation of topics (default: human where there is one)",
+    )
+
+
+def subset_option(group: Group) -> None:
+    """Add --subset, of MTEB's files of predictions."""
+    group.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where a file holds several")
+
+
+def condition_option(group: Group) -> None:
+    """Add --condition of a command that runs one."""
+    group.add_argument(
+        "--condition",
+        choices=CONDITIONS,
+        help="what goes with the query (default: original where the topics carry instructions, else query)",
+    )
+
+
+def text_options(group: Group) -> None:
+    """Add the topics and documents that a command must have, and their language."""
+    topics_option(group, required=True)
+    docs_option(group, required=True)
+    lang_option(group)
+
+
+def reading_options(group: Group) -> None:
+    """Add how the topics of :func:`text_options` are read, and what their collection is called."""
+    topics_format_option(group)
+    fields_option(group)
+    name_option(group)
+
+
+def catalogue_option(group: Group) -> None:
+    """Add a catalogue of collections of the user's own."""
+    group.add_argument(
+        "--catalogue", type=Path, metavar="FILE", help="JSON with further collections, in the form of catalogue.json"
+    )
+
+
+def judgement_options(group: Group) -> None:
+    """Add the judgements under each condition."""
+    group.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for query and original")
+    group.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for changed")
+    group.add_argument("--reversed-qrels", type=Path, metavar="PATH", help="judgements for reversed")

@@ -1,0 +1,64 @@
+"""Options that describe models, and say how they are run."""
+
+from pathlib import Path
+
+from pipelines.options.parser import Group, positive
+
+
+def registry_options(group: Group) -> None:
+    """Add where the entries of further models are, and whether their code may run."""
+    group.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, as registry.json")
+    group.add_argument(
+        "--trust-remote-code", action="store_true", help="run code that comes with a model, at its pinned revision"
+    )
+
+
+def family_option(group: Group) -> None:
+    """Add --family."""
+    group.add_argument("--family", metavar="NAME", help="family of models without an entry, such as causal")
+
+
+def template_options(group: Group) -> None:
+    """Add the templates of models without an entry."""
+    for part in ("query", "document", "prompt"):
+        group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of models without an entry")
+
+
+def inference_options(group: Group) -> None:
+    """Add precision, lengths, and what runs models."""
+    group.add_argument(
+        "--dtype",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        default="auto",
+        help="precision of models' weights (default auto: float32 on a CPU, the model's own on a GPU)",
+    )
+    group.add_argument(
+        "--batch-size", type=positive, metavar="N", help="at most N texts in a batch (default: as many as fit)"
+    )
+    group.add_argument(
+        "--max-length",
+        type=positive,
+        metavar="N",
+        help="at most N tokens in a model's input, query, instruction and template included (default: the model's own)",
+    )
+    group.add_argument(
+        "--inference",
+        choices=("transformers", "vllm"),
+        default="transformers",
+        help="what runs causal, reasoning and local list-wise rerankers; other models are not affected "
+        "(default transformers; vllm needs pip install vllm==0.32.0)",
+    )
+    group.add_argument(
+        "--backend",
+        choices=("torch", "openvino"),
+        help="what computes bi-encoders and cross-encoders of sentence-transformers; other models are not affected "
+        "(default torch; openvino needs an environment of its own, docs/installation.md)",
+    )
+
+
+def model_options(group: Group) -> None:
+    """Add all that a command takes which runs any system of the registry, or a model without an entry."""
+    registry_options(group)
+    family_option(group)
+    template_options(group)
+    inference_options(group)

@@ -1,0 +1,30 @@
+"""Options of results: where they go, and how much is logged."""
+
+from pathlib import Path
+
+from heed import __version__
+from pipelines.options.parser import Group
+
+
+def out_option(group: Group, folder: str = "runs") -> None:
+    """Add the folder of results."""
+    group.add_argument("--out", type=Path, default=Path(folder), metavar="DIR", help=f"results (default {folder}/)")
+
+
+def indexes_option(group: Group) -> None:
+    """Add the folder of indexes."""
+    group.add_argument(
+        "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)"
+    )
+
+
+def json_option(group: Group) -> None:
+    """Add the file of results as JSON."""
+    group.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file too")
+
+
+def log_options(group: Group) -> None:
+    """Add how much a command logs, the same for every command."""
+    group.add_argument("--quiet", action="store_true", help="log no progress")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    group.add_argument("--version", action="version", version=f"heed {__version__}", help="print Heed's version")

@@ -1,0 +1,26 @@
+"""Options that choose published figures, and the figures that they choose."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from heed.types import PAPERS
+
+if TYPE_CHECKING:
+    from heed.published.figures import Paper, Table
+
+
+def paper_options(parser: argparse.ArgumentParser) -> None:
+    """Add which published figures are meant; :func:`published_tables` reads them."""
+    parser.add_argument("paper", choices=PAPERS, metavar="PAPER", help=", ".join(PAPERS))
+    parser.add_argument("--table", metavar="N", help="this table only, as 4 or 'Table 4' (default: all)")
+    parser.add_argument("--system", metavar="NAME", help="this system only, as printed or by the registry's name")
+    parser.add_argument("--subset", metavar="NAME", help="this subset only, such as robust04, zho, WTR or average")
+
+
+def published_tables(options: argparse.Namespace, measure: str | None = None) -> "tuple[Paper, list[Table]]":
+    """Return the paper, and the figures of its tables that the options name."""
+    from heed.published.figures import find_table, read_paper, select
+
+    paper = read_paper(options.paper)
+    tables = [find_table(paper, options.table)] if options.table else paper.tables
+    return paper, select(tables, options.system, options.subset, measure)

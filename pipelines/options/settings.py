@@ -1,0 +1,52 @@
+"""From options to the library's settings: a function for each object. Imported by commands when they run."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from heed.errors import UsageError
+from heed.formats.topic_files import OwnFiles
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Registry
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.systems.settings import Machine, Search
+from heed.workers import Workers
+
+DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
+
+
+def own_files(options: argparse.Namespace) -> OwnFiles:
+    """Return the documents, topics and judgements that the options name."""
+    paths = (options.qrels, options.changed_qrels, options.reversed_qrels)
+    return OwnFiles(tuple(options.docs or ()), options.topics, options.topics_format, *paths, options.name)
+
+
+def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBED) -> Registry:
+    """Return the models that the options describe; ``described`` are those of models without an entry."""
+    fields = {option.removesuffix("_template"): getattr(options, option) for option in described}
+    return Registry([options.models] if options.models else [], fields, options.trust_remote_code)
+
+
+def runtime_of(options: argparse.Namespace, indexes: Path = Path("indexes")) -> Runtime:
+    """Return how models are run; paid answers are kept in ``indexes``."""
+    return Runtime(answers=indexes / "api", **_inference(options))
+
+
+def machine_of(options: argparse.Namespace) -> Machine:
+    """Return what runs the systems: threads, Java's heap, workers and models."""
+    workers = Workers(options.engine, options.workers, options.ray_address)
+    return Machine(threads=options.threads, heap=options.heap, workers=workers, **_inference(options))
+
+
+def _inference(options: argparse.Namespace) -> dict[str, Any]:
+    if options.backend and options.inference != "transformers":
+        raise UsageError(f"--backend with --inference {options.inference}: leave one of them out")
+    names = ("device", "inference", "dtype", "max_length", "batch_size")
+    return {**{name: getattr(options, name) for name in names}, "backend": options.backend or "torch"}
+
+
+def search_of(options: argparse.Namespace) -> Search:
+    """Return how documents are searched."""
+    bm25 = Bm25Settings(options.k1, options.b, *options.field_weights)
+    return Search(bm25, options.shards, options.faiss, options.index, options.vectors)

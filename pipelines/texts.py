@@ -1,0 +1,28 @@
+"""The texts of a pool: its topics under a condition, and its documents."""
+
+import argparse
+from collections.abc import Sequence
+
+from heed.datasets.trec import given_files
+from heed.files import locked
+from heed.formats.origin import noted_documents
+from heed.formats.pools import Pool
+from heed.judging.exchange.exports import ExportedPool
+from heed.types import Topic
+
+
+def usual_condition(topics: Sequence[Topic]) -> str:
+    """Return the condition of a command that runs one: original where a topic carries that instruction, else query."""
+    return "original" if any("original" in topic.instructions for topic in topics) else "query"
+
+
+def exported_pool(options: argparse.Namespace, pool: Pool) -> ExportedPool:
+    """Return the pool with the topics and documents that the options name."""
+    name, code, source, topics = given_files(
+        options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
+    )
+    indexes = options.indexes / (options.name or name) / code
+    with locked(indexes):
+        store = noted_documents(source, indexes)
+    condition = options.condition or usual_condition(topics)
+    return ExportedPool(pool, {topic.qid: topic for topic in topics}, condition, store)

@@ -1,0 +1,70 @@
+"""What ``--help`` of every command shows: options once, and command lines that can be tried."""
+
+import argparse
+import importlib
+import re
+import shlex
+
+import pytest
+from conftest import Heed
+
+from pipelines.__main__ import COMMANDS
+
+# options of several commands, and the commands whose option of this name is another one
+SHARED: dict[str, set[str]] = {
+    "--lang": {"neuclir", "fetch", "compare"},  # languages of a collection, or of judgements
+    "--indexes": {"explore"},  # not where indexes go, but where they are now
+    "--max-length": {"train"},  # of training prompts
+    "--subset": {"tables", "compare", "published", "reproduce"},  # of a collection, or of figures
+    **{
+        name: set()
+        for name in ("--fields", "--name", "--topics-format", "--query-lang", "--translation", "--catalogue")
+    },
+    **{name: set() for name in ("--device", "--threads", "--heap", "--dtype", "--backend", "--workers")},
+    **{name: set() for name in ("--models", "--trust-remote-code", "--maxp", "--json", "--quiet", "--allow-host")},
+}
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = importlib.import_module(f"pipelines.{name}").parser()
+    return made
+
+
+def examples(name: str) -> list[list[str]]:
+    """Return the arguments of the command lines at the end of a help."""
+    text = parser(name).format_help().partition("\nexamples:\n")[2].replace("\\\n", "")
+    lines = [shlex.split(line, comments=True) for line in text.splitlines()]
+    assert all(line[:2] == ["heed", name] for line in lines)
+    return [line[2:] for line in lines]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_ends_with_command_lines_that_the_command_takes(name: str) -> None:
+    lines = examples(name)
+    assert 2 <= len(lines) <= 5
+    for line in lines:
+        parser(name).parse_args(line)  # exits for an option or a choice that there is not
+
+
+@pytest.mark.parametrize("name", ["fetch", "models", "published", "reproduce"])
+def test_examples_that_need_no_files_run(name: str, heed: Heed) -> None:
+    for line in examples(name):
+        if not any(part.startswith("./") or "/data" in part for part in line):
+            dry = ["--dry-run"] if name in ("fetch", "reproduce") and line and "--dry-run" not in line else []
+            result = heed(f"pipelines.{name}", *line, *dry, "--quiet")
+            assert (result.returncode, result.stderr) == (0, ""), line
+            assert result.stdout
+
+
+def test_everyday_options_come_first() -> None:
+    options = re.findall(r"^  (--[a-z][a-z0-9-]*)", parser("neuclir").format_help(), re.MULTILINE)
+    everyday = ["--lang", "--docs", "--topics", "--qrels", "--retriever", "--reranker", "--condition", "--out"]
+    assert [option for option in options if option in everyday] == everyday
+    assert options.index("--out") < min(map(options.index, ("--k1", "--shards", "--dtype", "--engine", "--name")))
+
+
+@pytest.mark.parametrize("option", SHARED)
+def test_an_option_of_several_commands_has_one_meaning(option: str) -> None:
+    actions = [parser(name)._option_string_actions.get(option) for name in COMMANDS.keys() - SHARED[option]]
+    meanings = {(action.metavar, action.help) for action in actions if action}
+    assert len(meanings) == 1
