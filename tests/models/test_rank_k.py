@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from chats import Turned
 from conftest import ROOT, Heed
 from model_inputs import CPU
-from test_rank_llm import Turned
 from tiny_language_models import with_tokens
 
 from heed.models.registry.entries import Model, Registry

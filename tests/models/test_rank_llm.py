@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chats import ZEPHYR, Saying, Turned, tiny_llama
 from conftest import ROOT
 from model_inputs import CPU
-from test_listwise import ZEPHYR, tiny_llama
 
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.listwise import ListwiseReranker, parse_numbers, parse_ranking, whole_ranking
@@ -87,39 +87,6 @@ def test_small_windows_show_more_words_of_each_passage(year: int) -> None:
     for prompt, counts in GOLDEN[year]["words"].items():
         texts = pieces(Model("m", prompt=prompt), "")
         assert {count: most_words(texts, int(count)) for count in counts} == counts, prompt
-
-
-class Turned:
-    """A chat that turns every window round."""
-
-    def shortened(self, document: Document) -> Document:
-        return document
-
-    def __init__(self) -> None:
-        self.config: dict[str, Any] = {}
-
-    def load(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def estimate(self) -> None: ...
-
-    def fits(self, conversation: list[Message], ranking: str) -> bool:
-        return True
-
-    def answer(self, conversation: list[Message], ranking: str) -> str:
-        return " > ".join(reversed(ranking.split(" > ")))
-
-
-class Saying(Turned):
-    """A chat that gives one answer."""
-
-    def __init__(self, said: str) -> None:
-        super().__init__()
-        self._said = said
-
-    def answer(self, conversation: list[Message], ranking: str) -> str:
-        return self._said
 
 
 @pytest.mark.golden(

@@ -10,11 +10,10 @@ import tiny_language_models as tiny
 import torch
 from conftest import Heed, write_jsonl
 from model_inputs import CPU
-from test_yes_no import DOCIDS, LONG, TEXTS, TOPIC, adapter_of, entry, prompts
+from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, entry, prompts, store_in
 
 from heed.errors import HeedError
-from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Files
+from heed.formats.document_store import DocumentStore
 from heed.models.local import vllm as vllm_models
 from heed.models.local.logits import score_of
 from heed.models.local.runtime import Runtime
@@ -43,9 +42,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> DocumentStore:
-    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
-    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    return store_in(tmp_path)
 
 
 @pytest.fixture(autouse=True)

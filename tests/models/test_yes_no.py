@@ -9,10 +9,10 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 from model_inputs import CPU
+from yes_no_inputs import DOCIDS, TOPIC, adapter_of, entry, prompts, store_in
 
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Files
 from heed.models.local.language_models import precision
 from heed.models.local.logits import Rows, shares_prefixes
 from heed.models.local.runtime import Runtime
@@ -24,9 +24,6 @@ from heed.models.text.prompts import Prompts
 from heed.tables.documents import Tables
 from heed.types import Topic
 
-TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]
-LONG = "a long 龙 document of 12 words " * 60
-TOPIC = Topic("1", "zho", "中 国 a query?", {"original": "only a", "changed": "only b, not a"})
 CAUSAL = ("Llama", "Mistral", "Qwen2", "Qwen3", "GPT2")  # the last has absolute positions
 
 
@@ -38,21 +35,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> DocumentStore:
-    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
-    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-
-
-DOCIDS = [f"d{at}" for at in range(len(TEXTS))]
-
-
-def entry(folders: dict[str, Path], kind: str, **settings: Any) -> Model:
-    source = str(folders[kind])
-    if kind == "T5":
-        return Model(source, "seq2seq", prompt=tiny.T5, tokens=("▁false", "▁true"))._replace(**settings)
-    if kind.startswith("Qwen"):
-        return Model(source, "causal", prompt=tiny.QWEN, tokens=("no", "yes"))._replace(**settings)
-    return Model(source, "causal", prompt=tiny.LLAMA, tokens=("false", "true"))._replace(**settings)
+    return store_in(tmp_path)
 
 
 @cache
@@ -75,13 +58,6 @@ def plain(model: Model, text: str, network: Any = None) -> float:
             logits = (network or whole)(**made).logits[0, -1]
     chance = logits[[no, yes]].log_softmax(dim=0)
     return float(chance[1] - chance[0])
-
-
-def prompts(model: Model, docids: list[str], store: DocumentStore, query: str) -> list[str]:
-    return [
-        (model.prompt or "").replace("{query}", query).replace("{document}", f"{one.title} {one.text}".strip())
-        for one in store.get(docids)
-    ]
 
 
 @pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("causal", "seq2seq"))
@@ -295,20 +271,6 @@ def test_precision_follows_the_device() -> None:
     assert precision(Model("m"), Runtime("cuda")) == "auto"
     assert precision(Model("m", dtype="bfloat16"), Runtime("cuda", dtype="float16")) == "float16"
     assert precision(Model("m"), Runtime("cpu", dtype="bfloat16")) == "bfloat16"
-
-
-def adapter_of(base: Path, folder: Path) -> Any:
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM
-
-    settings = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
-    adapted = get_peft_model(AutoModelForCausalLM.from_pretrained(base), settings)
-    torch.manual_seed(3)
-    for name, weight in adapted.named_parameters():
-        if "lora_B" in name:
-            torch.nn.init.normal_(weight, std=0.5)  # LoRA begins with zeros here, which would change nothing
-    adapted.save_pretrained(folder)
-    return adapted.eval()
 
 
 @pytest.mark.golden(program="peft 0.21.2", compared="scores of an adapter", systems=("causal",))

@@ -1,0 +1,55 @@
+"""Documents, a topic and entries for tests of rerankers that answer one word."""
+
+from pathlib import Path
+from typing import Any
+
+import tiny_language_models as tiny
+import torch
+from conftest import write_jsonl
+
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Files
+from heed.models.registry.entries import Model
+from heed.types import Topic
+
+TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]
+LONG = "a long 龙 document of 12 words " * 60
+TOPIC = Topic("1", "zho", "中 国 a query?", {"original": "only a", "changed": "only b, not a"})
+DOCIDS = [f"d{at}" for at in range(len(TEXTS))]
+
+
+def store_in(folder: Path) -> DocumentStore:
+    """A store of TEXTS and of two long documents."""
+    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
+    records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
+    return open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+
+
+def entry(folders: dict[str, Path], kind: str, **settings: Any) -> Model:
+    source = str(folders[kind])
+    if kind == "T5":
+        return Model(source, "seq2seq", prompt=tiny.T5, tokens=("▁false", "▁true"))._replace(**settings)
+    if kind.startswith("Qwen"):
+        return Model(source, "causal", prompt=tiny.QWEN, tokens=("no", "yes"))._replace(**settings)
+    return Model(source, "causal", prompt=tiny.LLAMA, tokens=("false", "true"))._replace(**settings)
+
+
+def prompts(model: Model, docids: list[str], store: DocumentStore, query: str) -> list[str]:
+    return [
+        (model.prompt or "").replace("{query}", query).replace("{document}", f"{one.title} {one.text}".strip())
+        for one in store.get(docids)
+    ]
+
+
+def adapter_of(base: Path, folder: Path) -> Any:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    settings = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    adapted = get_peft_model(AutoModelForCausalLM.from_pretrained(base), settings)
+    torch.manual_seed(3)
+    for name, weight in adapted.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.5)  # LoRA begins with zeros here, which would change nothing
+    adapted.save_pretrained(folder)
+    return adapted.eval()
