@@ -1,9 +1,11 @@
-"""The parts of Heed that are installed on request: which package belongs to which, and how it is installed."""
+"""Packages beside Heed: which of its extras they belong to and how they are installed, and objects of users' own."""
 
 import re
 import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
+from typing import Any
 
 from heed.errors import UsageError
 
@@ -31,6 +33,26 @@ def require(package: str, purpose: str) -> None:
     """Raise :class:`UsageError` where the imported ``package``, which ``purpose`` needs, is not installed."""
     if find_spec(package) is None:
         raise UsageError(f"{purpose}: {advice(package)}")
+
+
+def named_object(name: str) -> Any:
+    """Return the class, function or other object called ``package.module:Class``.
+
+    Raises :class:`UsageError` where there is no such module or name, and where the module fails.
+    """
+    module, _, path = name.partition(":")
+    try:
+        value: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UsageError(f"{name}: module {module} fails when it is imported, {reason}") from error
+    for part in path.split("."):
+        if not hasattr(value, part):
+            raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
+        value = getattr(value, part)
+    return value
 
 
 def _extra_of(package: str) -> str | None:

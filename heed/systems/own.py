@@ -3,7 +3,6 @@
 Each is wrapped in what checks its results, so that an error says whose it is.
 """
 
-import importlib
 import inspect
 import json
 import math
@@ -12,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from heed.errors import ModelError, UsageError, fail
+from heed.extras import named_object
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
 from heed.ranking import top
@@ -210,21 +210,11 @@ def is_encoder(system: Any) -> TypeGuard[Encoder]:
 
 
 def load_object(name: str) -> Any:
-    """Return what ``package.module:Class`` names; a class or function is called without arguments.
+    """Return the object of ``package.module:Class``; a class or function is called without arguments.
 
     Raises :class:`UsageError` where there is no such module or name, and where the user's code fails.
     """
-    module, _, path = name.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
-    except Exception as error:
-        raise UsageError(f"{name}: module {module} fails when it is imported, {_short(error)}") from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
-        found = getattr(found, part)
+    found = named_object(name)
     if not isinstance(found, type) and not inspect.isfunction(found):
         return found
     try:

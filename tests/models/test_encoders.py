@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from conftest import Heed
 from model_inputs import CPU, queries
 from safetensors.torch import save_file
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
@@ -15,7 +16,7 @@ from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t
 from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.files import model_files
-from heed.models.registry.entries import Model
+from heed.models.registry.entries import Model, Registry
 from heed.types import Document
 
 LIMIT = 40
@@ -149,6 +150,45 @@ def test_pooling_sees_no_padding_on_either_side(tmp_path: Path, pooling: str, si
         "cls": [one[0] for one in states],
     }
     same(encoder.encode_documents(DOCUMENTS), torch.stack(pooled[pooling]).numpy())
+
+
+SQUARES = """
+import torch
+
+
+class Squares(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, features):
+        states, mask = features["token_embeddings"], features["attention_mask"][..., None]
+        return {**features, "sentence_embedding": (states**2 * mask).sum(dim=1)}
+"""
+
+
+def test_a_pooling_of_ones_own_is_one_file_and_one_line(
+    tiny_encoder: Path, tmp_path: Path, heed: Heed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sum of squares of tokens' vectors, which no mode of sentence-transformers is."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "my_pooling.py").write_text(SQUARES)
+    entries = {"mine": {"source": str(tiny_encoder), "pooling": "my_pooling:Squares", "normalize": False}}
+    (tmp_path / "models.json").write_text(json.dumps(entries))
+    mine = Registry([tmp_path / "models.json"]).find("mine")
+    states = [hidden(tiny_encoder, ids_of(tiny_encoder, text)) for text in TEXTS[:2]]
+    expected = torch.stack([(rows**2).sum(dim=0) for rows in states]).numpy()
+    same(SentenceEncoder(mine, CPU).encode_documents(DOCUMENTS[:2]), expected)
+    told = heed("pipelines.models", "mine", "--models", "models.json").stdout
+    assert "pooling" in told and "my_pooling:Squares" in told
+    for name, problem in (("my_pooling:Cubes", "my_pooling has no Cubes"), ("none_such:A", "cannot be imported")):
+        with pytest.raises(HeedError, match=f"{name}: .*{problem}"):
+            SentenceEncoder(mine._replace(pooling=name), CPU).load()
+    trained = tmp_path / "trained"
+    trained.mkdir()
+    (trained / "training.json").write_text(json.dumps({"model": {"pooling": "my_pooling:Squares"}}))
+    with pytest.raises(HeedError, match="training.json: not written by python -m pipelines.train"):
+        Registry().find(str(trained))  # a stranger's folder names no code
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError
+from heed.extras import named_object
 from heed.models.files.model_files import local_copy, read_object, runs_remote_code
 from heed.models.local.language_models import precision
 from heed.models.local.network_checks import POOLER, check_weights, positions_of, warn_of_batches
@@ -44,7 +45,12 @@ def modules(model: Model, folder: Path, runtime: Runtime) -> list[Any]:
 
     transformer = Transformer(str(folder), backend=runtime.backend, **_options(model, runtime))
     width = transformer.get_embedding_dimension()
-    pooling = Pooling(width, pooling_mode=model.pooling or "mean")
+    pooling: Any
+    if model.pooling and ":" in model.pooling:
+        pooling = named_object(model.pooling)(width)
+        width = pooling.get_embedding_dimension() if hasattr(pooling, "get_embedding_dimension") else width
+    else:
+        pooling = Pooling(width, pooling_mode=model.pooling or "mean")
     return [transformer, pooling, *([LayerNorm(width)] if model.layer_norm else [])]
 
 

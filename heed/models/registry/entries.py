@@ -15,7 +15,7 @@ from heed.files import parse_json, read_bytes
 from heed.models.registry.families import BI_ENCODER, FAMILIES
 
 DATA = Path(__file__).with_name("registry.json")
-POOLINGS = ("mean", "cls", "lasttoken", "max")
+POOLINGS = ("mean", "cls", "lasttoken", "max", "weightedmean", "mean_sqrt_len_tokens")  # sentence-transformers'
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
 REMOVED = {"int8": "eight-bit integers are gone: use --dtype bfloat16, or --backend openvino"}  # presets of 0.2.0
@@ -38,8 +38,9 @@ class Model(NamedTuple):
     ``{query}``, ``{instruction}``, ``{title}`` and ``{text}``; ``prompt`` is the one of models that read both
     at once, with ``{query}`` and ``{document}`` for the filled templates. Where a condition has no
     instruction, ``bare`` is the query's template, else ``task`` replaces the instruction; ``untitled`` is
-    the template of a document without title. ``pool_prefix``: what precedes the text in its template is
-    pooled with it; ``layer_norm``: a vector's mean becomes 0 and its variance 1 before anything else;
+    the template of a document without title. ``pooling`` is one of ``POOLINGS``, or a module of one's own as
+    ``package.module:Class``, made with the width of a token's vector. ``pool_prefix``: what precedes the text in its
+    template is pooled with it; ``layer_norm``: a vector's mean becomes 0 and its variance 1 before anything else;
     ``bidirectional``: a decoder's tokens attend to later ones too. ``cut_prompt``: a ``prompt`` that is too
     long loses its end, whatever stands there, instead of the end of its document. Lengths are in tokens.
     ``{|}`` in a ``prompt`` parts it: the parts become tokens apart, without the tokenizer's special ones, and of those
@@ -199,7 +200,8 @@ def parse_entry(place: str, entry: Mapping[str, Any]) -> Model:
     if unknown:
         raise DataError(f"{place}: unknown fields {sorted(unknown)}; expected some of {', '.join(known)}")
     for field, allowed in (("pooling", POOLINGS), ("status", STATUSES), ("padding", ("left", "right"))):
-        if entry.get(field) is not None and entry[field] not in allowed:
+        own_module = field == "pooling" and ":" in str(entry.get(field))
+        if entry.get(field) is not None and entry[field] not in allowed and not own_module:
             raise DataError(f"{place}: {field} {entry[field]!r}, expected one of {allowed}")
     fail(f"{place}: {problem}" for problem in _family_problems(entry.get("family")))
     tokens = entry.get("tokens")
@@ -269,6 +271,9 @@ def _read_trained(folder: str) -> Model | None:
     if not path.is_file():
         return None
     try:
-        return parse_entry(str(path), {"source": folder, **json.loads(path.read_text(encoding="utf-8"))["model"]})
+        entry = {"source": folder, **json.loads(path.read_text(encoding="utf-8"))["model"]}
+        if ":" in str(entry.get("pooling")):  # a folder of a stranger names no code that runs
+            raise ValueError("pooling")
+        return parse_entry(str(path), entry)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: not written by python -m pipelines.train ({error!r}); train again") from error
