@@ -4,7 +4,6 @@ It is started by a command: Java and threads do not survive a fork, and :mod:`mu
 script once more in it. It ends by itself where the process that started it is killed.
 """
 
-import gc
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any, Self
 
 from heed.errors import HeedError, WorkerError
 
-SELDOM = 100_000  # objects made between two looks for those that refer to themselves: a twentieth of tables' time
 START = "import sys; sys.path[:] = {path!r}; from heed.child import serve; serve()"
 
 
@@ -85,7 +83,6 @@ def _until(results: Sequence[Any], error: Exception | None) -> Iterator[Any]:
 
 def serve() -> None:
     """Work on lists of items until the process at the other end of the pipe, which is stdin, ends."""
-    gc.set_threshold(SELDOM)
     with Connection(os.dup(0)) as pipe:
         try:
             function = pipe.recv()

@@ -1,5 +1,6 @@
 """The memory of this process: its peak, texts taken in batches, and what is given back after a model's last use."""
 
+import ctypes
 import gc
 import resource
 import sys
@@ -16,19 +17,12 @@ def free_memory() -> None:
     Networks refer to themselves, so their memory waits for a collection of garbage; it takes 0.1 s and more.
     """
     gc.collect()
-    trim()
+    release = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's; other C libraries keep less
+    if release is not None:
+        release(0)
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
-
-
-def trim() -> None:
-    """Have the C library give back what was freed; glibc keeps it otherwise, some 70 MB of building a store."""
-    import ctypes  # not by every command
-
-    given_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if given_back is not None:
-        given_back(0)
 
 
 def batches(texts: Iterable[Text], length: int) -> Iterator[list[Text]]:

@@ -5,7 +5,6 @@
   (:func:`heed.retrieval.lucene.jvm.java_errors`): pyjnius mixes up objects of one class that two threads call.
 - The handlers of faults, which Java and Ray both set (:func:`faults_left_to_java`).
 - The handlers of SIGINT and SIGTERM, which the commands set and the library does not (``pipelines/stopping.py``).
-- How often garbage is collected, which the commands set and the library does not (``pipelines/command.py``).
 - The alarm clock, which limits the time of programs that come with models (:func:`within`).
 - Settings of libraries that are read when they are imported: vLLM's and Ray's environment variables.
 - The number of torch's threads, in worker processes alone (:meth:`heed.workers.tasks.WorkerState.build`).

@@ -5,15 +5,12 @@ Cutting at a depth, pooling and the ranks inside measures all go through here.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection, Iterable, Mapping
 from ctypes import c_float
 from itertools import islice
 from operator import ge, gt, neg
 
-Known = dict[int, tuple[Mapping[str, float], dict[str, int]]]  # by its id, a list with the ranks of documents in it
-_known: ContextVar[Known | None] = ContextVar("known", default=None)
+import numpy as np
 
 
 def in_order(qids: Iterable[str]) -> list[str]:
@@ -40,39 +37,16 @@ def ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
 
     The rank of a missing document follows FollowIR (mteb ``get_rank_from_dict``) and InfoSearch.
     """
-    known = _known.get()
-    if known is None:
-        return _ranks(scores, docids)
-    _, rank_of = known.setdefault(id(scores), (scores, {}))  # with the list: no other gets its id
-    further = [docid for docid in docids if docid not in rank_of]
-    if further:
-        rank_of |= zip(further, _ranks(scores, further), strict=True)
-    return [rank_of[docid] for docid in docids]
-
-
-@contextmanager
-def ranks_known() -> Iterator[None]:
-    """Compute the rank of a document in a list once inside the block, in which no list may change."""
-    token = _known.set({})
-    try:
-        yield
-    finally:
-        _known.reset(token)
-
-
-def _ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
-    import numpy as np
-
     values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
     known = [docid for docid in docids if docid in scores]
-    own = np.array([scores[docid] for docid in known], dtype=np.float64)
+    looked_up = np.array([scores[docid] for docid in known], dtype=np.float64)
     ascending = np.sort(values)
-    best = 1 + len(scores) - np.searchsorted(ascending, own, side="right")
-    last = len(scores) - np.searchsorted(ascending, own, side="left")
+    best = 1 + len(scores) - np.searchsorted(ascending, looked_up, side="right")
+    last = len(scores) - np.searchsorted(ascending, looked_up, side="left")
     rank_of = dict(zip(known, best.tolist(), strict=True))
     listed = list(scores)
-    for score, first in dict(zip(own[last > best].tolist(), best[last > best].tolist(), strict=True)).items():
-        tied = sorted((listed[place] for place in np.flatnonzero(values == score).tolist()), reverse=True)
+    for score, first in dict(zip(looked_up[last > best].tolist(), best[last > best].tolist(), strict=True)).items():
+        tied = sorted((listed[position] for position in np.flatnonzero(values == score).tolist()), reverse=True)
         rank_of |= {docid: rank for rank, docid in enumerate(tied, first) if docid in rank_of}
     return [rank_of.get(docid, len(scores) + 1) for docid in docids]
 

@@ -1,8 +1,6 @@
 """How every command runs: parse, call, print errors, return the exit status."""
 
 import argparse
-import atexit
-import gc
 import logging
 import os
 import shlex
@@ -25,7 +23,6 @@ from pipelines.stopping import Terminated, stoppable
 IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-address"), True)
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
 SHOWN = 0.01  # seconds; a stage that took less was reused
-SELDOM = (50_000, 10, 10)  # for gc.set_threshold; Python's 700 looks through torch's modules again and again
 
 
 def run_command(
@@ -42,8 +39,6 @@ def run_command(
     options = parser.parse_args(argv)
     options.command_line = shlex.join([*parser.prog.split(), *_deciding(sys.argv[1:] if argv is None else argv)])
     timings: list[Timing] = []
-    if argv is None:
-        _collect_seldom()
     try:
         with (
             stoppable(last=argv is None),
@@ -66,16 +61,6 @@ def run_command(
             traceback.print_exc()
         return _print(error)
     return 0
-
-
-def _collect_seldom() -> None:
-    """Collect garbage seldom, and none at the end of the process, whose memory the operating system takes back.
-
-    Torch and transformers are a million objects: looking through them takes a third of the time of importing them.
-    """
-    gc.freeze()
-    gc.set_threshold(*SELDOM)
-    atexit.register(gc.freeze)
 
 
 def _refuse_options(parser: argparse.ArgumentParser, message: str) -> NoReturn:

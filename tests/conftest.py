@@ -1,7 +1,6 @@
 """Shared pieces: the command run as a user runs it, real tiny models, real data where they are."""
 
 import contextlib
-import gc
 import importlib
 import io
 import json
@@ -47,28 +46,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def java_of_small_work() -> Iterator[None]:
-    """Start Java in this process without the compiler and the collector for long work; its results are the same."""
-    from heed.retrieval.lucene import jvm
-
-    given = jvm.options
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jvm, "options", lambda heap, brief=False: given(heap, brief=True))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
 def unsynchronized() -> Iterator[None]:
     """Files of this process are not waited for until they are on the disk: no test cuts the power."""
     with mock.patch.object(os, "fsync", lambda descriptor: None):
         yield
-
-
-@pytest.fixture(scope="module", autouse=True)
-def frozen() -> None:
-    """Exempt what is loaded from garbage collection, which takes 0.4 s for it each time, and collect less often."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -27,7 +27,6 @@ from heed.measures.evaluate import Runs, evaluate, shifts
 from heed.measures.summary import Shift
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
-from heed.ranking import ranks_known
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
@@ -318,7 +317,7 @@ class Experiment:
 
     def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
         collection = self.collection
-        with timed("measures"), ranks_known():
+        with timed("measures"):
             size = self.documents.count + self._missing
             moved = shifts(runs, collection.judging, collection.topics)  # first: of all documents of a list at once
             details = evaluate(runs, collection.judging, collection.topics, size)

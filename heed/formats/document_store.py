@@ -19,7 +19,6 @@ from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_bytes
 from heed.formats.compression import Sample, joined, packer, separated, unpacker
 from heed.formats.documents import Source
-from heed.memory import trim
 from heed.progress import bar
 from heed.reuse import NOTE, Recipe, ensure_folder
 from heed.types import Document
@@ -74,11 +73,6 @@ class DocumentStore:
         self.tabular = bool(tabular)
         self._dictionary: bytes = dictionary
         self._unpacker = unpacker(dictionary)
-
-    @property
-    def size(self) -> int:
-        """Its bytes on disk, somewhat less than half of those of the documents."""
-        return self._path.stat().st_size
 
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents by docid, so that the order of the input files never matters."""
@@ -262,7 +256,6 @@ def _build(target: Path, source: Source) -> None:
         if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
             raise DataError(f"{source}: no document in it; expected one JSON object a line")
     staged.unlink()
-    trim()
 
 
 def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list[Path], bool]:

@@ -1,11 +1,10 @@
 import random
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.ranking import ranked, ranks, ranks_known, top
+from heed.ranking import ranked, ranks, top
 
 SCORES = st.dictionaries(
     st.text("ab7é中", min_size=1, max_size=4), st.sampled_from([0.0, -1.5, 1 / 3, 2.0]), max_size=12
@@ -30,26 +29,6 @@ def test_top_is_the_head_of_the_order(scores: dict[str, float], depth: int) -> N
 
 def test_a_missing_document_has_the_lists_length_plus_one() -> None:
     assert ranks({"a": 3.0, "b": 1.0}, ["b", "absent", "a"]) == [2, 3, 1]
-
-
-class Read(dict[str, float]):
-    """A list that counts how often its scores are read."""
-
-    times = 0
-
-    def values(self) -> Any:
-        self.times += 1
-        return super().values()
-
-
-def test_a_rank_that_is_known_is_not_computed_again() -> None:
-    one, other = Read({"a": 3.0, "b": 1.0}), Read({"b": 2.0})
-    with ranks_known():
-        assert (ranks(one, ["b", "absent"]), ranks(other, ["b"]), ranks(one, ["absent", "b"])) == ([2, 3], [1], [3, 2])
-        assert (one.times, other.times) == (1, 1)
-        assert (ranks(one, ["a", "b"]), one.times) == ([1, 2], 2)
-    one["b"] = 4.0
-    assert ranks(one, ["b"]) == [1]
 
 
 @given(SCORES, st.lists(st.text("ab7é中", min_size=1, max_size=2)))

@@ -13,7 +13,7 @@ from heed.progress import bar, log, timed
 from heed.retrieval.bm25.postings import Numbers, open_postings
 from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.jvm import anserini_version, java_errors, shrink_heap
+from heed.retrieval.lucene.jvm import anserini_version, java_errors
 from heed.retrieval.lucene.search import LuceneSearch, docid_filter
 from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_ranges
 from heed.retrieval.lucene.writer import write_index
@@ -139,9 +139,7 @@ def write_shard(
     """Write a Lucene index of ``documents`` into ``folder``; return how many have text, and are in it."""
     rows = _rows_with_text(documents, fields)
     with java_errors(f"{folder}: indexing"):
-        indexed = write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
-        shrink_heap()  # it was filled by what was indexed; searching takes little of it
-    return indexed
+        return write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
 
 
 def log_without_text(count: int, indexed: int) -> None:

@@ -30,8 +30,7 @@ TOGETHER = 8  # topics of a task
 class Opening(NamedTuple):
     """How an index is opened: its folder, shards, language, BM25's settings, whether of tables, Java's largest heap.
 
-    Of a ``sent`` one the folder is a worker's own, and removed when the files are open. ``brief``: Java is started
-    for work of seconds.
+    Of a ``sent`` one the folder is a worker's own, and removed when the files are open.
     """
 
     folder: Path
@@ -41,7 +40,6 @@ class Opening(NamedTuple):
     tabular: bool
     heap: str
     sent: bool = False
-    brief: bool = False
 
     @property
     def config(self) -> Config:
@@ -64,7 +62,7 @@ class IndexCopy:
         # tabular as a store says it
         self.config, self.language, self.tabular = opening.config, opening.language, opening.tabular
         self.rerankers: dict[str, Any] = {}  # made over it
-        start(opening.heap, opening.brief)
+        start(opening.heap)
         self.searcher = Searcher(opening.folder, opening.language, opening.settings, shards=opening.shards)
         self.searcher.load()
         if opening.sent:

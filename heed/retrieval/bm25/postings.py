@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from heed.files import read_bytes
 from heed.progress import log, timed
-from heed.retrieval.lucene.jvm import shrink_heap
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
 from heed.retrieval.lucene.shards import postings_folder, reading
 from heed.reuse import NOTE, Recipe, build_folder, ensure_folder, rebuild_reason, unchanged
@@ -202,7 +201,6 @@ def _build(index: Path, fields: Sequence[str], folder: Path) -> None:
                 path.unlink()
         work.did(len(numbers), "documents")
     raw.rmdir()
-    shrink_heap()  # it was filled by what was read
 
 
 def _write_docids(folder: Path, raw: Path, reader: Any) -> NDArray[np.int32]:

@@ -21,7 +21,6 @@ from heed.workers.pool import WorkerPool
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
 FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-vectors": (FIELD,), "bm25-fields": TABLE_FIELDS}
-BRIEF = 1 << 25  # bytes of a store; at twice as many, 200 MB of text, both ways of running Java take as long
 NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
@@ -93,7 +92,7 @@ class Bm25:
         """The open index, built first unless it is there."""
         folder, store, language = self.corpus
         threads, shards, heap, pool = self._lucene
-        start(heap, self._brief)
+        start(heap)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
         index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
@@ -125,13 +124,8 @@ class Bm25:
 
     def _opening(self) -> Opening:
         searcher, (_, store, language) = self.searcher, self.corpus
-        how = searcher.folder, searcher.shards, language, searcher.settings, store.tabular, self._lucene.heap
-        return Opening(*how, brief=self._brief)
-
-    @property
-    def _brief(self) -> bool:
-        """Whether Java has work of seconds."""
-        return self._index is None and self.corpus.documents.size <= BRIEF
+        heap = self._lucene.heap
+        return Opening(searcher.folder, searcher.shards, language, searcher.settings, store.tabular, heap)
 
     @classmethod
     def over_copy(cls, copy: IndexCopy) -> "Bm25":

