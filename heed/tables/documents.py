@@ -4,28 +4,20 @@ In the form ``raw`` a document's text is unchanged, with its title above it wher
 hold it. FollowTable's published texts are used alone: they hold their titles already.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from time import thread_time
 
 from heed.errors import DataError, UsageError
-from heed.files import digest, read_bytes, read_lines
-from heed.formats.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
+from heed.files import digest, read_bytes
+from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus
 from heed.tables.markup import Table, parse_table
-from heed.tables.reading import read_by_processes
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
 ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 VERSION = 2  # raise when tables are parsed or written in another way
-ALONE = 1.0  # seconds of reading; to start processes of their own, and to send to and fro, takes half of that
-PROCESSES = 4  # at most: this one takes in what they read, and keeps up with no more
-
-Unread = Path | tuple[Path, int, str] | Line  # a file of one table, or a line of a file, as text or as a document
 
 
 class Tables:
@@ -55,47 +47,23 @@ class Tables:
         return {**settings, "files": sorted(map(digest, records)), "single": single}
 
     def lines(self) -> Iterator[Line]:
-        """Yield every table as a document, or the problem with it; several processes where that takes long."""
-        read, processes = partial(_read, self._form, self._titles), min(os.cpu_count() or 1, PROCESSES)
-        unread, spent = self._unread(), 0.0
-        for one in unread:
-            started = thread_time()
-            line = read(one)
-            spent += thread_time() - started
-            yield line
-            if spent > ALONE and processes > 1:
-                yield from read_by_processes(read, unread, processes)
-
-    def _unread(self) -> Iterator[Unread]:
+        """Yield every table as a document, or the problem with it."""
         for path in self.paths:
-            if not path.name.endswith(SUFFIXES):
-                yield path
-            elif path.suffix == ".parquet":
-                yield from read_corpus([path])
-            else:
-                yield from ((path, line_no, text) for line_no, text in read_lines(path) if text.strip())
+            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
+                yield self._serialised(line.document, line) if line.document else line
 
-
-def _read(form: str, titles: bool, unread: Unread) -> Line:
-    if isinstance(unread, Line):
-        return _written(form, titles, unread)
-    return _written(form, titles, _whole_file(unread) if isinstance(unread, Path) else parse_line(*unread))
-
-
-def _written(form: str, titles: bool, line: Line) -> Line:
-    if line.document is None:
-        return line
-    docid, title, text = line.document[:3]
-    try:
-        table = parse_table(text)
-    except DataError as error:
-        return line._replace(document=None, problem=str(error))
-    if not titles:
-        table = table if table.caption else table._replace(caption=title)
-    elif title.strip() and not _holds(table, title):
-        text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
-    written = text if form == "raw" else serialise(table, form)
-    return line._replace(document=Document(docid, "", written, **as_fields(table)))
+    def _serialised(self, document: Document, line: Line) -> Line:
+        docid, title, text = document[:3]
+        try:
+            table = parse_table(text)
+        except DataError as error:
+            return line._replace(document=None, problem=str(error))
+        if not self._titles:
+            table = table if table.caption else table._replace(caption=title)
+        elif title.strip() and not _holds(table, title):
+            text, table = f"{title}\n{text}".strip(), table._replace(caption=f"{title} {table.caption}".strip())
+        written = text if self._form == "raw" else serialise(table, self._form)
+        return line._replace(document=Document(docid, "", written, **as_fields(table)))
 
 
 def _holds(table: Table, title: str) -> bool:

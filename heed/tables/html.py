@@ -9,7 +9,7 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, repeat, takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from heed.errors import DataError
@@ -40,8 +40,8 @@ PROCESSING = re.compile(r"<\?[^<>]*>")
 class Row(NamedTuple):
     """The cells of a row: their texts, which of them are headings, how many columns and rows each spans.
 
-    ``group`` and ``section`` are its row group's number and name (``""`` outside of any). Without any span ``spans``
-    may be empty; 0 rows are those to the end of the row group.
+    ``group`` and ``section`` are its row group's number and name (``""`` outside of any). A span of 0 rows is to the
+    end of the row group.
     """
 
     group: int
@@ -221,26 +221,6 @@ def grid(rows: list[Row], has_head: bool) -> Grid:
     ``has_head`` says that there is a <thead>, even an empty one. Raises :class:`DataError` for a grid too large.
     """
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
-    return plain_grid(rows, has_head) if has_no_spans(rows) else spanned_grid(rows, has_head)
-
-
-def has_no_spans(rows: list[Row]) -> bool:
-    """Return whether every row has cells, none of them spans anything, and the grid is of a size that any may have."""
-    widths = [len(row.texts) for row in rows]
-    small = min(widths) > 0 and max(widths) * len(rows) <= FREE_CELLS
-    return small and all(row.spans.count((1, 1)) == len(row.spans) for row in rows)
-
-
-def plain_grid(rows: list[Row], has_head: bool) -> Grid:
-    """Return what :func:`spanned_grid` returns of rows without spans, sooner."""
-    width = max(len(row.texts) for row in rows)
-    header = _marked_header(rows, has_head)
-    texts = [row.texts + [""] * (width - len(row.texts)) for row in rows]
-    return Grid(texts, min(1, len(rows) - 1) if header is None else header)
-
-
-def spanned_grid(rows: list[Row], has_head: bool) -> Grid:
-    """Return the grid of ``rows``, which are in the order of a page."""
     written = sum(len(row.texts) for row in rows)
     lines: list[list[_Span]] = []
     for _, group in groupby(rows, key=lambda row: row.group):
@@ -268,7 +248,7 @@ def _lay_out(rows: list[Row], first: int, written: int) -> Iterator[list[_Span]]
 def _own_spans(row: Row, above: list[_Span], number: int, end: int) -> Iterator[_Span]:
     """Yield the cells of a row, each from the first column free of spans from above, with gaps where it meets one."""
     column, rest = 0, [*above, _Span(sys.maxsize, sys.maxsize, 0, 0, "")][::-1]  # the next span from above comes last
-    for text, (columns, rows) in zip(row.texts, row.spans or repeat((1, 1)), strict=False):
+    for text, (columns, rows) in zip(row.texts, row.spans, strict=True):
         while rest[-1].start <= column:
             column = rest.pop().end
         past, stop = column + columns, min(number + (rows or end), end)

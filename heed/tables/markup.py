@@ -17,6 +17,7 @@ SAMPLE = 50  # rows from which the separator of a CSV text is guessed
 
 HTML_TABLE = re.compile(r"<(?:table|tr)[\s/>]", re.IGNORECASE)
 HEADING = re.compile(r"#{1,6}(?:\s+|$)")
+MARKS = re.compile(r"[\\`<]")  # without any of them nothing in a row but its pipes means anything
 PIPE = re.compile(r"\\.|\|")
 PIPE_OUTSIDE_CODE = re.compile(r"\\.|`[^`]*`|\|")
 ESCAPED = re.compile(r"\\([\\|<-])|<br\s*/?>", re.IGNORECASE)
@@ -143,7 +144,7 @@ def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list
     start = max(rule - 1, 0)
     while start and block[start - 1].startswith("|"):
         start -= 1
-    width = len(_split_plain(block[rule]))
+    width = len(_without_ends(block[rule], block[rule].split("|")))
     return block[:start], _rows(block[start:rule], width), _rows(block[rule + 1 :], width)
 
 
@@ -153,37 +154,16 @@ def is_rule(line: str) -> bool:
 
 
 def _rows(lines: list[str], width: int) -> list[list[str]]:
-    if is_plain("\n".join(lines)):
-        return plain_rows(lines)
-    return [row for line in lines for row in (plain_rows([line]) if is_plain(line) else [marked_cells(line, width)])]
+    return [_cells(line, width) for line in lines]
 
 
-def is_plain(text: str) -> bool:
-    """Return whether nothing in ``text`` but its pipes means anything in a table row."""
-    return "\\" not in text and "`" not in text and "<" not in text
-
-
-def plain_rows(lines: list[str]) -> list[list[str]]:
-    """Return what :func:`marked_cells` returns of each of some plain lines, of any width, many times sooner."""
-    if not "".join(lines).isprintable():
-        return [[squeeze(cell) for cell in _split_plain(line)] for line in lines]
-    rows = []
-    for line in lines:
-        while "  " in line:  # the only white space in a printable line is spaces
-            line = line.replace("  ", " ")
-        rows.append(_without_ends(line, list(map(str.strip, line.split("|")))))
-    return rows
-
-
-def marked_cells(line: str, width: int) -> list[str]:
+def _cells(line: str, width: int) -> list[str]:
     """Return the cells of a row, escapes read; a pipe inside backticks is text where that gives ``width`` cells."""
+    if not MARKS.search(line):
+        return [squeeze(cell) for cell in _without_ends(line, line.split("|"))]
     with_code = _split(line, PIPE_OUTSIDE_CODE)
     cells = with_code if len(with_code) == width else _split(line, PIPE)
     return [squeeze(ESCAPED.sub(lambda match: match[1] or " ", cell)) for cell in cells]
-
-
-def _split_plain(line: str) -> list[str]:
-    return _without_ends(line, line.split("|"))
 
 
 def _split(line: str, mark: re.Pattern[str]) -> list[str]:
