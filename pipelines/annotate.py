@@ -117,7 +117,7 @@ def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
 
 
 def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
-    from heed.judging.annotate.payloads import check_name, refuse_reserved
+    from heed.judging.annotate.assessors import check_name, refuse_reserved
     from heed.languages import language
     from heed.progress import log
     from heed.retrieval.lucene.analysis import Analysis

@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from heed.errors import HeedError
+from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.payloads import (
     ChangeRequest,
     agreement_data,
-    check_name,
     document_data,
     progress_data,
     read_request,

@@ -11,9 +11,10 @@ from conftest import ROOT
 
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
-from heed.judging.annotate.agreement import consensus, disagreements, pair_agreements
+from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.export import export
-from heed.judging.annotate.store import ADJUDICATED, Change, Judgement, Store, wording_of
+from heed.judging.annotate.grades import disagreements, final_grade, pair_agreements
+from heed.judging.annotate.store import Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures.pairwise import no_longer_relevant
 from pipelines.annotate import open_given
@@ -51,11 +52,11 @@ def test_disagreements_tell_all_grades_and_the_decision() -> None:
 
 
 def test_the_grade_that_stands_for_several() -> None:
-    assert consensus({"ann": 1}) == 1
-    assert consensus({"ann": 1, "bela": 1, "carl": 0}) == 1
-    assert consensus({"ann": 1, "bela": 0}) is None
-    assert consensus({"ann": 1, "bela": 0, "carl": 3}) is None
-    assert consensus({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
+    assert final_grade({"ann": 1}) == 1
+    assert final_grade({"ann": 1, "bela": 1, "carl": 0}) == 1
+    assert final_grade({"ann": 1, "bela": 0}) is None
+    assert final_grade({"ann": 1, "bela": 0, "carl": 3}) is None
+    assert final_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
 
 
 # Export

@@ -17,12 +17,12 @@ from conftest import ROOT, Heed, write_jsonl
 
 from heed.errors import HeedError, UsageError
 from heed.files import digest_json
-from heed.judging.annotate.assessors import parse_names
+from heed.judging.annotate.assessors import ADJUDICATED, parse_names
 from heed.judging.annotate.database import create
 from heed.judging.annotate.documents import PooledDocument
 from heed.judging.annotate.export import export
-from heed.judging.annotate.merging import add_databases
-from heed.judging.annotate.store import ADJUDICATED, Applied, Change, Store, wording_of
+from heed.judging.annotate.merging import add_annotations
+from heed.judging.annotate.store import Applied, Change, Store, wording_of
 from heed.judging.annotate.task import Task, load_task, parse_scale
 from heed.types import Topic
 
@@ -57,7 +57,7 @@ class Judging:
 
     def add(self, *others: "Judging | Path", names: Sequence[str] = ()) -> None:
         paths = [other if isinstance(other, Path) else other.path for other in others]
-        add_databases(self.path, paths, parse_names(names))
+        add_annotations(self.path, paths, parse_names(names))
 
     def grades(self) -> dict[tuple[str, str, str, str], int | None]:
         return {judgement[:4]: judgement.grade for judgement in self.store.judgements()}
@@ -421,9 +421,9 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from heed.judging.annotate.merging import add_databases
+from heed.judging.annotate.merging import add_annotations
 print("started", flush=True)
-add_databases(Path(sys.argv[1]), [Path(sys.argv[2])], {})
+add_annotations(Path(sys.argv[1]), [Path(sys.argv[2])], {})
 """
 
 

@@ -1,55 +1,79 @@
-"""What is added to an annotation: another assessor's database, read without changing it."""
+"""What is added to an annotation: another assessor's database, or the folder that an annotation was exported to."""
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.errors import DataError, fail
 from heed.formats.pools import Pool
-from heed.judging.annotate.database import DIGEST_ONLY, stored_properties, version_of
+from heed.formats.topics import read_objects
+from heed.judging.annotate.assessors import check_name
+from heed.judging.annotate.change_log import Entry, Key, State, read_log, read_states
+from heed.judging.annotate.database import DIGEST_ONLY, open_read_only, stored_properties, version_of
 from heed.judging.annotate.documents import PooledDocument
-from heed.judging.annotate.entries import Entry, Place, State, read_log, read_states
-from heed.judging.annotate.payloads import check_name
-from heed.judging.annotate.store import NARRATIVE
+from heed.judging.annotate.store import NARRATIVE, wording_of
 from heed.judging.annotate.task import CONDITIONS, Task, load_task
 from heed.progress import log
+from heed.types import Topic
+
+# of a line of an exported judgements.jsonl, beside its grade
+FIELDS = {"qid": str, "docid": str, "condition": str, "assessor": str, "note": str, "at": str, "reworded": bool}
+EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was given is not in an export
 
 
 class Addition(NamedTuple):
-    """What ``path`` adds: its task, its log, the current states of what was judged, and the pooled documents.
+    """The task of ``path``, its log, the current states of what was judged, and the pooled documents.
 
-    A snapshot's log has only the last change of each grade and note.
+    An export has no documents, and its log only the last change of each grade and note.
     """
 
     path: Path
     task: Task
     entries: list[Entry]
-    states: dict[Place, State]
+    states: dict[Key, State]
     documents: Iterator[PooledDocument]
-    is_snapshot: bool = False
+    is_export: bool = False
 
 
-def read_addition(path: Path, db: sqlite3.Connection) -> Addition:
-    """Read an annotation that :func:`heed.judging.annotate.database.open_read_only` opened.
+@contextmanager
+def open_addition(path: Path, task: Task) -> Iterator[Addition]:
+    """Yield what ``path``, a database or the folder of an export, adds to the annotation of ``task``; it is only read.
 
-    Of the version that stored no pool, the pool is what was judged. Raises :class:`DataError` for a damaged database.
+    Raises :class:`DataError` for a damaged database, and naming every bad line of an export.
     """
+    if path.is_dir():
+        yield _read_export(path, task)
+        return
+    with closing(open_read_only(path)) as db:
+        yield _read_database(path, db)
+
+
+def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
+    """Read a database; in the version that stored no pool, the pool is what was judged."""
     try:
         entries = read_log(db)
         stored = stored_properties(db)
         if version_of(db) == DIGEST_ONLY:
             log.info(f"{path}: made by an earlier version of Heed, which stored no pool; what is judged there is added")
-            stored["pool"] = json.dumps(judged_pool(entries))
-        task = load_task(stored, False)
-        fail(f"{path}: damaged (log entry {entry.id} does not fit)" for entry in entries if not fits(entry, task))
+            stored["pool"] = json.dumps(_judged_pool(entries))
+        task = load_task(stored)
+        fail(f"{path}: damaged (log entry {entry.id} does not fit)" for entry in entries if not _fits(entry, task))
         return Addition(path, task, entries, read_states(db), _documents(db))
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
 
 
-def fits(entry: Entry, task: Task) -> bool:
+def _documents(db: sqlite3.Connection) -> Iterator[PooledDocument]:
+    for docid, title, date, text, tabular in db.execute("SELECT docid, title, date, text, tabular FROM documents"):
+        yield PooledDocument(docid, title, date, text, bool(tabular))
+
+
+def _fits(entry: Entry, task: Task) -> bool:
     """Whether the page could have made the entry: what is added goes to other assessors' pages."""
     check_name(entry.assessor)
     if entry.kind != NARRATIVE and entry.docid not in task.pool.get(entry.qid, ()):
@@ -63,7 +87,7 @@ def fits(entry: Entry, task: Task) -> bool:
     return entry.kind == "grade" and entry.condition in CONDITIONS and all(state["grade"] in grades for state in states)
 
 
-def judged_pool(entries: Sequence[Entry]) -> Pool:
+def _judged_pool(entries: Sequence[Entry]) -> Pool:
     """Return the documents that were judged, by topic and in the order of the log."""
     pool: dict[str, dict[str, None]] = {}
     for entry in entries:
@@ -72,6 +96,69 @@ def judged_pool(entries: Sequence[Entry]) -> Pool:
     return {qid: [*docids] for qid, docids in pool.items()}
 
 
-def _documents(db: sqlite3.Connection) -> Iterator[PooledDocument]:
-    for docid, title, date, text, tabular in db.execute("SELECT docid, title, date, text, tabular FROM documents"):
-        yield PooledDocument(docid, title, date, text, bool(tabular))
+def _read_export(folder: Path, task: Task) -> Addition:
+    """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
+    topics = {topic.qid: topic for topic in _exported_topics(folder / "topics.jsonl")}
+    narratives = {
+        qid: topic.instructions.get("changed") or topic.instructions.get("original", "")
+        for qid, topic in topics.items()
+    }
+    path, problems = folder / "judgements.jsonl", []
+    entries: list[Entry] = []
+    for line_no, record in read_objects(path):
+        if _is_judgement(record) and record["qid"] in topics:
+            entries += _exported_entries(record, narratives[record["qid"]], len(entries))
+        else:
+            problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it")
+    fail(problems)
+    topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
+    exported = replace(task, pool=_judged_pool(entries), topics=topics, given={})
+    fail(
+        f"{path}: {entry.kind} of {entry.docid} for topic {entry.qid} does not fit the grades here"
+        for entry in entries
+        if not _fits(entry, exported)
+    )
+    states: dict[Key, State] = {entry.key(): entry.after for entry in entries}
+    states |= {(NARRATIVE, "", qid, "", ""): {"text": text} for qid, text in narratives.items()}
+    return Addition(folder, exported, entries, states, iter(()), is_export=True)
+
+
+def _exported_topics(path: Path) -> Iterator[Topic]:
+    for line_no, record in read_objects(path):
+        topic = Topic(record.get("qid"), record.get("lang"), record.get("query"), record.get("instructions", {}))  # type: ignore[arg-type]
+        texts = [*topic[:3], *topic.instructions.values()] if isinstance(topic.instructions, dict) else [None]
+        if not all(isinstance(text, str) for text in texts):
+            raise DataError(f"{path}, line {line_no}: not a topic as annotate --export writes it")
+        yield topic
+
+
+def _with_changed(topic: Topic, here: Topic) -> Topic:
+    """Return ``topic`` with the changed narrative of ``here``: an export's is compared as an edit, not as a source."""
+    changed = here.instructions.get("changed")
+    instructions = {name: text for name, text in topic.instructions.items() if name != "changed"}
+    return topic._replace(instructions=instructions | ({"changed": changed} if changed is not None else {}))
+
+
+def _is_judgement(record: dict[str, Any]) -> bool:
+    grade = record.get("grade")
+    has_fields = all(isinstance(record.get(name), expected) for name, expected in FIELDS.items())
+    return has_fields and (grade is None or (isinstance(grade, int) and not isinstance(grade, bool)))
+
+
+def _exported_entries(record: dict[str, Any], narrative: str, last: int) -> Iterator[Entry]:
+    """Yield entries for a line's grade and note; the same line gives the same ones whenever it is read."""
+    wording = EARLIER if record["reworded"] else wording_of(narrative)
+    changes: list[tuple[str, State, State]] = []
+    if record["grade"] is not None:
+        after = {"grade": record["grade"], "wording": wording if record["condition"] == "changed" else ""}
+        changes.append(("grade", {"grade": None, "wording": ""}, after))
+    if record["note"]:
+        changes.append(("note", {"note": ""}, {"note": record["note"]}))
+    judged = (record["qid"], record["condition"], record["docid"])
+    text = "\t".join([record["assessor"], *judged, record["at"], str(record["grade"]), record["note"]])
+    request = f"export-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    for part, (kind, before, after) in enumerate(changes):
+        number = last + part + 1
+        yield Entry(
+            number, request, part, record["at"], record["assessor"], request, kind, *judged, before, after, None
+        )

@@ -1,13 +1,31 @@
-"""What the assessors of an added database are called here: one name must not be two people's."""
+"""Names of assessors: which are allowed, the adjudicator's, and what those of an added annotation are called here."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import UsageError, fail
-from heed.judging.annotate.entries import Entry
-from heed.judging.annotate.payloads import check_name, refuse_reserved
-from heed.judging.annotate.store import ADJUDICATED
+
+ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
+LONGEST_NAME = 40  # characters
+JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
+
+
+def check_name(name: str | None) -> str:
+    """Return an assessor's name with single spaces; :class:`UsageError` if it is empty, too long or not printable."""
+    stripped = " ".join((name or "").split())
+    if not stripped or len(stripped) > LONGEST_NAME or not stripped.translate(JOINERS).isprintable():
+        raise UsageError(f"assessor is {name!r}, expected a name of at most {LONGEST_NAME} characters")
+    return stripped
+
+
+def refuse_reserved(name: str) -> str:
+    """Return ``name``; :class:`UsageError` if it is the adjudicator's, who decides on the agreement page."""
+    if name.casefold() == ADJUDICATED:
+        raise UsageError(
+            f"--assessor {name}: this name is reserved for decisions where assessors differ; choose another"
+        )
+    return name
 
 
 def parse_names(texts: Sequence[str]) -> dict[str, str]:
@@ -22,31 +40,30 @@ def parse_names(texts: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def names_here(path: Path, theirs: Sequence[Entry], here: Sequence[Entry], names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the assessors of the log ``theirs``, which is ``path``'s, are called in the log ``here``.
+def names_here(
+    path: Path, before: Mapping[str, str | None], here: Collection[str], names: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the name in this annotation of each assessor of the annotation in ``path``; the adjudicator is one.
 
-    That is as in ``names``, or as when the log was added before; the adjudicator is one everywhere. Raises
-    :class:`UsageError` for a name that is in both logs, where nothing says whether it is one person's.
+    ``before`` has these assessors, with the name under which they were added before, if they were; that name stays, and
+    others are those of ``names`` (:func:`parse_names`). ``here`` are the names of this annotation. Raises
+    :class:`UsageError` for a name that is in both, where nothing says whether it is one person's.
     """
-    owners = {entry.identity(): entry.assessor for entry in here}
-    before = {entry.assessor: owners[entry.identity()] for entry in theirs if entry.identity() in owners}
-    taken = {entry.assessor for entry in here}
-    called: dict[str, str] = {}
+    new_names: dict[str, str] = {}
     problems = []
-    for name in sorted({entry.assessor for entry in theirs}):
-        called[name] = name if name == ADJUDICATED else before.get(name) or names.get(name) or name
-        if names.get(name, called[name]) != called[name]:
-            problems.append(f"{path}: {name} was added as {called[name]} before, now {names[name]} is given")
-        if name in taken and called[name] == name != ADJUDICATED and name not in before and name not in names:
+    for name, name_before in sorted(before.items()):
+        new_name = name if name == ADJUDICATED else name_before or names.get(name) or name
+        new_names[name] = new_name
+        if names.get(name, new_name) != new_name:
+            problems.append(f"{path}: {name} was added as {new_name} before, now {names[name]} is given")
+        if name in here and new_name == name != ADJUDICATED and not name_before and name not in names:
             problems.append(
                 f"{path}: {name} has judged here too; give --as '{name}={name}' if that is one person, "
                 f"or a name for the other, --as '{name}={name} 2'"
             )
-    for here_name, count in Counter(called.values()).items():
+    for new_name, count in Counter(new_names.values()).items():
         if count > 1:
-            same = [name for name, other in called.items() if other == here_name]
-            problems.append(
-                f"{path}: {' and '.join(same)} would both be {here_name} here; give them two names with --as"
-            )
+            same = " and ".join(name for name in new_names if new_names[name] == new_name)
+            problems.append(f"{path}: {same} would both be {new_name} here; give them two names with --as")
     fail(problems, UsageError)
-    return called
+    return new_names

@@ -1,46 +1,34 @@
 """Export judgements as files that the collection commands read: qrels of both conditions, topics, and agreement."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.trec_files import write_qrels
-from heed.judging.annotate.agreement import consensus, disagreements, pair_agreements
-from heed.judging.annotate.payloads import check_name
-from heed.judging.annotate.store import ADJUDICATED, Judgement, Store, wording_of
-from heed.judging.annotate.task import CONDITIONS, Task
+from heed.judging.annotate.assessors import ADJUDICATED, check_name
+from heed.judging.annotate.grades import (
+    FinalGrades,
+    Narratives,
+    disagreements,
+    final_grades,
+    is_changed,
+    pair_agreements,
+)
+from heed.judging.annotate.store import Judgement, Store, wording_of
+from heed.judging.annotate.task import Task
 from heed.progress import brief
-from heed.types import Qrels
-
-Narratives = Mapping[str, str]  # qid -> the current changed narrative
-
-
-class FinalGrades(NamedTuple):
-    """The exported grades of both conditions.
-
-    ``undecided`` counts documents without a consensus; ``incomplete`` counts, by topic, the relevant documents for
-    which it has no changed grades.
-    """
-
-    original: Qrels
-    changed: Qrels
-    undecided: int
-    incomplete: dict[str, int]
 
 
 def export(task: Task, store: Store, folder: Path, assessor: str | None) -> list[str]:
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
     Of one assessor the grades are exported as they are. Of several together a document has the adjudicated grade, else
-    the grade that more than half of those who graded it gave; without either it is left out. Where nobody judged, the
-    given judgements are exported. ``changed.qrels`` holds the topics whose changed narrative differs from the original
-    and whose relevant documents are all judged under it: a relevant document without a changed grade would count as
-    one that the edit has made non-relevant. Documents that were not relevant and are not judged under it keep
-    their grades, since an edit only narrows (FollowIR, mFollowIR). Returns lines that say what was written and what
-    was not.
+    the grade that more than half of those who graded it gave; without either it is left out. Of which topics the
+    changed grades are written, :func:`heed.judging.annotate.grades.final_grades` says. Returns lines that say what
+    was written and what was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
     """
@@ -69,48 +57,6 @@ def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judge
         known = ", ".join(sorted({judgement.assessor for judgement in graded} - {ADJUDICATED})) or "nobody"
         raise UsageError(f"--assessor {name}: has judged nothing; who has: {known}")
     return own
-
-
-def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> FinalGrades:
-    """Return one grade a document and condition; the rules are those of :func:`export`."""
-    by_document: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
-    for judgement in judgements:
-        if judgement.grade is not None:
-            documents = by_document.setdefault((judgement.qid, judgement.condition), {})
-            documents.setdefault(judgement.docid, {})[judgement.assessor] = judgement.grade
-    undecided = 0
-    grades: dict[str, Qrels] = {condition: {} for condition in CONDITIONS}
-    for qid in task.pool:
-        for condition in CONDITIONS:
-            decided = {docid: consensus(votes) for docid, votes in by_document.get((qid, condition), {}).items()}
-            undecided += sum(grade is None for grade in decided.values())
-            grades[condition][qid] = {docid: grade for docid, grade in decided.items() if grade is not None}
-    original = {qid: _in_order(task, qid, {**task.given.get(qid, {}), **grades["original"][qid]}) for qid in task.pool}
-    changed, incomplete = {}, {}
-    for qid in task.pool:
-        if not is_changed(task, qid, narratives):
-            continue
-        begun = task.only_relevant or grades["changed"][qid]
-        kept = {docid: grade for docid, grade in original[qid].items() if begun and grade <= 0}
-        judged = {**kept, **grades["changed"][qid]}
-        missing = sum(grade > 0 and docid not in judged for docid, grade in original[qid].items())
-        if missing and grades["changed"][qid]:
-            incomplete[qid] = missing
-        elif judged and not missing:
-            changed[qid] = _in_order(task, qid, judged)
-    graded = {qid: by_docid for qid, by_docid in original.items() if by_docid}
-    return FinalGrades(graded, changed, undecided, incomplete)
-
-
-def is_changed(task: Task, qid: str, narratives: Narratives) -> bool:
-    """Whether the current narrative differs from the original in more than white space."""
-    return bool(narratives[qid].strip()) and wording_of(narratives[qid]) != wording_of(task.original(qid))
-
-
-def _in_order(task: Task, qid: str, grades: Mapping[str, int]) -> dict[str, int]:
-    """Return grades in the pool's order, those of documents outside of it last, by docid."""
-    pooled = [docid for docid in task.pool[qid] if docid in grades]
-    return {docid: grades[docid] for docid in [*pooled, *sorted(grades.keys() - set(pooled))]}
 
 
 def _write(task: Task, final: FinalGrades, narratives: Narratives, folder: Path) -> list[str]:

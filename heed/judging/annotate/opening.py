@@ -11,7 +11,7 @@ from heed.formats.pools import Pool, read_pool
 from heed.judging.annotate.assessors import parse_names
 from heed.judging.annotate.database import create, is_annotation, upgrade
 from heed.judging.annotate.documents import read_pooled
-from heed.judging.annotate.merging import add_databases
+from heed.judging.annotate.merging import add_annotations
 from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_given, topics_of_pool
 from heed.judging.annotate.store import Store
 from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, topic_differences
@@ -22,7 +22,7 @@ def open_annotation(sources: Sources, database: Path | None = None, *, must_exis
     """Return the task and its open database, by default the one beside the pool.
 
     A database that was made with other pools gets this pool's documents too, after those already there; other databases
-    are added by :func:`heed.judging.annotate.merging.add_databases`. Raises
+    are added by :func:`heed.judging.annotate.merging.add_annotations`. Raises
     :class:`HeedError` if the database belongs to other topics, judgements or grades, and with ``must_exist`` if there
     is none.
     """
@@ -39,7 +39,7 @@ def open_annotation(sources: Sources, database: Path | None = None, *, must_exis
     try:
         task = task or _stored_task(sources, store, pool)
         if sources.add:
-            add_databases(path, sources.add, names)
+            add_annotations(path, sources.add, names)
             task = load_task(store.properties(), sources.only_relevant)
     except BaseException:
         store.close()

@@ -8,15 +8,15 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from heed.errors import DataError, UsageError, fail
-from heed.judging.annotate.agreement import disagreements, pair_agreements
+from heed.errors import DataError, fail
+from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.documents import PooledDocument, as_table
-from heed.judging.annotate.store import ADJUDICATED, NARRATIVE, Change, Judgement, Store, wording_of
+from heed.judging.annotate.grades import disagreements, final_grade, grades_by_document, pair_agreements
+from heed.judging.annotate.store import NARRATIVE, Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.languages import RIGHT_TO_LEFT, language
 
-LONGEST_NAME, LONGEST_NOTE, LONGEST_NARRATIVE = 40, 4_000, 20_000  # characters
-JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
+LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
 MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
 
@@ -134,23 +134,6 @@ def _surrogates(name: str, text: str) -> Iterator[str]:
         yield f"{name}: holds half of a surrogate pair; delete that character"
 
 
-def check_name(name: str | None) -> str:
-    """Return an assessor's name with single spaces; :class:`UsageError` if it is empty, too long or not printable."""
-    stripped = " ".join((name or "").split())
-    if not stripped or len(stripped) > LONGEST_NAME or not stripped.translate(JOINERS).isprintable():
-        raise UsageError(f"assessor is {name!r}, expected a name of at most {LONGEST_NAME} characters")
-    return stripped
-
-
-def refuse_reserved(name: str) -> str:
-    """Return ``name``; :class:`UsageError` if it is the adjudicator's, who decides on the agreement page."""
-    if name.casefold() == ADJUDICATED:
-        raise UsageError(
-            f"--assessor {name}: this name is reserved for decisions where assessors differ; choose another"
-        )
-    return name
-
-
 def task_data(task: Task, store: Store, assessor: str) -> Data:
     """Return the task for the whole page; ``assessor`` is the name given to the command, or empty."""
     return {
@@ -188,23 +171,23 @@ def progress_data(task: Task, store: Store, assessor: str) -> Data:
     for judgement in store.judgements(assessor):
         by_topic[judgement.qid].append(judgement)
     topics = {
-        qid: {**_counts(task, qid, by_topic[qid], wording_of(text)), "version": version}
+        qid: {**_counts(task, qid, assessor, by_topic[qid], wording_of(text)), "version": version}
         for qid, (text, version) in store.narratives().items()
     }
     return {"last": store.last(assessor), "topics": topics}
 
 
-def _counts(task: Task, qid: str, judgements: Sequence[Judgement], wording: str) -> dict[str, int]:
+def _counts(task: Task, qid: str, assessor: str, judgements: Sequence[Judgement], wording: str) -> dict[str, int]:
     """Return the numbers of documents graded, to read again (relevant before, or graded after an edit), and read."""
-    graded = {(each.condition, each.docid): each for each in judgements if each.grade is not None}
-    given = task.given.get(qid, {})
-    docids = task.to_judge(qid)
-    own = {docid: graded["original", docid].grade for docid in docids if ("original", docid) in graded}
-    changed = {docid: graded["changed", docid] for docid in docids if ("changed", docid) in graded}
+    docids, given = task.to_judge(qid), task.given.get(qid, {})
+    by_document = grades_by_document(judgements)
+    grades = {docid: final_grade(by_document.get((qid, "original", docid), {}), assessor) for docid in docids}
+    changed = {each.docid: each for each in judgements if each.condition == "changed" and each.grade is not None}
+    relevant = {docid for docid, grade in grades.items() if (given.get(docid, 0) if grade is None else grade) > 0}
     return {
-        "original": len(own),
-        "again": sum(docid in changed or (own.get(docid, given.get(docid)) or 0) > 0 for docid in docids),
-        "read": sum(not judgement.is_stale(wording) for judgement in changed.values()),
+        "original": sum(grade is not None for grade in grades.values()),
+        "again": sum(docid in changed or docid in relevant for docid in docids),
+        "read": sum(docid in changed and not changed[docid].is_stale(wording) for docid in docids),
     }
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from heed.errors import DataError
 from heed.formats.pools import Pool
+from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
 from heed.judging.annotate.documents import PooledDocument
 
-ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
 NARRATIVE = "narrative"
 
 # the assessor's last change that is not undone and whose result is the current one: a narrative may have been edited by

@@ -110,7 +110,7 @@ def dump_task(task: Task) -> dict[str, str]:
     }
 
 
-def load_task(stored: dict[str, str], only_relevant: bool) -> Task:
+def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
     """Return the task that :func:`dump_task` stored."""
     topics = [Topic(**fields) for fields in json.loads(stored["topics"])]
     return Task(

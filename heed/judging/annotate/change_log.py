@@ -11,7 +11,7 @@ RENAMED = "~"  # in no request's id: before the number of one whose id belongs t
 COLUMNS = "id, client, part, at, assessor, batch, kind, qid, condition, docid, before, after, undoes"
 
 Identity = tuple[str, int, str, str, str, str, str]
-Place = tuple[str, str, str, str, str]  # kind, assessor, qid, condition, docid; of a narrative kind and qid alone
+Key = tuple[str, str, str, str, str]  # kind, assessor, qid, condition, docid; of a narrative kind and qid alone
 State = dict[str, Any]  # grade and wording, note, or text and version
 
 
@@ -33,12 +33,12 @@ class Entry(NamedTuple):
     undoes: int | None
 
     def identity(self) -> Identity:
-        """Return what is the same wherever the entry is copied to, whatever its assessor is called there."""
+        """Return the part of the entry that is the same in every copy, whatever its assessor is called there."""
         request = self.client.partition(RENAMED)[0]
         return (request, self.part, self.at, self.kind, self.qid, self.condition, self.docid)
 
-    def place(self) -> Place:
-        """Return what the entry changes: a grade, a note or a narrative."""
+    def key(self) -> Key:
+        """Return the key of the grade, the note or the narrative that the entry changes."""
         if self.kind == NARRATIVE:
             return (NARRATIVE, "", self.qid, "", "")
         return (self.kind, self.assessor, self.qid, self.condition, self.docid)
@@ -60,9 +60,9 @@ def _json(state: State) -> str:
     return json.dumps(state, ensure_ascii=False)
 
 
-def read_states(db: sqlite3.Connection) -> dict[Place, State]:
+def read_states(db: sqlite3.Connection) -> dict[Key, State]:
     """Return the current grades, notes and narratives, changed or not."""
-    states: dict[Place, State] = {}
+    states: dict[Key, State] = {}
     rows = db.execute("SELECT assessor, qid, condition, docid, grade, note, wording FROM judgements")
     for assessor, qid, condition, docid, grade, note, wording in rows:
         states["grade", assessor, qid, condition, docid] = {"grade": grade, "wording": wording}
