@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 FOLDERS = ("heed", "pipelines")
-NAMES = frozenset(
-    "asked at beside found given held kept made noted one own place tell told wanted what".split()
-)  # of what? a noun of the field, such as documents, grades, position, path, is missing
+# of what? a noun of the field is missing, such as documents, grades, position, path
+PARTICIPLES = {"asked", "found", "given", "held", "kept", "made", "noted", "told", "wanted"}
+NAMES = PARTICIPLES | {"at", "beside", "one", "own", "place", "tell", "what"}
 OPENINGS = re.compile(r"Return (what|how it is) |What (comes?|came) of ")
 WORDS = re.compile(r"\b(told|mended|mend|what came of|let go)\b")
 
