@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -12,8 +13,18 @@ from hypothesis import strategies as st
 
 from heed.languages import LANGUAGES, script_language
 from heed.progress import gathering
+from heed.reranking.polarity import cues as cue_files
 from heed.reranking.polarity.clauses import pieces, split
-from heed.reranking.polarity.cues import CLASS, FOLDER, KINDS, cues, cues_digest, languages_with_cues, warn_without_cues
+from heed.reranking.polarity.cues import (
+    CLASS,
+    FOLDER,
+    KINDS,
+    cue_file,
+    cues_digest,
+    cues_of,
+    languages_with_cues,
+    warn_without_cues,
+)
 
 CUED = ("ara", "deu", "eng", "fas", "fra", "jpn", "rus", "spa", "zho")
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how
@@ -209,7 +220,7 @@ def test_pieces_are_places_of_the_text_in_order(text: str, lang: str) -> None:
 def test_every_language_with_cues_is_known() -> None:
     assert languages_with_cues() == [*CUED]
     assert set(CUED) <= LANGUAGES.keys()
-    assert not any(pattern.search("not a, leave out b") for _, pattern in cues("ita").kinds)
+    assert not any(pattern.search("not a, leave out b") for _, pattern in cues_of("ita").kinds)
 
 
 @pytest.mark.parametrize("lang", CUED)
@@ -228,7 +239,38 @@ def test_a_speaker_can_review_a_file_of_cues(lang: str) -> None:
     assert all(len(group["why"]) > 5 for group in (*groups, *data.get("around", []), data["task"]))
     assert not [pattern for pattern in (*patterns, *words) if re.search(r"[+*?}]\+|\(\?>", pattern)]  # see CONTRIBUTING
     assert {name for one in (*patterns, *words) for name in CLASS.findall(one)} == data["classes"].keys()
-    assert cues(lang).kinds[0][0] == KINDS[0]
+    assert cues_of(lang).kinds[0][0] == KINDS[0]
+
+
+ITALIAN = """
+spaces = true
+commas_in_lists = true
+negation_last = false
+[classes]
+[[before]]
+why = "what is left out"
+patterns = ["senza"]
+[task]
+why = "words about the task"
+words = ["documenti"]
+[small]
+words = ["di"]
+"""
+
+
+def test_a_language_is_added_by_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Macchine rosse, senza pubblicità."
+    assert split(text, "ita") == ("Macchine rosse, senza pubblicità.", "")
+    (tmp_path / "ita.toml").write_text(ITALIAN, encoding="utf-8")
+    monkeypatch.setattr(cue_files, "FOLDER", tmp_path)
+    for read_once in (cue_file, cues_of, pieces):
+        read_once.cache_clear()
+    try:
+        assert languages_with_cues() == ["ita"]
+        assert split(text, "ita") == ("Macchine rosse,", "pubblicità.")
+    finally:
+        for read_once in (cue_file, cues_of, pieces):
+            read_once.cache_clear()
 
 
 def test_cues_of_other_languages_leave_a_systems_settings_as_they_are() -> None:

@@ -13,9 +13,8 @@ from heed.languages import language
 from heed.measures import mean
 from heed.progress import gathering
 from heed.reranking.polarity.explain import explain
-from heed.reranking.polarity.feedback import centroid, vector
 from heed.reranking.polarity.reranker import TEXT_SETTINGS, Polarity, Settings
-from heed.reranking.polarity.terms import topic_terms
+from heed.reranking.polarity.terms import centroid, document_vector, topic_terms
 from heed.retrieval.bm25.index import FIELD, Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
@@ -133,9 +132,9 @@ def test_a_term_is_on_the_side_of_most_sentences(polarity: Polarity) -> None:
 def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:
     idf = {"car": 3.0, "red": 4.0, "the": 0.0}
     # f / (f + 1): car 2/3 · 3 = 2, red 1/2 · 4 = 2, each 2 / √8 at length 1
-    first = vector(["car", "car", "red", "the"], idf)
+    first = document_vector(["car", "car", "red", "the"], idf)
     assert first == pytest.approx({"car": 0.5**0.5, "red": 0.5**0.5, "the": 0.0})
-    second = vector(["red"], idf)
+    second = document_vector(["red"], idf)
     assert centroid([(1.0, first), (0.5, second)], 1) == pytest.approx({"red": 0.5**0.5 + 0.5})
     assert list(centroid([(1.0, first), (0.5, second)], 2)) == ["car", "red"]
 

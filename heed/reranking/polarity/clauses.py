@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from heed.reranking.polarity.sentences import COMMA, Mark, Sentence, sentences
+from heed.reranking.polarity.cues import COMMA, Mark, Sentence, sentences
 
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 # In Chinese and Japanese a comma ends a clause, unless the next part begins with one of these.
@@ -54,8 +54,8 @@ class Piece(NamedTuple):
 
 def split(instruction: str, lang: str = "eng") -> Split:
     """Return the asked and the excluded part of ``instruction``, written in ``lang``."""
-    found = pieces(instruction, lang)
-    return Split(*(" ".join(piece.text for piece in found if piece.sign == sign) for sign in (1, -1)))
+    parts = pieces(instruction, lang)
+    return Split(*(" ".join(piece.text for piece in parts if piece.sign == sign) for sign in (1, -1)))
 
 
 @lru_cache(maxsize=1024)  # a reranker, the report and the explorer read the same instructions
@@ -65,40 +65,40 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
     Sentences in another script are read in Chinese, Persian, Russian or English. Of a language without cues all is
     asked for.
     """
-    text, places = _placed(instruction)
-    found: list[Piece] = []
+    text, origins = _normalised_with_origins(instruction)
+    parts: list[Piece] = []
     before = 0
     for number, (first, sentence) in enumerate(sentences(text, lang)):
         signs = _signs(sentence, before)
         before = _last_sign(sentence, signs, len(signs))
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
-            own = list(group)
-            start, piece = first + own[0], text[first + own[0] : first + own[-1] + 1]
-            if sign and piece.strip():
-                start += len(piece) - len(piece.lstrip())
-                end = start + len(piece.strip())
-                found.append(Piece(piece.strip(), sign, number, places[start], places[end]))
-    return tuple(found)
+            characters = list(group)
+            start, end = first + characters[0], first + characters[-1] + 1
+            piece = text[start:end].strip()
+            if sign and piece:
+                start += len(text[start:end]) - len(text[start:end].lstrip())
+                parts.append(Piece(piece, sign, number, origins[start], origins[start + len(piece)]))
+    return tuple(parts)
 
 
 def _normalised(instruction: str) -> str:
     return unicodedata.normalize("NFKC", instruction).replace("’", "'")
 
 
-def _placed(instruction: str) -> tuple[str, Sequence[int]]:
-    """Return ``instruction`` normalised, and for each character of it, and its end, the place it comes from."""
+def _normalised_with_origins(instruction: str) -> tuple[str, Sequence[int]]:
+    """Return ``instruction`` normalised, and for each character of it, and its end, the index that it comes from."""
     if unicodedata.is_normalized("NFKC", instruction):
         return _normalised(instruction), range(len(instruction) + 1)
     starts: list[int] = []  # of a letter with the marks after it, which become one character
-    for place, character in enumerate(instruction):
-        if place == 0 or not unicodedata.combining(unicodedata.normalize("NFKC", character)[0]):
-            starts.append(place)
-    text, places = "", []
+    for index, character in enumerate(instruction):
+        if index == 0 or not unicodedata.combining(unicodedata.normalize("NFKC", character)[0]):
+            starts.append(index)
+    text, origins = "", []
     for start, end in pairwise([*starts, len(instruction)]):
         normalised = _normalised(instruction[start:end])
         text += normalised
-        places += [start] * len(normalised)
-    return text, [*places, len(instruction)]
+        origins += [start] * len(normalised)
+    return text, [*origins, len(instruction)]
 
 
 def _signs(sentence: Sentence, before: int) -> list[int]:
@@ -121,7 +121,7 @@ def _signs(sentence: Sentence, before: int) -> list[int]:
         if mark.kind == "negation" and mark not in verdicts:
             start, end = _negated(sentence, mark)
             # "if it does not name X it is left out" asks for X; before the negation there may be more than X
-            signs[start:end] = [max(sign, 0 if sentence.cue.negation_last else 1) for sign in signs[start:end]]
+            signs[start:end] = [max(sign, 0 if sentence.cues.negation_last else 1) for sign in signs[start:end]]
     for mark in sentence.marks:
         if mark.kind != "around":
             end = _clause_end(sentence, mark) if mark.kind == "aside" else mark.end
@@ -136,7 +136,7 @@ def _signs(sentence: Sentence, before: int) -> list[int]:
 
 def _contrasts(sentence: Sentence, mark: Mark) -> bool:
     """Return whether a turn follows a plain negation, as in "not X but Y"."""
-    if mark.kind != "negation" or sentence.cue.negation_last:
+    if mark.kind != "negation" or sentence.cues.negation_last:
         return False
     following = next((other for other in sentence.marks if other.start >= mark.end), None)
     return following is not None and following.kind == "turn"
@@ -145,7 +145,7 @@ def _contrasts(sentence: Sentence, mark: Mark) -> bool:
 def _is_reason(sentence: Sentence, mark: Mark) -> bool:
     """Return whether a verdict belongs to a reason right before it: "because they do not help"."""
     asides = [other.end for other in sentence.marks if other.kind == "aside" and other.end <= mark.start]
-    if mark.kind != "after" or not asides or not sentence.cue.commas_in_lists:
+    if mark.kind != "after" or not asides or not sentence.cues.commas_in_lists:
         return False
     return not COMMA.search(sentence.text, asides[-1], mark.start)
 
@@ -155,7 +155,7 @@ def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     back = _clause_start(sentence, mark), mark.start
     ahead = mark.end, _clause_end(sentence, mark)
     if mark.kind == "carried":
-        near, far = (back, ahead) if sentence.cue.negation_last else (ahead, back)
+        near, far = (back, ahead) if sentence.cues.negation_last else (ahead, back)
         return near if sentence.has_content(*near) else far
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
     return first if sentence.has_content(*first) or back[0] > 0 else second
@@ -164,7 +164,9 @@ def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
 def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
     """Return the sign of the last words before ``end``; 0 without any."""
     words = [word.span() for word in re.finditer(r"\w+", sentence.text[:end])]
-    return next((signs[at] for at, last in reversed(words) if signs[at] and sentence.has_content(at, last)), 0)
+    return next(
+        (signs[start] for start, stop in reversed(words) if signs[start] and sentence.has_content(start, stop)), 0
+    )
 
 
 def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
@@ -176,7 +178,7 @@ def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
 
 
 def _negated(sentence: Sentence, mark: Mark) -> tuple[int, int]:
-    if not sentence.cue.negation_last:
+    if not sentence.cues.negation_last:
         return mark.end, _clause_end(sentence, mark)
     commas = [comma.end() for comma in COMMA.finditer(sentence.text, 0, mark.start)]
     return max(commas, default=0), mark.start
@@ -186,12 +188,12 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
     text = sentence.text
     closing = [other.end for other in sentence.marks if other.kind in ("turn", "after") and other.end <= mark.start]
     start = max([*closing, _parenthesis(text, mark)[0]])
-    if sentence.cue.commas_in_lists:
+    if sentence.cues.commas_in_lists:
         # "…, but they do not help": a pronoun stands for what is before the turn
         pronoun = start and text[start : mark.start].strip() and not sentence.has_content(start, mark.start)
         return 0 if pronoun else start
-    outside = PARENTHESIS.sub(lambda found: " " * len(found[0]), text[: mark.start])  # its commas end no clause
-    for comma in reversed([found.end() for found in COMMA.finditer(outside, start)]):
+    outside = PARENTHESIS.sub(lambda inside: " " * len(inside[0]), text[: mark.start])  # its commas end no clause
+    for comma in reversed([match.end() for match in COMMA.finditer(outside, start)]):
         if not text.startswith(CONTINUING, comma) and sentence.has_content(comma, mark.start):
             return comma
     return start
@@ -199,27 +201,27 @@ def _clause_start(sentence: Sentence, mark: Mark) -> int:
 
 def _clause_end(sentence: Sentence, mark: Mark) -> int:
     """Return the end of a clause: a turn or an exception, or a comma that is not a list's."""
-    text, cue = sentence.text, sentence.cue
+    text, cues = sentence.text, sentence.cues
     later = [other for other in sentence.marks if other.start >= mark.end]
     kinds = TURNING if mark.kind == "after" else (*TURNING, "after")
     closing = [other.start for other in later if other.kind in kinds or _coordinated(text, mark, other)]
     end = min([*closing, _parenthesis(text, mark)[1]])
     opens = mark.kind == "aside" or (
-        not text[: mark.start].strip() and (mark.kind == "except" or cue.opening.fullmatch(text, *mark[1:]))
+        not text[: mark.start].strip() and (mark.kind == "except" or cues.opening.fullmatch(text, *mark[1:]))
     )
-    if opens or not cue.commas_in_lists:
+    if opens or not cues.commas_in_lists:
         comma = COMMA.search(text, mark.end, end)
         if comma and text[mark.end : comma.start()].strip():
             return comma.start()
-    colon = text.find(":", mark.end, end) if mark.kind in ("before", "except") and cue.commas_in_lists else -1
+    colon = text.find(":", mark.end, end) if mark.kind in ("before", "except") and cues.commas_in_lists else -1
     return colon if colon >= 0 and sentence.has_content(mark.end, colon) else end
 
 
 def _parenthesis(text: str, mark: Mark) -> tuple[int, int]:
     """Return start and end of the parenthesis that holds a cue, of the whole text without one."""
-    for found in PARENTHESIS.finditer(text):
-        if found.start() < mark.start and mark.end < found.end():
-            return found.start() + 1, found.end() - 1
+    for match in PARENTHESIS.finditer(text):
+        if match.start() < mark.start and mark.end < match.end():
+            return match.start() + 1, match.end() - 1
     return 0, len(text)
 
 

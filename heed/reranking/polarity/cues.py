@@ -1,13 +1,17 @@
-"""The words of each language that exclude, except and negate: ``languages/<code>.toml``, compiled."""
+"""The words of each language that exclude, except and negate, and an instruction's sentences with those in them.
+
+A language is one file, ``languages/<code>.toml``, with examples of how instructions are read beside it.
+"""
 
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.files import digest_json
-from heed.languages import known_language
+from heed.languages import known_language, script_language
 from heed.progress import warn
 
 FOLDER = Path(__file__).with_name("languages")
@@ -15,8 +19,14 @@ FIRST = ("eng", "zho", "rus", "fas")  # read in every collection, where a senten
 # Where the cues of two kinds overlap, the first kind in this list counts.
 KINDS = ("plain", "except_after", "after", "carried", "except", "aside", "before", "turn", "negation")
 COMMAS = ",，،:：—–()（）"  # what may end a clause
+COMMA = re.compile(f"[{COMMAS}]")
 CLASS = re.compile(r"\{([a-z_]+)\}")  # {be} in a pattern: one of the words of the class "be"
 NO_CUES: dict[str, Any] = {"spaces": True, "commas_in_lists": True, "negation_last": False}
+LETTER = r"[^\W\d_]"
+NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
+ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
+BEFORE_HAN = r"(?<=[!?])(?=[\u3040-\u30ff\u4e00-\u9fff“《「])"  # "？" is "?" once normalised, without a space after it
+SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s*|{BEFORE_HAN}")
 
 
 class Cues(NamedTuple):
@@ -37,13 +47,14 @@ class Cues(NamedTuple):
 
 
 @cache
-def cues(lang: str) -> Cues:
+def cues_of(lang: str) -> Cues:
     """Return the cues of a language; of one without a file none, so that all of an instruction is asked for."""
-    data = _data(lang) or NO_CUES
+    data = cue_file(lang) or NO_CUES
 
     def pattern(kind: str) -> re.Pattern[str]:
-        found = [_full(one, data["classes"]) for group in data.get(kind, ()) for one in group["patterns"]] or ["(?!)"]
-        return re.compile(rf"(?<!\w){_any(found)}(?!\w)" if data["spaces"] else _any(found))
+        patterns = [pattern for group in data.get(kind, ()) for pattern in group["patterns"]]
+        alternatives = _any([_full(pattern, data["classes"]) for pattern in patterns] or ["(?!)"])
+        return re.compile(rf"(?<!\w){alternatives}(?!\w)" if data["spaces"] else alternatives)
 
     def around(group: dict[str, str]) -> re.Pattern[str]:
         first, last = (_full(group[end], data["classes"]) for end in ("first", "last"))
@@ -71,7 +82,7 @@ def languages_with_cues() -> list[str]:
 def cues_digest(lang: str = "") -> str:
     """Return the digest of the cues that may be read in a collection in ``lang``, or in any."""
     codes = [code for code in languages_with_cues() if not lang or code in (*FIRST, lang)]
-    return digest_json({code: _data(code) for code in codes})
+    return digest_json({code: cue_file(code) for code in codes})
 
 
 def warn_without_cues(lang: str) -> None:
@@ -85,7 +96,8 @@ def warn_without_cues(lang: str) -> None:
 
 
 @cache
-def _data(lang: str) -> dict[str, Any]:
+def cue_file(lang: str) -> dict[str, Any]:
+    """Return the content of a language's file, empty where it has none."""
     path = FOLDER / f"{lang}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if lang in languages_with_cues() else {}
 
@@ -93,8 +105,8 @@ def _data(lang: str) -> dict[str, Any]:
 def _full(pattern: str, classes: dict[str, list[str]]) -> str:
     """Return a pattern with the words of its classes, which may have classes too."""
 
-    def words(found: re.Match[str]) -> str:
-        return _any([_full(word, classes) for word in classes[found[1]]])
+    def words(name: re.Match[str]) -> str:
+        return _any([_full(word, classes) for word in classes[name[1]]])
 
     return CLASS.sub(words, pattern)
 
@@ -102,3 +114,88 @@ def _full(pattern: str, classes: dict[str, list[str]]) -> str:
 def _any(patterns: list[str]) -> str:
     longest_first = sorted(patterns, key=len, reverse=True)  # the first that matches counts
     return f"(?:{'|'.join(longest_first)})"
+
+
+class Mark(NamedTuple):
+    """A cue in a sentence; of the kind ``around`` the text between a pair of cues."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Sentence(NamedTuple):
+    """A sentence in lower case, the cues of its language, and those in it, in order."""
+
+    text: str
+    cues: Cues
+    marks: list[Mark]
+
+    def has_content(self, start: int, end: int) -> bool:
+        """Return whether a part of the text has more than small words and words about the task."""
+        words = re.findall(r"\w+", self.text[start:end])
+        if not self.cues.commas_in_lists:
+            return len("".join(words)) >= 2
+        empty = self.cues.task | self.cues.small
+        return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" are content
+
+
+def sentences(text: str, lang: str) -> list[tuple[int, Sentence]]:
+    """Return the sentences of a normalised instruction with their starts; a question with its answer is one.
+
+    The answer is a verdict alone: "Prices? No."
+    """
+    read: list[tuple[int, Sentence]] = []
+    for start, end in _ends(text):
+        sentence = _read(text[start:end], lang)
+        if read and read[-1][1].text.endswith(("?", "؟")) and _is_verdict(sentence):
+            start, _ = read.pop()
+            sentence = _read(text[start:end], lang)
+        read.append((start, sentence))
+    return read
+
+
+def _ends(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence."""
+    start = 0
+    for gap in SENTENCE.finditer(text):
+        yield start, gap.start()
+        start = gap.end()
+    yield start, len(text)
+
+
+def _is_verdict(sentence: Sentence) -> bool:
+    verdicts = [mark for mark in sentence.marks if mark.kind in ("after", "carried", "before")]
+    edges = [0, *(edge for mark in verdicts for edge in mark[1:]), len(sentence.text)]
+    rest = zip(edges[::2], edges[1::2], strict=True)
+    return bool(verdicts) and not any(sentence.has_content(start, end) for start, end in rest)
+
+
+def _read(sentence: str, lang: str) -> Sentence:
+    # one character stays one character, so that positions in both texts agree ("İ".lower() has two)
+    by_character = (low if len(low := char.lower()) == 1 else char for char in sentence)
+    lower = sentence.lower() if sentence.isascii() else "".join(by_character)
+    cues = cues_of(script_language(sentence, lang))
+    return Sentence(lower, cues, _marks(lower, cues))
+
+
+def _marks(lower: str, cues: Cues) -> list[Mark]:
+    """Return the cues of a sentence in order; where two overlap the kind that comes first counts."""
+    taken = [False] * len(lower)
+    marks: list[Mark] = []
+
+    def take(kind: str, start: int, end: int) -> None:
+        if start < end and not any(taken[start:end]):
+            taken[start:end] = [True] * (end - start)
+            marks.append(Mark(kind, start, end))
+
+    for kind, pattern in cues.kinds:
+        for match in pattern.finditer(lower):
+            take(kind, *match.span())
+        if kind == "after":
+            for pair in (pair for both in cues.around for pair in both.finditer(lower)):
+                if not any(taken[pair.start() : pair.end()]):
+                    marks.append(Mark("around", *pair.span("inside")))
+                    take("cue", pair.start(), pair.start("inside"))
+                    take("cue", pair.end("inside"), pair.end())
+    return sorted((mark for mark in marks if mark.kind != "plain"), key=lambda mark: mark.start)

@@ -42,25 +42,25 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
     docids = docids_of(documents)
     if docid not in docids:
         raise UsageError(f"explain: document {docid} is not among the {len(docids)} documents of topic {query.qid}")
-    parts, place = polarity.parts(query, documents), docids.index(docid)
+    parts, position = polarity.parts(query, documents), docids.index(docid)
     texts: dict[str, list[str]] = {"query": [query.query], "asked": [], "excluded": [], "like": []}
     for piece in pieces(query.instruction, query.lang):
         texts["asked" if piece.sign > 0 else "excluded"].append(piece.text)
-    found = []
+    contributions = []
     for part in parts:
         by_term: defaultdict[str, float] = defaultdict(float)
         for (_, term), value in polarity.term_values(part, docid).items():
             by_term[term] += value  # over the fields
-        found += [
-            Contribution(part.name, term, *_places(polarity, term, texts[part.name]), value)
+        contributions += [
+            Contribution(part.name, term, *_words_and_clauses(polarity, term, texts[part.name]), value)
             for term, value in by_term.items()
             if value
         ]
-    found.sort(key=lambda one: (-abs(one.value), one.part, one.term))
-    return Explanation(docid, sum(float(part.values[place]) for part in parts), tuple(found))
+    contributions.sort(key=lambda added: (-abs(added.value), added.part, added.term))
+    return Explanation(docid, sum(float(part.values[position]) for part in parts), tuple(contributions))
 
 
-def _places(polarity: Polarity, term: str, texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _words_and_clauses(polarity: Polarity, term: str, texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of ``texts`` that the index holds as ``term``, and the texts with it."""
     having = [text for text in texts if term in polarity.terms(text)]
     words = {word: None for text in having for word in text.split() if term in polarity.terms(word)}

@@ -17,8 +17,7 @@ from heed.files import digest_json
 from heed.formats.document_store import chosen, docids_of
 from heed.ranking import ranked
 from heed.reranking.polarity.cues import cues_digest, warn_without_cues
-from heed.reranking.polarity.feedback import CHARACTERS, Vector, centroid, vector
-from heed.reranking.polarity.terms import topic_terms
+from heed.reranking.polarity.terms import CHARACTERS, Weights, centroid, document_vector, topic_terms
 from heed.reranking.rescore import Pair
 from heed.retrieval.bm25.index import FIELD, Subset, Term
 from heed.retrieval.bm25.index_copies import IndexCopy
@@ -79,7 +78,7 @@ class Polarity:
         self._settings = settings or (TABLE_SETTINGS if tables else TEXT_SETTINGS)
         self._fields = TABLE_FIELDS if tables else TEXT_FIELDS
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
-        self._vectors: dict[str, Vector] = {}  # of documents of that pool
+        self._vectors: dict[str, Weights] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
         self.config: Config = {
             "polarity": [VERSION, SCALE, CHARACTERS, *self._settings],
@@ -127,18 +126,18 @@ class Polarity:
         terms = topic_terms(self._bm25.searcher.terms_of_each, query.query, query.instruction, query.lang)
         weights = {"query": 1.0, "asked": self._settings.asked, "excluded": -self._settings.excluded}
         parts = [
-            self._part(name, weight, own, self._fields[name])
-            for (name, weight), own in zip(weights.items(), terms, strict=True)
-            if own or name == "query"
+            self._part(name, weight, part_terms, self._fields[name])
+            for (name, weight), part_terms in zip(weights.items(), terms, strict=True)
+            if part_terms or name == "query"
         ]
         if len(parts) > 1 and documents:
             parts.append(self._part("like", self._settings.like, self._best_terms(_total(parts), documents), WHOLE))
         return parts
 
     def term_values(self, part: Part, docid: str) -> dict[Term, float]:
-        """Return what each of a part's terms adds to a document's score; they add up to the part's value."""
-        one, searcher, share = Subset([docid]), self._bm25.searcher, part.weight / part.scale
-        return {term: share * searcher.score({term: weight}, one)[docid] for term, weight in part.terms.items()}
+        """Return the value that each of a part's terms adds to a document's score; their sum is the part's value."""
+        document, searcher, share = Subset([docid]), self._bm25.searcher, part.weight / part.scale
+        return {term: share * searcher.score({term: weight}, document)[docid] for term, weight in part.terms.items()}
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of ``text`` as the index holds them."""
@@ -151,25 +150,25 @@ class Polarity:
         scale = float(highest[0] if len(highest) == SCALE and highest[0] else highest.max(initial=0.0)) or 1.0
         return Part(name, weight, weighted, scale, weight * (scores / scale))
 
-    def _best_terms(self, scores: Doubles, documents: Sequence[Document]) -> Vector:
+    def _best_terms(self, scores: Doubles, documents: Sequence[Document]) -> Weights:
         """Return the heaviest terms of the documents with the highest scores, each weighted by its score."""
         docids, count = self._subset.docids, min(self._settings.examples, len(scores))
         lowest = np.partition(scores, -count)[-count]
-        place_of = {docids[place]: place for place in np.flatnonzero(scores >= lowest).tolist()}
-        best = list(ranked({docid: float(scores[place]) for docid, place in place_of.items()}))[:count]
-        self._read([docid for docid in best if docid not in self._vectors], place_of, documents)
-        weighted = [(max(0.0, float(scores[place_of[docid]])), self._vectors[docid]) for docid in best]
+        positions = {docids[position]: position for position in np.flatnonzero(scores >= lowest).tolist()}
+        best = list(ranked({docid: float(scores[position]) for docid, position in positions.items()}))[:count]
+        self._read([docid for docid in best if docid not in self._vectors], positions, documents)
+        weighted = [(max(0.0, float(scores[positions[docid]])), self._vectors[docid]) for docid in best]
         return centroid(weighted, self._settings.terms)
 
-    def _read(self, docids: Sequence[str], place_of: Mapping[str, int], documents: Sequence[Document]) -> None:
-        """Make the vectors of documents of this pool; ``place_of`` is their place in it."""
+    def _read(self, docids: Sequence[str], positions: Mapping[str, int], documents: Sequence[Document]) -> None:
+        """Make the vectors of documents of this pool; ``positions`` are theirs in it."""
         searcher = self._bm25.searcher
-        read = chosen(documents, [place_of[docid] for docid in docids])
+        read = chosen(documents, [positions[docid] for docid in docids])
         bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
         if len(self._idf) > MAX_IDF:
             self._idf.clear()
         self._idf.update(searcher.idf({term for bag in bags for term in bag if term not in self._idf}))
-        self._vectors.update((docid, vector(bag, self._idf)) for docid, bag in zip(docids, bags, strict=True))
+        self._vectors.update((docid, document_vector(bag, self._idf)) for docid, bag in zip(docids, bags, strict=True))
 
 
 def _over_copy(copy: IndexCopy, settings: Settings | None) -> Polarity:
