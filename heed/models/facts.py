@@ -57,7 +57,11 @@ def _of_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
     encoder = SentenceModel(model, load(model, runtime))
     modes = [module.pooling_mode for module in encoder.whole if isinstance(module, Pooling)]
     pooling = ", ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
-    return {**_of_sentence_model(encoder.whole), "pooling": pooling or model.pooling, "similarity": similarity_of(model)}
+    return {
+        **_of_sentence_model(encoder.whole),
+        "pooling": pooling or model.pooling,
+        "similarity": similarity_of(model),
+    }
 
 
 def _of_late(model: Model, runtime: Runtime) -> dict[str, Any]:

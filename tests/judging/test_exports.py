@@ -20,11 +20,11 @@ from heed.formats.configs import Columns, rows, topics_of
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_qrels
-from heed.judging.exchange import export_tables
-from heed.judging.exchange.export_folders import FILE_NAME
-from heed.judging.exchange.export_tables import GUARDED, guarded, unguarded
+from heed.judging.exchange import table_files
 from heed.judging.exchange.exported_pool import AT_ONCE
 from heed.judging.exchange.exports import FORMATS, ExportedPool, export
+from heed.judging.exchange.folder_layouts import FILE_NAME
+from heed.judging.exchange.table_files import GUARDED, guarded, unguarded
 from heed.tables.documents import Tables
 from heed.types import Topic
 
@@ -198,7 +198,7 @@ def test_a_workbook_that_excel_cannot_hold_is_refused(tmp_path: Path, monkeypatc
     long = {"1": Topic("1", "eng", "q", {"original": "x" * 32_768})}
     with pytest.raises(HeedError, match="query, instruction or title is longer than a cell; write csv"):
         export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": ["007"]}, long, "original", store(tmp_path)))
-    monkeypatch.setattr(export_tables, "ROWS", 7)
+    monkeypatch.setattr(table_files, "ROWS", 7)
     with pytest.raises(HeedError, match="7 documents, and an Excel sheet holds 6; write csv"):
         exported(tmp_path, "xlsx")
     assert not (tmp_path / "p.xlsx").exists()
@@ -238,7 +238,7 @@ def test_label_studio_has_imported_the_export(tmp_path: Path) -> None:
 def test_a_file_that_label_studio_will_not_take_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heed.judging.exchange.export_json.UPLOAD_LIMIT", 1000)
+    monkeypatch.setattr("heed.judging.exchange.json_files.UPLOAD_LIMIT", 1000)
     exported(tmp_path, "label-studio")
     assert "export fewer topics" in capsys.readouterr().err
 

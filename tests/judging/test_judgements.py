@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels, write_qrels
-from heed.judging.exchange import judgement_files
+from heed.judging.exchange import records
 from heed.judging.exchange.exports import ExportedPool, export
 from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
 from heed.types import Qrels, Topic
@@ -207,7 +207,7 @@ def test_any_id_comes_back(
 @pytest.mark.parametrize("chunk", [1, 7, 100])
 def test_a_json_list_is_read_piece_by_piece(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = read_judgements([RESULTS / "label_studio.json"], "auto", None)
-    monkeypatch.setattr(judgement_files, "CHUNK", chunk)
+    monkeypatch.setattr(records, "CHUNK", chunk)
     assert read_judgements([RESULTS / "label_studio.json"], "auto", None) == whole
     assert len(whole) == 9  # 7 tasks, two with two annotations
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.export_folders import write_mteb, write_relevation
-from heed.judging.exchange.export_json import write_doccano, write_jsonl, write_label_studio, write_rank_llm
-from heed.judging.exchange.export_tables import write_csv, write_xlsx
 from heed.judging.exchange.exported_pool import UNJUDGED, ExportedPool, check_exported, open_export
+from heed.judging.exchange.folder_layouts import write_mteb, write_relevation
+from heed.judging.exchange.json_files import write_doccano, write_jsonl, write_label_studio, write_rank_llm
+from heed.judging.exchange.table_files import write_csv, write_xlsx
 from heed.progress import brief, log
 
 __all__ = ["FORMATS", "ExportedPool", "export"]

@@ -8,8 +8,8 @@ from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import parse_json, read_bytes
 from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
-from heed.judging.exchange.export_json import CHOICE
-from heed.judging.exchange.judgement_files import (
+from heed.judging.exchange.json_files import CHOICE
+from heed.judging.exchange.records import (
     GRADE_FIELDS,
     Record,
     column_records,

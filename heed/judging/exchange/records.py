@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from heed.errors import DataError
 from heed.files import LARGEST, LONGEST_LINE, UNREADABLE, check_unicode, open_packed, read_lines, unreadable
 from heed.formats.topics import read_objects
-from heed.judging.exchange.export_tables import unguarded
+from heed.judging.exchange.table_files import unguarded
 
 CHUNK = 1 << 20  # characters of a JSON list in memory, unless an item is longer
 DELIMITERS = (",", ";", "\t")  # ; is what spreadsheets write where , is the decimal sign; Label Studio has TSV too
