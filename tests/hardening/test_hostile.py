@@ -31,7 +31,7 @@ from heed.formats.run_formats import read_any_run
 from heed.formats.topic_files import read_listed, recognised
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
-from heed.judging.exchange import records
+from heed.judging.exchange import table_files
 from heed.judging.exchange.judgements import read_judgements
 from heed.measures.mteb_results import read_mteb_result
 from heed.models.encoders.bi_encoder import SentenceEncoder
@@ -218,15 +218,6 @@ def test_a_form_inside_itself_is_refused(tmp_path: Path) -> None:
         read_form([tmp_path / "form.yml"])
 
 
-def test_an_item_is_not_read_again_for_every_piece_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "CHUNK", 100)
-    item = {"qid": "1", "docid": "d", "grade": 1, "text": "x" * 2_000_000}
-    (tmp_path / "a.json").write_text(json.dumps([item]))
-    begun = time.process_time()
-    assert len(read_judgements([tmp_path / "a.json"], "auto", None)) == 1
-    assert time.process_time() - begun < 2  # 20,000 times half of it took 20 seconds and more
-
-
 def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     for value in ([1], {"choices": 5}):
@@ -237,7 +228,7 @@ def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
 
 
 def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "LONGEST_LINE", 100)
+    monkeypatch.setattr(table_files, "LONGEST_LINE", 100)
     path = tmp_path / "a.csv"
     path.write_text("qid,docid,grade\n1,d,2\n1,e," + "x" * 100 + "\n")
     with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 characters"):
@@ -267,7 +258,7 @@ def test_a_damaged_workbook_is_told(tmp_path: Path, name: str) -> None:
 
 
 def test_a_workbook_that_unpacks_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "LARGEST", 1 << 20)
+    monkeypatch.setattr(table_files, "LARGEST", 1 << 20)
     path = _workbook(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", bytes(2 << 20))
     with pytest.raises(HeedError, match="a.xlsx: unpacks to .* split the workbook"):
         read_judgements([path], "auto", None)

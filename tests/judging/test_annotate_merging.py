@@ -292,11 +292,11 @@ def test_other_topics_grades_languages_and_texts_are_refused_together(new: New, 
         db.commit()
     with pytest.raises(HeedError, match=r"text\.db: document a has another text than in"):
         here.add(text)
-    given = new("given", given={"1": {"a": 1}})
-    here.add(given)
-    assert here.task().given == {"1": {"a": 1}}
+    with_qrels = new("qrels", qrels={"1": {"a": 1}})
+    here.add(with_qrels)
+    assert here.task().qrels == {"1": {"a": 1}}
     with pytest.raises(HeedError, match="other given judgements of topics 1"):
-        here.add(new("given2", given={"1": {"a": 3}}))
+        here.add(new("qrels2", qrels={"1": {"a": 3}}))
     with pytest.raises(UsageError, match="is the database itself"):
         here.add(here)
     with pytest.raises(HeedError, match=r"absent\.db: no such file"):

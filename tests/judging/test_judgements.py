@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels, write_qrels
-from heed.judging.exchange import records
 from heed.judging.exchange.exports import ExportedPool, export
 from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
 from heed.types import Qrels, Topic
@@ -204,14 +203,6 @@ def test_any_id_comes_back(
     assert qrels_of(folder / "p.csv") == {qid: grades}
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 100])
-def test_a_json_list_is_read_piece_by_piece(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = read_judgements([RESULTS / "label_studio.json"], "auto", None)
-    monkeypatch.setattr(records, "CHUNK", chunk)
-    assert read_judgements([RESULTS / "label_studio.json"], "auto", None) == whole
-    assert len(whole) == 9  # 7 tasks, two with two annotations
-
-
 def rows(*grades: tuple[str, Any, str]) -> list[dict[str, Any]]:
     return [{"qid": "1", "docid": docid, "grade": grade, "assessor": who} for docid, grade, who in grades]
 
@@ -328,12 +319,11 @@ def choice(*choices: str, name: str = "grade") -> dict[str, Any]:
         ),
         ("l.json", json.dumps([ITEM | {"annotations": 3}]), "item 1: annotations and their results must be lists"),
         ("l.json", json.dumps([ITEM | {"annotations": [{"result": [1]}]}]), "item 1: annotations and their results"),
-        ("l.json", '[{"data": ', "item 1: not JSON"),
-        ("l.json", json.dumps([ITEM])[:-1], "item 2: not JSON"),
+        ("l.json", '[{"data": ', "l.json: not JSON"),
         ("l.json", "[1]", "item 1: found int, expected a JSON object"),
-        ("l.json", "[" * 100_000, "item 1: not JSON"),
-        ("l.json", '{"data": {}}', "begins with '{\"data\": {}}', expected a JSON list"),
-        ("l.json", "", "begins with '', expected a JSON list"),
+        ("l.json", "[" * 100_000, "l.json: not JSON"),
+        ("l.json", '{"data": {}}', "found dict, expected a JSON list"),
+        ("l.json", "", "l.json: not JSON"),
         ("d.jsonl", '{"qid": "1", "docid": "a", "label": ["0", "2"]}', r"line 1: 2 labels \(0, 2\), expected one"),
         ("d.jsonl", '{"qid": "1", "docid": "a", "label": [true]}', "line 1: label is True, expected a text or a whole"),
         ("d.jsonl", '{"qid": "1 2", "docid": "a"}', "line 1: qid is '1 2', expected an id"),

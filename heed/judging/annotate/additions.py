@@ -112,7 +112,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
             problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it")
     fail(problems)
     topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
-    exported = replace(task, pool=_judged_pool(entries), topics=topics, given={})
+    exported = replace(task, pool=_judged_pool(entries), topics=topics, qrels={})
     fail(
         f"{path}: {entry.kind} of {entry.docid} for topic {entry.qid} does not fit the grades here"
         for entry in entries

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     undoes: int | None
 
     def identity(self) -> Identity:
-        """Return the part of the entry that is the same in every copy, whatever its assessor is called there."""
+        """Return the part of the entry that is the same in every copy, even if its assessor is renamed."""
         request = self.client.partition(RENAMED)[0]
         return (request, self.part, self.at, self.kind, self.qid, self.condition, self.docid)
 

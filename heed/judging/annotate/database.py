@@ -43,7 +43,7 @@ CREATE TABLE narratives (qid TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEG
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Commit what the block writes when it ends, roll it back when it raises."""
+    """Commit the block's changes when it ends, roll them back when it raises."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -78,7 +78,7 @@ def create(path: Path, task: Task, documents: Iterable[PooledDocument], docs: Se
 
 
 def extend(db: sqlite3.Connection, pool: Pool, documents: Iterable[PooledDocument]) -> None:
-    """Add a later pool after what is there, and its documents; in a :func:`transaction` of the caller's."""
+    """Add a later pool and its documents after those that are there; in a :func:`transaction` of the caller's."""
     joined = json.dumps(join_pools(json.loads(stored_properties(db)["pool"]), pool), ensure_ascii=False)
     db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (joined,))
     db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?)", documents)

@@ -74,9 +74,9 @@ def as_table(text: str, known: bool = False) -> Table | None:
     if len(table.header) + len(table.body) < 2:
         return None
     cells = (table.caption, *(cell for row in (*table.header, *table.body) for cell in row))
-    kept = {word for cell in cells for word in WORD.findall(cell)}
+    words_of_cells = {word for cell in cells for word in WORD.findall(cell)}
     words = WORD.findall(html.unescape(TAG.sub(" ", text)))
-    return table if sum(word in kept for word in words) >= KEPT_SHARE * len(words) else None
+    return table if sum(word in words_of_cells for word in words) >= KEPT_SHARE * len(words) else None
 
 
 def _csv_table(text: str) -> Table:

@@ -52,11 +52,11 @@ def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judge
     if assessor is None:
         return graded
     name = check_name(assessor)
-    own = [judgement for judgement in graded if judgement.assessor == name]
-    if not own:
+    judged = [judgement for judgement in graded if judgement.assessor == name]
+    if not judged:
         known = ", ".join(sorted({judgement.assessor for judgement in graded} - {ADJUDICATED})) or "nobody"
         raise UsageError(f"--assessor {name}: has judged nothing; who has: {known}")
-    return own
+    return judged
 
 
 def _write(task: Task, final: FinalGrades, narratives: Narratives, folder: Path) -> list[str]:
@@ -105,7 +105,7 @@ def _line(record: object) -> str:
 
 
 def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narratives: Narratives) -> list[str]:
-    """Return what is missing in the export, and what to do about it."""
+    """Return lines about documents and topics that are left out, and how they get in."""
     lines = []
     for qid, missing in final.incomplete.items():
         lines.append(

@@ -87,7 +87,7 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     for (qid, condition, docid), grade in decided.items():
         if grade is not None:
             grades[condition][qid][docid] = grade
-    original = {qid: _in_order(task, qid, {**task.given.get(qid, {}), **grades["original"][qid]}) for qid in task.pool}
+    original = {qid: _in_order(task, qid, {**task.qrels.get(qid, {}), **grades["original"][qid]}) for qid in task.pool}
     changed, incomplete = {}, {}
     for qid, judged in grades["changed"].items():
         if not is_changed(task, qid, narratives):

@@ -78,7 +78,7 @@ def _add(
     new_names = names_here(addition.path, names_before, here_names, names)
     new_documents = new_in(addition.task.pool, task.pool)
     _add_documents(db, path, addition, new_documents)
-    if addition.task.given and not task.given:
+    if addition.task.qrels and not task.qrels:
         db.execute("UPDATE kept SET value = ? WHERE name = 'given'", (dump_task(addition.task)["given"],))
     theirs = _renamed(addition, new_names)
     warnings = []
@@ -113,7 +113,7 @@ def _task_differences(path: Path, task: Task, addition: Addition, here: Sequence
     if other.scale != task.scale:
         scales = (", ".join(f"{grade}={label}" for grade, label in scale) for scale in (other.scale, task.scale))
         problems.append(f"{name}: grades {', not '.join(scales)}")
-    judged = [qid for qid in other.given if task.given and other.given[qid] != task.given.get(qid)]
+    judged = [qid for qid in other.qrels if task.qrels and other.qrels[qid] != task.qrels.get(qid)]
     if judged:
         problems.append(f"{name}: other given judgements of topics {brief(judged)} than {path} was made with")
     return problems
@@ -229,10 +229,10 @@ def _with_version(state: State, ids: Mapping[int, int]) -> State:
 
 
 class Conflict(NamedTuple):
-    """A grade, note or narrative that was changed on both sides: the value that is kept, and the one that is not."""
+    """A grade, note or narrative that was changed on both sides: the value that stays, and the one that is dropped."""
 
     key: Key
-    kept: object
+    value: object
     dropped: object
 
 
@@ -275,8 +275,8 @@ def _conflict_warnings(path: Path, conflicts: Sequence[Conflict]) -> Iterator[st
             "grades under the other one count as given before an edit"
         )
     judged = [
-        f"{assessor}, topic {qid}, {docid}, {condition}: {kept!r}, not {dropped!r}"
-        for (kind, assessor, qid, condition, docid), kept, dropped in conflicts
+        f"{assessor}, topic {qid}, {docid}, {condition}: {value!r}, not {dropped!r}"
+        for (kind, assessor, qid, condition, docid), value, dropped in conflicts
         if kind != NARRATIVE
     ]
     if judged:

@@ -12,7 +12,7 @@ from heed.judging.annotate.assessors import parse_names
 from heed.judging.annotate.database import create, is_annotation, upgrade
 from heed.judging.annotate.documents import read_pooled
 from heed.judging.annotate.merging import add_annotations
-from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_given, topics_of_pool
+from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_judged, topics_of_pool
 from heed.judging.annotate.store import Store
 from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, topic_differences
 from heed.progress import brief, log
@@ -74,10 +74,10 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     """Return the stored task, with the documents that are new in ``pool``."""
     stored = store.properties()
     task = load_task(stored, sources.only_relevant)
-    is_first = bool(sources.qrels and not task.given)  # judged so far without any, now to be judged again
+    is_first = bool(sources.qrels and not task.qrels)  # judged so far without any, now to be judged again
     if sources.qrels and is_first:
-        task = replace(task, given=read_given(sources.qrels, task.lang, task.pool))
-    if sources.only_relevant and not task.given:
+        task = replace(task, qrels=read_judged(sources.qrels, task.lang, task.pool))
+    if sources.only_relevant and not task.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
     fail(_differences(sources, store, task, pool), UsageError)
     if is_first:
@@ -107,7 +107,7 @@ def _add_round(sources: Sources, store: Store, new: Pool, stored_docs: Sequence[
 
 
 def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list[str]:
-    """Return what is given now and differs from what the database was made with."""
+    """Return the differences of the sources from those that the database was made with."""
     problems = []
     other = f"than {store.path} was made with; leave it out, or name another file with --database"
     unknown = [qid for qid in pool if qid not in task.pool]
@@ -121,7 +121,7 @@ def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list
         shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
         differing = _other_topics(sources, store, task, shared, same_language)
         problems += [f"--topics {sources.topics}: other topics {other}{line}" for line in differing]
-    if sources.qrels and read_given(sources.qrels, task.lang, task.pool) != task.given:
+    if sources.qrels and read_judged(sources.qrels, task.lang, task.pool) != task.qrels:
         problems.append(f"--qrels {sources.qrels}: other judgements {other}")
     if sources.grades and parse_scale(sources.grades) != task.scale:
         problems.append(f"--grades {sources.grades}: other grades {other}")
@@ -133,14 +133,14 @@ def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list
 def _other_topics(sources: Sources, store: Store, task: Task, pool: Pool, same_language: bool) -> list[str]:
     """Return what differs in the given topics of ``pool``; those of another language may lack the task's language."""
     try:
-        found = topics_of_pool(replace(sources, lang=task.lang), pool)
+        topics = topics_of_pool(replace(sources, lang=task.lang), pool)
     except HeedError:
         if same_language:
             raise
         return [""]
     narratives = store.narratives()
     lines = []
-    for qid, topic in found.items():
+    for qid, topic in topics.items():
         edits = [narratives[qid][0]] if qid in narratives else []
         differing = topic_differences(task.topics[qid], topic, edits)
         lines += [f" (topic {qid}: {', '.join(differing)})"] if differing else []
@@ -152,7 +152,7 @@ def _log_gaps(task: Task) -> None:
     without = [qid for qid in task.pool if not task.to_judge(qid)]
     if without:
         log.info(f"{len(without)} of {len(task.pool)} topics have no relevant document in the pool: {brief(without)}")
-    for qid, grades in task.given.items():
+    for qid, grades in task.qrels.items():
         missing = sorted({docid for docid, grade in grades.items() if grade > 0} - set(task.pool[qid]))
         if missing:
             log.info(f"topic {qid}: {len(missing)} relevant documents are not in the pool: {brief(missing)}")

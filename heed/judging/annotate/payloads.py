@@ -79,7 +79,7 @@ class _Body(msgspec.Struct):
 
 
 class ChangeRequest(NamedTuple):
-    """A valid request: ``request_id`` is the same when it is sent twice, ``batch`` what one undo takes back."""
+    """A valid request: ``request_id`` is the same when it is sent twice; one undo takes back a ``batch``."""
 
     request_id: str
     assessor: str
@@ -88,7 +88,7 @@ class ChangeRequest(NamedTuple):
 
 
 def read_request(body: object, task: Task) -> ChangeRequest:
-    """Return the request in ``body``, parsed JSON; :class:`DataError` naming what does not fit the task."""
+    """Return the request in ``body``, parsed JSON; :class:`DataError` naming every part that does not fit the task."""
     try:
         request = msgspec.convert(body, _Body)
     except (msgspec.ValidationError, UnicodeError) as error:
@@ -179,11 +179,11 @@ def progress_data(task: Task, store: Store, assessor: str) -> Data:
 
 def _counts(task: Task, qid: str, assessor: str, judgements: Sequence[Judgement], wording: str) -> dict[str, int]:
     """Return the numbers of documents graded, to read again (relevant before, or graded after an edit), and read."""
-    docids, given = task.to_judge(qid), task.given.get(qid, {})
+    docids, earlier = task.to_judge(qid), task.qrels.get(qid, {})
     by_document = grades_by_document(judgements)
     grades = {docid: final_grade(by_document.get((qid, "original", docid), {}), assessor) for docid in docids}
     changed = {each.docid: each for each in judgements if each.condition == "changed" and each.grade is not None}
-    relevant = {docid for docid, grade in grades.items() if (given.get(docid, 0) if grade is None else grade) > 0}
+    relevant = {docid for docid, grade in grades.items() if (earlier.get(docid, 0) if grade is None else grade) > 0}
     return {
         "original": sum(grade is not None for grade in grades.values()),
         "again": sum(docid in changed or docid in relevant for docid in docids),
@@ -199,14 +199,14 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
     for judgement in store.judgements(assessor, qid):
         state = {"grade": judgement.grade, "note": judgement.note, "stale": judgement.is_stale(wording)}
         judgements.setdefault(judgement.docid, {})[judgement.condition] = state
-    given = task.given.get(qid, {})
+    earlier = task.qrels.get(qid, {})
     return {
         "qid": qid,
         "original": task.original(qid),
         "changed": text,
         "version": version,
         "documents": [
-            {"docid": docid, "given": given.get(docid), **judgements.get(docid, {})} for docid in task.to_judge(qid)
+            {"docid": docid, "given": earlier.get(docid), **judgements.get(docid, {})} for docid in task.to_judge(qid)
         ],
     }
 
@@ -223,7 +223,7 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Data:
     An assessor without any grade, such as an organiser, gets all disagreements.
     """
     judgements = store.judgements()
-    own = {
+    graded = {
         (judgement.qid, judgement.condition, judgement.docid)
         for judgement in judgements
         if judgement.assessor == assessor and judgement.grade is not None
@@ -234,7 +234,7 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Data:
             key = judgement.qid, judgement.condition, judgement.docid
             notes.setdefault(key, {})[judgement.assessor] = judgement.note
     keyed = {(item["qid"], item["condition"], item["docid"]): item for item in disagreements(judgements)}
-    differing = {key: item for key, item in keyed.items() if not own or key in own}
+    differing = {key: item for key, item in keyed.items() if not graded or key in graded}
     shown = [*differing.items()][:MOST_SHOWN]
     titles = store.titles([item["docid"] for _, item in shown])
     return {

@@ -25,7 +25,7 @@ SAMPLES = ("neuclir-sample", "tables-sample")
 
 @dataclass(frozen=True)
 class Sources:
-    """The files or ids that an annotation is made from; what is empty or None is not given.
+    """The files or ids that an annotation is made from; empty or None is not named.
 
     ``lang`` is the documents' language, ``query_lang`` native (the same) or eng; ``topics_format``, ``translation``
     and ``fields`` say how topics are read; ``grades`` is a text for :func:`heed.judging.annotate.task.parse_scale`.
@@ -102,21 +102,21 @@ def make_task(sources: Sources, pool: Pool) -> Task:
     topics = topics_of_pool(sources, pool)
     if sources.only_relevant and not sources.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
-    given = read_given(sources.qrels, sources.lang, pool) if sources.qrels else {}
+    qrels = read_judged(sources.qrels, sources.lang, pool) if sources.qrels else {}
     scale = parse_scale(sources.grades or USUAL_SCALE)
-    return Task(pool, topics, sources.lang, scale, given, sources.only_relevant)
+    return Task(pool, topics, sources.lang, scale, qrels, sources.only_relevant)
 
 
-def read_given(path: Path, lang: str, pool: Pool) -> Qrels:
+def read_judged(path: Path, lang: str, pool: Pool) -> Qrels:
     """Return the judgements of the pool's topics; :class:`DataError` if there are none."""
     qrels = read_qrels(path, only_language=lang)
-    given = {qid: qrels[qid] for qid in pool if qid in qrels}
-    if not given:
+    judged = {qid: qrels[qid] for qid in pool if qid in qrels}
+    if not judged:
         raise DataError(f"{path}: no judgement of a topic of the pool ({brief([*pool])})")
-    missing = [qid for qid in pool if qid not in given]
+    missing = [qid for qid in pool if qid not in judged]
     if missing:
         log.info(f"{path}: no judgement for {len(missing)} of the pool's {len(pool)} topics: {brief(missing)}")
-    return given
+    return judged
 
 
 def topics_of_pool(sources: Sources, pool: Pool) -> dict[str, Topic]:
@@ -127,23 +127,23 @@ def topics_of_pool(sources: Sources, pool: Pool) -> dict[str, Topic]:
     topics = {topic.qid: topic for topic in _read_topics(sources)}
     missing = [qid for qid in pool if qid not in topics]
     fail(f"topic {qid} of the pool: not in {sources.topics}; give the topics that were pooled" for qid in missing)
-    kept = {*pool, *(topics[qid].base for qid in pool)}
-    return {qid: topic for qid, topic in topics.items() if qid in kept}
+    qids = {*pool, *(topics[qid].base for qid in pool)}
+    return {qid: topic for qid, topic in topics.items() if qid in qids}
 
 
 def _read_topics(sources: Sources) -> list[Topic]:
     path, known = Path(sources.topics), irds.parse_id(sources.topics)
     lang = "eng" if sources.query_lang == "eng" else sources.lang
-    wanted = Wanted(lang, sources.lang, sources.translation, sources.fields)
+    fields = Wanted(lang, sources.lang, sources.translation, sources.fields)
     if not path.exists() and known is None:
         return read_queries(sources.topics, lang, sources.fields)
     if not path.exists() and known is not None:
-        return irds.judged(known.source, [known.part], wanted)[0]
+        return irds.judged(known.source, [known.part], fields)[0]
     if is_mfollowir(path, sources.lang):
         return read_mfollowir(path, sources.lang, lang).topics
     form = sources.topics_format or recognised(path)
     if form == "neuclir":
-        return read_neuclir_topics(path, wanted)
+        return read_neuclir_topics(path, fields)
     return read_topics(path, lang, sources.fields, form)
 
 

@@ -94,7 +94,7 @@ class Store:
     """An open database; safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open what :func:`heed.judging.annotate.database.create` made."""
+        """Open a database that :func:`heed.judging.annotate.database.create` made."""
         self.path = path
         self._db = connect(path)
         self._lock = threading.Lock()
@@ -120,7 +120,7 @@ class Store:
             extend(self._db, pool, documents)
 
     def record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change]) -> Applied:
-        """Apply all ``changes`` or none, and return them; what one undo takes back has the same ``batch``.
+        """Apply all ``changes`` or none, and return them; one undo takes back all of a ``batch``.
 
         Raises :class:`ConflictError` for an edit of a narrative that is no longer the current one.
         """

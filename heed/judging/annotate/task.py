@@ -46,8 +46,8 @@ def parse_scale(text: str) -> Scale:
         raise UsageError(f"--grades {text!r}: 0 is missing; it means not relevant")
     grades = tuple(sorted(map(int, digits)))
     usual = {0: "not relevant", **dict(zip(grades, LABELS.get(grades, ()), strict=False))}
-    given = {int(digit): label.strip() for digit, (_, _, label) in zip(digits, parts, strict=True)}
-    scale = tuple(Grade(grade, given[grade] or usual.get(grade, f"grade {grade}")) for grade in grades)
+    labels_of = {int(digit): label.strip() for digit, (_, _, label) in zip(digits, parts, strict=True)}
+    scale = tuple(Grade(grade, labels_of[grade] or usual.get(grade, f"grade {grade}")) for grade in grades)
     labels = Counter(grade.label.casefold() for grade in scale)
     twice = [f"{grade.grade} {grade.label}" for grade in scale if labels[grade.label.casefold()] > 1]
     if twice:
@@ -60,15 +60,15 @@ class Task:
     """The fixed content of a database, and which of its documents are to be judged.
 
     ``topics`` are those of the pool and their bare queries, in the order of the topics file; ``lang`` is the
-    documents' language (ISO 639-3); ``given`` are the judgements of ``--qrels`` for the pool's topics. With
-    ``only_relevant`` only documents with a positive grade in ``given`` are to be judged.
+    documents' language (ISO 639-3); ``qrels`` are the judgements of ``--qrels`` for the pool's topics. With
+    ``only_relevant`` only documents with a positive grade in ``qrels`` are to be judged.
     """
 
     pool: Pool
     topics: dict[str, Topic]
     lang: str
     scale: Scale
-    given: Qrels = field(default_factory=dict)
+    qrels: Qrels = field(default_factory=dict)
     only_relevant: bool = False
 
     def grades(self) -> list[int]:
@@ -79,7 +79,7 @@ class Task:
         """Return the docids of a topic that are to be judged, in the pool's order."""
         if not self.only_relevant:
             return self.pool[qid]
-        grades = self.given.get(qid, {})
+        grades = self.qrels.get(qid, {})
         return [docid for docid in self.pool[qid] if grades.get(docid, 0) > 0]
 
     def conditions(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def dump_task(task: Task) -> dict[str, str]:
         "topics": _json([topic._asdict() for topic in task.topics.values()]),
         "lang": task.lang,
         "scale": _json(task.scale),
-        "given": _json(task.given),
+        "given": _json(task.qrels),
     }
 
 
@@ -118,7 +118,7 @@ def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
         topics={topic.qid: topic for topic in topics},
         lang=stored["lang"],
         scale=tuple(Grade(*grade) for grade in json.loads(stored["scale"])),
-        given=json.loads(stored["given"]),
+        qrels=json.loads(stored["given"]),
         only_relevant=only_relevant,
     )
 
@@ -135,21 +135,21 @@ def new_in(later: Pool, first: Pool) -> Pool:
     return {qid: docids for qid, docids in new.items() if docids}
 
 
-def topic_differences(stored: Topic, found: Topic, edits: Iterable[str]) -> list[str]:
-    """Return what of the topic ``found`` is not as in ``stored``, as parts of a message.
+def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+    """Return the differences of ``topic`` from the ``stored`` one, as parts of a message.
 
     Its changed narrative may also be one of ``edits``, since an export writes the current one into its topics.
     """
     texts = [
-        ("language", stored.lang, found.lang),
-        ("query", stored.query, found.query),
+        ("language", stored.lang, topic.lang),
+        ("query", stored.query, topic.query),
         *(
-            (f"{name} narrative", stored.instructions.get(name, ""), found.instructions.get(name, ""))
+            (f"{name} narrative", stored.instructions.get(name, ""), topic.instructions.get(name, ""))
             for name in CONDITIONS
         ),
     ]
     differing = [(name, before, now) for name, before, now in texts if before != now]
-    if found.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
+    if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
         differing = [text for text in differing if text[0] != "changed narrative"]
     return [f"{name} {_start(now)}, not {_start(before)}" for name, before, now in differing]
 

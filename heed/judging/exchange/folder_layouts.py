@@ -1,14 +1,15 @@
-"""A pool as a folder: in the layout of MTEB's instruction reranking tasks and FollowIR's data, and for Relevation."""
+"""A pool as a folder, in the layout of MTEB and FollowIR's data and in Relevation's, and the results of Relevation."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from heed.errors import UsageError, fail
-from heed.files import digest, write_bytes, write_json
+from heed.errors import DataError, UsageError, fail
+from heed.files import digest, parse_json, read_bytes, write_bytes, write_json
 from heed.judging.exchange.exported_pool import UNJUDGED, ExportedPool, new_folder, texts
+from heed.judging.exchange.records import Label, Record, parse_columns
 from heed.progress import log
 
 Row = dict[str, Any]
@@ -185,3 +186,29 @@ def _file_names(docids: list[str]) -> dict[str, str]:
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
     write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def relevation_parser(id_map: Path | None) -> Callable[[Record], list[Label]]:
+    """Return :func:`parse_columns` with the pool's ids, from the map that the export for Relevation wrote.
+
+    Raises :class:`UsageError` without a map, :class:`DataError` for a file that is none and for an unknown id.
+    """
+    if id_map is None:
+        raise UsageError("Relevation's files have their own ids; give ids.json of the export with --map")
+    try:
+        ids = parse_json(read_bytes(id_map).decode("utf-8-sig"))
+        names = {"qid": dict(ids["topics"]), "docid": dict(ids["documents"])}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{id_map}: not a map of ids ({error!r}); give ids.json of the export for Relevation"
+        ) from error
+
+    def parse(record: Record) -> list[Label]:
+        fields = record.fields
+        unknown = [f"{field} {fields[field]}" for field, known in names.items() if fields[field] not in known]
+        if unknown:
+            raise record.problem(f"{' and '.join(unknown)} not in {id_map}; give ids.json of the same export")
+        renamed = {field: known[fields[field]] for field, known in names.items()}
+        return parse_columns(record._replace(fields=fields | renamed))
+
+    return parse

@@ -1,4 +1,4 @@
-"""A pool as JSON, one object for each document or topic: plain, doccano, Label Studio, rank_llm."""
+"""JSON of Heed, doccano, Label Studio and rank_llm: a pool written, an object a document or topic, and results read."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from heed.files import write_bytes, write_json
+from heed.errors import DataError
+from heed.files import parse_json, read_bytes, write_bytes, write_json
+from heed.formats.topics import read_objects
 from heed.judging.exchange.exported_pool import GRADES, ExportedPool, open_export, tasks, texts
+from heed.judging.exchange.records import Label, Record, label_of, parse_fields
 from heed.progress import log
 
 COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
@@ -125,3 +128,62 @@ def _json_list(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 def _line(record: dict[str, Any]) -> bytes:
     return f"{json.dumps(record, ensure_ascii=False).translate(ESCAPED)}\n".encode()
+
+
+def json_records(path: Path) -> Iterator[Record]:
+    """Yield the objects of a JSON Lines file or, by the suffix, of a JSON list."""
+    if not path.name.removesuffix(".gz").endswith(".json"):
+        for line_no, fields in read_objects(path):
+            yield Record(path, f"line {line_no}", fields)
+        return
+    try:
+        items = parse_json(read_bytes(path).decode("utf-8-sig"))
+    except ValueError as error:
+        raise DataError(f"{path}: not JSON ({error}); export it again, JSON lines end in .jsonl") from error
+    if not isinstance(items, list):
+        raise DataError(f"{path}: found {type(items).__name__}, expected a JSON list; JSON lines end in .jsonl")
+    for number, fields in enumerate(items, 1):
+        if not isinstance(fields, dict):
+            raise DataError(f"{path}, item {number}: found {type(fields).__name__}, expected a JSON object")
+        yield Record(path, f"item {number}", fields)
+
+
+def parse_item(record: Record) -> list[Label]:
+    """Return the judgements of a Label Studio task, one for each annotation not skipped; other items are flat."""
+    if not isinstance(record.fields.get("data"), dict):
+        return parse_fields(record)
+    task = record._replace(fields=record.fields["data"])
+    judgements = [
+        label_of(task, _choices(record, annotation), _assessor(record, annotation))
+        for annotation in _objects(record, record.fields.get("annotations"))
+        if not annotation.get("was_cancelled")
+    ]
+    return judgements or [label_of(task, "", "")]
+
+
+def _choices(record: Record, annotation: dict[str, Any]) -> list[Any]:
+    results = [result for result in _objects(record, annotation.get("result")) if result.get("type") == "choices"]
+    named = [result for result in results if result.get("from_name") == CHOICE]
+    if results and not named:
+        others = ", ".join(sorted({str(result.get("from_name")) for result in results}))
+        raise record.problem(f"choices named {others}, expected {CHOICE} as in the configuration that was exported")
+    values = _objects(record, [result.get("value", {}) for result in named])
+    choices = [value.get("choices", []) for value in values]
+    if not all(isinstance(several, list) for several in choices):
+        raise record.problem("choices of a result must be a list, as Label Studio's JSON has them")
+    return [choice for several in choices for choice in several]
+
+
+def _objects(record: Record, value: Any) -> list[dict[str, Any]]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise record.problem("annotations and their results must be lists of objects, as Label Studio's JSON has them")
+    return value
+
+
+def _assessor(record: Record, annotation: dict[str, Any]) -> Any:
+    """Return who judged; a number is a user of one installation, so another person in another file."""
+    user = annotation.get("completed_by")
+    name = user.get("email") or user.get("id") if isinstance(user, dict) else user
+    return f"{name} of {record.path}" if isinstance(name, int) else name

@@ -2,21 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import parse_json, read_bytes
 from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
-from heed.judging.exchange.json_files import CHOICE
-from heed.judging.exchange.records import (
-    GRADE_FIELDS,
-    Record,
-    column_records,
-    csv_records,
-    json_records,
-    xlsx_records,
-)
+from heed.judging.exchange.folder_layouts import relevation_parser
+from heed.judging.exchange.json_files import json_records, parse_item
+from heed.judging.exchange.records import Label, Record, column_records, parse_columns, parse_fields
+from heed.judging.exchange.table_files import csv_records, xlsx_records
 from heed.progress import log
 from heed.types import Qrels
 
@@ -24,30 +17,16 @@ FORMATS = ("label-studio", "doccano", "csv", "xlsx", "jsonl", "relevation", "qre
 SUFFIXES = {".json": "label-studio", ".jsonl": "jsonl", ".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx"}
 
 Key = tuple[str, str]  # qid, docid
-Votes = dict[int, dict[str, str]]  # grade -> assessor -> place; empty for a document that is not judged
-
-
-class Judgement(NamedTuple):
-    """An assessor's label of a document for a topic; ``label`` is empty where it is not judged.
-
-    ``condition`` is that under which the document was judged, empty where the file does not name one.
-    """
-
-    place: str
-    qid: str
-    docid: str
-    label: str
-    assessor: str
-    condition: str = ""
+Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a document that is not judged
 
 
 Reader = Callable[[Path], Iterator[Record]]
-Parser = Callable[[Record], list[Judgement]]
+Parser = Callable[[Record], list[Label]]
 
 
 def read_judgements(
     files: Sequence[Path], form: str = "auto", id_map: Path | None = None, condition: str = ""
-) -> list[Judgement]:
+) -> list[Label]:
     """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
 
     ``form`` is one of :data:`FORMATS`, or ``auto`` for each file's by its suffix; with a ``condition``, what was judged
@@ -56,7 +35,7 @@ def read_judgements(
     forms = [_form(path) if form == "auto" else form for path in files]
     if id_map and "relevation" not in forms:
         raise UsageError(f"--map {id_map}: renames the ids of Relevation's files, and none is given")
-    judgements: list[Judgement] = []
+    judgements: list[Label] = []
     problems: list[str] = []
     for path, file_form in zip(files, forms, strict=True):
         read, parse = _reader(file_form, id_map)
@@ -68,10 +47,10 @@ def read_judgements(
     fail(problems)
     if condition:
         judgements = [judgement for judgement in judgements if judgement.condition in ("", condition)]
-    conditions = {judgement.condition: judgement.place for judgement in judgements if judgement.condition}
+    conditions = {judgement.condition: judgement.source for judgement in judgements if judgement.condition}
     if len(conditions) > 1:
-        places = ", ".join(f"{name} ({place})" for name, place in sorted(conditions.items()))
-        raise DataError(f"judgements under several conditions: {places}; choose one (--condition)")
+        sources = ", ".join(f"{name} ({source})" for name, source in sorted(conditions.items()))
+        raise DataError(f"judgements under several conditions: {sources}; choose one (--condition)")
     return judgements
 
 
@@ -89,120 +68,13 @@ def _form(path: Path) -> str:
 def _reader(form: str, id_map: Path | None) -> tuple[Reader, Parser]:
     """Return the functions that read and parse files of ``form``; the JSON forms are recognised by their fields."""
     if form == "relevation":
-        return column_records, _relevation_parser(id_map)
+        return column_records, relevation_parser(id_map)
     readers: dict[str, tuple[Reader, Parser]] = {
-        "csv": (csv_records, _parse_fields),
-        "xlsx": (xlsx_records, _parse_fields),
-        "qrels": (column_records, _parse_columns),
+        "csv": (csv_records, parse_fields),
+        "xlsx": (xlsx_records, parse_fields),
+        "qrels": (column_records, parse_columns),
     }
-    return readers.get(form, (json_records, _parse_item))
-
-
-def _parse_fields(record: Record) -> list[Judgement]:
-    """Return the judgement of a flat record: Heed's and doccano's lines, rows of tables, Label Studio's JSON_MIN."""
-    names = [name for name in GRADE_FIELDS if name in record.fields]
-    # Label Studio omits the field where a task was skipped
-    value = record.fields[names[0]] if names else None
-    return [_judgement(record, value, record.fields.get("assessor") or record.fields.get("annotator"))]
-
-
-def _parse_item(record: Record) -> list[Judgement]:
-    """Return the judgements of a Label Studio task, one for each annotation not skipped; other items are flat."""
-    if not isinstance(record.fields.get("data"), dict):
-        return _parse_fields(record)
-    task = record._replace(fields=record.fields["data"])
-    judgements = [
-        _judgement(task, _choices(record, annotation), _assessor(record, annotation))
-        for annotation in _objects(record, record.fields.get("annotations"))
-        if not annotation.get("was_cancelled")
-    ]
-    return judgements or [_judgement(task, "", "")]
-
-
-def _choices(record: Record, annotation: dict[str, Any]) -> list[Any]:
-    results = [result for result in _objects(record, annotation.get("result")) if result.get("type") == "choices"]
-    named = [result for result in results if result.get("from_name") == CHOICE]
-    if results and not named:
-        others = ", ".join(sorted({str(result.get("from_name")) for result in results}))
-        raise record.problem(f"choices named {others}, expected {CHOICE} as in the configuration that was exported")
-    values = _objects(record, [result.get("value", {}) for result in named])
-    choices = [value.get("choices", []) for value in values]
-    if not all(isinstance(several, list) for several in choices):
-        raise record.problem("choices of a result must be a list, as Label Studio's JSON has them")
-    return [choice for several in choices for choice in several]
-
-
-def _objects(record: Record, value: Any) -> list[dict[str, Any]]:
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise record.problem("annotations and their results must be lists of objects, as Label Studio's JSON has them")
-    return value
-
-
-def _assessor(record: Record, annotation: dict[str, Any]) -> Any:
-    """Return who judged; a number is a user of one installation, so another person in another file."""
-    user = annotation.get("completed_by")
-    name = user.get("email") or user.get("id") if isinstance(user, dict) else user
-    return f"{name} of {record.path}" if isinstance(name, int) else name
-
-
-def _parse_columns(record: Record) -> list[Judgement]:
-    """Return the judgement of a qrels line; column 2 is the assessor in later versions of Relevation, else 0 or Q0."""
-    second = record.fields["second"]
-    return [_judgement(record, record.fields["grade"], "" if second in ("0", "Q0") else second)]
-
-
-def _judgement(record: Record, label: Any, assessor: Any) -> Judgement:
-    """Return the judgement with the record's ids; the assessor is the file where none is named."""
-    condition = record.fields.get("condition")
-    return Judgement(
-        record.place,
-        record.word("qid"),
-        record.word("docid"),
-        _label(record, label),
-        str(assessor or record.path),
-        condition if isinstance(condition, str) else "",
-    )
-
-
-def _label(record: Record, value: Any) -> str:
-    """Return a label as text; it may be a text, a whole number, or a list of at most one of them; empty for none."""
-    if isinstance(value, list):
-        if len(value) > 1:
-            raise record.problem(f"{len(value)} labels ({', '.join(map(str, value))}), expected one; keep one")
-        value = value[0] if value else ""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int | None):
-        raise record.problem(f"label is {value!r}, expected a text or a whole number")
-    return "" if value is None else str(value).strip()
-
-
-def _relevation_parser(id_map: Path | None) -> Parser:
-    """Return :func:`_parse_columns` with the pool's ids, from the map that the export for Relevation wrote.
-
-    Raises :class:`UsageError` without a map, :class:`DataError` for a file that is none and for an unknown id.
-    """
-    if id_map is None:
-        raise UsageError("Relevation's files have their own ids; give ids.json of the export with --map")
-    try:
-        ids = parse_json(read_bytes(id_map).decode("utf-8-sig"))
-        names = {"qid": dict(ids["topics"]), "docid": dict(ids["documents"])}
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{id_map}: not a map of ids ({error!r}); give ids.json of the export for Relevation"
-        ) from error
-
-    def parse(record: Record) -> list[Judgement]:
-        fields = record.fields
-        unknown = [f"{field} {fields[field]}" for field, known in names.items() if fields[field] not in known]
-        if unknown:
-            raise record.problem(f"{' and '.join(unknown)} not in {id_map}; give ids.json of the same export")
-        renamed = {field: known[fields[field]] for field, known in names.items()}
-        return _parse_columns(record._replace(fields=fields | renamed))
-
-    return parse
+    return readers.get(form, (json_records, parse_item))
 
 
 def parse_grades(texts: Iterable[str]) -> dict[str, int]:
@@ -218,7 +90,7 @@ def parse_grades(texts: Iterable[str]) -> dict[str, int]:
     return grades
 
 
-def count_votes(judgements: Iterable[Judgement], grades: dict[str, int], pool: Pool | None) -> dict[Key, Votes]:
+def count_votes(judgements: Iterable[Label], grades: dict[str, int], pool: Pool | None) -> dict[Key, Votes]:
     """Return the votes for every document of ``judgements`` and of ``pool``, sorted by topic and document.
 
     With ``grades`` a label is one of theirs. Without, it is a whole number, and a negative one
@@ -228,9 +100,9 @@ def count_votes(judgements: Iterable[Judgement], grades: dict[str, int], pool: P
     votes: dict[Key, Votes] = {(qid, docid): {} for qid, docids in (pool or {}).items() for docid in docids}
     problems = []
     for judgement in judgements:
-        place, qid, docid, label, assessor, _ = judgement
+        source, qid, docid, label, assessor, _ = judgement
         if pool is not None and (qid, docid) not in votes:
-            problems.append(f"{place}: document {docid} of topic {qid} is not in the pool; was an id changed?")
+            problems.append(f"{source}: document {docid} of topic {qid} is not in the pool; was an id changed?")
             continue
         by_grade = votes.setdefault((qid, docid), {})
         if not label:
@@ -238,9 +110,9 @@ def count_votes(judgements: Iterable[Judgement], grades: dict[str, int], pool: P
         grade = _grade(label, grades)
         if grade is None:
             expected = ", ".join(grades) or "a whole number; give the grades of words with --grades LABEL=GRADE"
-            problems.append(f"{place}: label {label!r}, expected {expected}")
+            problems.append(f"{source}: label {label!r}, expected {expected}")
         elif grades or grade >= 0:
-            by_grade.setdefault(grade, {}).setdefault(assessor, place)
+            by_grade.setdefault(grade, {}).setdefault(assessor, source)
     fail(problems)
     return dict(sorted(votes.items()))
 
@@ -286,10 +158,10 @@ def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
 
 def _describe(votes: Votes) -> str:
     return "; ".join(
-        f"{grade} by {', '.join(_with_place(assessor, place) for assessor, place in sorted(assessors.items()))}"
+        f"{grade} by {', '.join(_with_source(assessor, source) for assessor, source in sorted(assessors.items()))}"
         for grade, assessors in sorted(votes.items())
     )
 
 
-def _with_place(assessor: str, place: str) -> str:
-    return place if place.startswith(assessor) else f"{assessor} ({place})"
+def _with_source(assessor: str, source: str) -> str:
+    return source if source.startswith(assessor) else f"{assessor} ({source})"

@@ -1,17 +1,19 @@
-"""A pool as a table to be filled in: CSV, and an Excel workbook; no text becomes a formula."""
+"""Tables, as CSV and as Excel workbooks: a pool written to be filled in, and the rows of filled ones."""
 
 import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TextIO
 
-from heed.errors import fail
-from heed.files import finished
+from heed.errors import DataError, fail
+from heed.files import LARGEST, LONGEST_LINE, finished
 from heed.judging.exchange.exported_pool import ExportedPool, Task, open_export, tasks
+from heed.judging.exchange.records import GRADE_FIELDS, Record, open_text
 from heed.progress import log
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'"
 CELL = 32_767  # UTF-16 units that an Excel cell holds (Microsoft, Excel specifications and limits)
 ROWS = 1_048_576  # that an Excel sheet holds, with the header (ibid.)
 UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed by XML 1.0, section 2.2
+DELIMITERS = (",", ";", "\t")  # ; is what spreadsheets write where , is the decimal sign; Label Studio has TSV too
 EPOCH = datetime(1980, 1, 1)  # the first moment that a zip file can write
 
 
@@ -145,3 +148,72 @@ def _pieces(text: str) -> list[str]:
 def _picture(match: re.Match[str]) -> str:
     letter = match[0]
     return chr(0x2400 + ord(letter)) if letter < " " else "\ufffd"
+
+
+def csv_records(path: Path) -> Iterator[Record]:
+    """Yield the rows of a CSV file with a header, which shows the separator: commas, semicolons or tabs."""
+    csv.field_size_limit(LONGEST_LINE)  # a document is one cell, and Python's own limit is 128 KiB
+    line_no = 1
+    try:
+        with open_text(path) as stream:
+            lines = _lines(path, stream)
+            header = next(lines, "")
+            delimiter = max(DELIMITERS, key=header.count)
+            names = next(csv.reader([header], delimiter=delimiter), [])
+            _check_columns(path, names)
+            rows = csv.reader(lines, delimiter=delimiter)
+            for cells in rows:
+                line_no = rows.line_num + 1
+                if any(cells):
+                    yield _row(path, f"line {line_no}", names, [unguarded(cell) for cell in cells])
+    except csv.Error as error:
+        raise DataError(f"{path}, after line {line_no}: not CSV ({error}); save it as CSV again") from error
+
+
+def _lines(path: Path, stream: TextIO) -> Iterator[str]:
+    for line_no, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), ""), 1):
+        if len(line) > LONGEST_LINE:
+            raise DataError(f"{path}, line {line_no}: longer than {LONGEST_LINE} characters; save it as CSV again")
+        yield line
+
+
+def xlsx_records(path: Path) -> Iterator[Record]:
+    """Yield the rows of a workbook's first sheet, whose first row is the header."""
+    rows = _sheet(path)
+    names = [str(name or "") for name in next(rows, ())]
+    _check_columns(path, names)
+    for number, cells in enumerate(rows, 2):
+        if any(cell is not None for cell in cells):
+            yield _row(path, f"row {number}", names, cells)
+
+
+def _sheet(path: Path) -> Iterator[tuple[Any, ...]]:
+    from openpyxl import load_workbook
+
+    try:
+        with path.open("rb") as stream:
+            size = sum(member.file_size for member in zipfile.ZipFile(stream).infolist())
+            if size > LARGEST:  # zipfile never unpacks more than a member declares
+                raise DataError(f"{path}: unpacks to {size} bytes, more than {LARGEST}; split the workbook")
+            with closing(load_workbook(stream, read_only=True, data_only=True)) as book:
+                yield from book.worksheets[0].iter_rows(values_only=True)
+    except DataError:
+        raise
+    except Exception as error:  # openpyxl, zipfile and two XML parsers raise many kinds for a damaged file
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: not an Excel workbook ({reason}); save it as .xlsx") from error
+
+
+def _check_columns(path: Path, names: list[str]) -> None:
+    missing = [name for name in ("qid", "docid") if name not in names]
+    if not set(GRADE_FIELDS) & set(names):
+        missing.append(" or ".join(GRADE_FIELDS))
+    if missing:
+        raise DataError(f"{path}: no column {', '.join(missing)} in the first row (found {', '.join(names) or 'none'})")
+
+
+def _row(path: Path, where: str, names: list[str], cells: Iterable[Any]) -> Record:
+    filled = list(cells)
+    if any(cell not in (None, "") for cell in filled[len(names) :]):
+        raise DataError(f"{path}, {where}: {len(filled)} cells, and the first row has {len(names)}")
+    return Record(path, where, dict(zip(names, filled, strict=False)))

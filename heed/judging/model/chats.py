@@ -36,8 +36,8 @@ class JudgeChat(Protocol):
     def fits(self, conversation: list[Message]) -> bool:
         """Whether there is room for the conversation and an answer."""
 
-    def kept(self, conversation: list[Message]) -> str | None:
-        """Return the answer if it is kept."""
+    def cached(self, conversation: list[Message]) -> str | None:
+        """Return the answer if it is cached."""
 
     def answer(self, conversation: list[Message]) -> str:
         """Return the model's answer, empty where it refuses; a kept one is not requested again."""
@@ -71,7 +71,7 @@ class _ApiJudge:
     def fits(self, conversation: list[Message]) -> bool:
         return self._chat.fits(conversation, EXPECTED)
 
-    def kept(self, conversation: list[Message]) -> str | None:
+    def cached(self, conversation: list[Message]) -> str | None:
         return self._chat.kept(conversation)
 
     def answer(self, conversation: list[Message]) -> str:
@@ -93,15 +93,15 @@ class _LocalJudge:
     def fits(self, conversation: list[Message]) -> bool:
         return self._chat.has_room(conversation, MOST)
 
-    def kept(self, conversation: list[Message]) -> str | None:
+    def cached(self, conversation: list[Message]) -> str | None:
         key = self._key(conversation)
         answer = self._answers.get([key]).get(key)
         return None if answer is None else answer.decode()
 
     def answer(self, conversation: list[Message]) -> str:
-        kept = self.kept(conversation)
-        if kept is not None:
-            return kept
+        cached = self.cached(conversation)
+        if cached is not None:
+            return cached
         answer = self._chat.write(conversation, MOST)
         self._answers.put({self._key(conversation): answer.encode()})
         return answer

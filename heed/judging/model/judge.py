@@ -47,9 +47,9 @@ class Judge:
         """Return the cost of judging a checked pool: the questions that are not answered yet."""
         bill = Bill(self.name, self._chat.price)
         for query, document in _pairs(pool):
-            asked, _ = self._question(query, document)
-            if self._chat.kept(asked) is None:
-                bill.add([message["content"] for message in asked], EXPECTED)
+            question, _ = self._question(query, document)
+            if self._chat.cached(question) is None:
+                bill.add([message["content"] for message in question], EXPECTED)
             else:
                 bill.free += 1
         return bill
@@ -57,15 +57,15 @@ class Judge:
     def judge(self, pool: ExportedPool) -> Judged:
         """Return the model's judgements of a checked pool, in its order.
 
-        Answers are kept: what a killed process asked is not asked again. Raises :class:`ModelError` where a query
+        Answers are kept: a killed process asks no question again. Raises :class:`ModelError` where a query
         leaves no room for a document, and as the model does where it does not answer.
         """
         judged = Judged(Bill(self.name, self._chat.price))
         total = sum(map(len, pool.pool.values()))
         for query, document in bar(_pairs(pool), total, f"{self.name}.{pool.condition}", "documents"):
-            asked, cut = self._question(query, document)
-            answer = self._chat.answer(asked)
-            judged.bill.add([message["content"] for message in asked], answer)
+            question, cut = self._question(query, document)
+            answer = self._chat.answer(question)
+            judged.bill.add([message["content"] for message in question], answer)
             judged.cut += cut
             grade = parse_grade(answer)
             if grade is None:

@@ -82,7 +82,7 @@ def prompt_text(name: str) -> str:
 
 
 def conversation(prompt: str, query: str, passage: str) -> list[Message]:
-    """Return what a model is asked about one passage: ``prompt``, one of ``PROMPTS``' texts, filled."""
+    """Return the question about one passage: ``prompt``, one of ``PROMPTS``' texts, filled."""
     user = placed(prompt, query=query, passage=passage)
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": user}]
 
@@ -97,6 +97,6 @@ def parse_grade(answer: str) -> int | None:
     if re.fullmatch("[0-3]", text):
         return int(text)
     for score in SCORES:
-        if found := score.findall(text):
-            return int(found[-1])
+        if grades := score.findall(text):
+            return int(grades[-1])
     return None

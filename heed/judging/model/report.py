@@ -27,7 +27,7 @@ def note_path(path: Path) -> Path:
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise :class:`DataError` where ``path`` holds anything but what a model judged, and is unchanged."""
+    """Raise :class:`DataError` unless ``path`` is absent, or a model's judgements that nobody has changed."""
     if not path.exists():
         return
     try:
@@ -98,8 +98,8 @@ def as_text(name: str, judged: Judged, comparison: Comparison | None) -> str:
 
 def _lines(name: str, judged: Judged, comparison: Comparison | None) -> Iterator[str]:
     counts = ", ".join(f"{count} of grade {grade}" for grade, count in judged.counts.items())
-    asked = judged.bill.calls
-    yield f"{name}: {asked - len(judged.refused)} of {asked} documents judged, {len(judged.grades)} topics: {counts}"
+    count = judged.bill.calls
+    yield f"{name}: {count - len(judged.refused)} of {count} documents judged, {len(judged.grades)} topics: {counts}"
     if comparison is None:
         return
     yield f"\nagreement with people over {comparison.grades.n} documents of {comparison.topics} topics"

@@ -139,16 +139,16 @@ def _topics_of_relevant(
     return {topic: topics.get(topic, []) for topic in in_order(only)}
 
 
-def _selected(topics: dict[str, list[RankedList]], wanted: Collection[str]) -> dict[str, list[RankedList]]:
-    unknown = [topic for topic in wanted if topic not in topics]
+def _selected(topics: dict[str, list[RankedList]], chosen: Collection[str]) -> dict[str, list[RankedList]]:
+    unknown = [topic for topic in chosen if topic not in topics]
     fail([f"--topic {topic}: not pooled; expected one of {brief(list(topics))}" for topic in unknown], UsageError)
-    return {topic: lists for topic, lists in topics.items() if topic in wanted or not wanted}
+    return {topic: lists for topic, lists in topics.items() if topic in chosen or not chosen}
 
 
 def _judged(
     topics: Mapping[str, list[RankedList]], qrels: PoolQrels, base_of: Mapping[str, str]
 ) -> dict[str, set[str]]:
-    """Return what needs no judgement; where relevant documents are judged again, all that was judged so far."""
+    """Return the documents that need no judgement; where relevant ones are judged again, all judged so far."""
     judged = merge_qrels([qrels.excluded, qrels.judged])
     if qrels.only:
         by_topic = qrels_by_topic(judged, base_of)

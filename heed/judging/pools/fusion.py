@@ -32,26 +32,16 @@ def pool(runs: Iterable[Run], depth: int, size: int) -> dict[str, list[str]]:
     for run in runs:
         for qid, scores in run.items():
             lists.setdefault(qid, []).append(list(top(scores, depth)))
-    return {qid: list(top(_scores(rankings), size)) for qid, rankings in lists.items()}
-
-
-def _scores(lists: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the scores of :func:`fuse` in half of its time."""
-    shares = [1 / (RRF_K + rank) for rank in range(1, max(map(len, lists)) + 1)]
-    of_document: dict[str, list[float]] = {}
-    for docids in lists:
-        for docid, share in zip(docids, shares, strict=False):  # there are shares for the longest
-            of_document.setdefault(docid, []).append(share)
-    return {docid: math.fsum(own) for docid, own in of_document.items()}
+    return {qid: best(fuse(rankings), size) for qid, rankings in lists.items()}
 
 
 def fuse(lists: Iterable[Sequence[str]]) -> dict[str, Fused]:
     """Return every document of ``lists`` (docids, best first) with its best rank and fused score."""
-    ranks: dict[str, list[int]] = {}
+    ranks_of: dict[str, list[int]] = {}
     for docids in lists:
         for rank, docid in enumerate(docids, 1):
-            ranks.setdefault(docid, []).append(rank)
-    return {docid: fuse_ranks(own) for docid, own in ranks.items()}
+            ranks_of.setdefault(docid, []).append(rank)
+    return {docid: fuse_ranks(ranks) for docid, ranks in ranks_of.items()}
 
 
 def fuse_ranks(ranks: Sequence[int]) -> Fused:
@@ -106,7 +96,7 @@ def spend(candidates: Candidates, budget: int) -> Candidates:
 def spend_by_language(
     candidates: Candidates, budgets: Mapping[str, int], language_of: Callable[[str, str], str]
 ) -> Candidates:
-    """Return what :func:`spend` chooses in each language with a budget, then of all that by the budget for all.
+    """Return the documents of :func:`spend` in each language with a budget, then of all that by the budget for all.
 
     ``language_of`` returns the language of a topic's document. Raises :class:`UsageError` for a
     language without documents; a language without a budget is not cut.

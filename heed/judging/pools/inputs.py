@@ -50,9 +50,9 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
     for path in paths:
         files.setdefault(path.resolve(), []).append(path)
     problems = [
-        f"{given[0]}: the same file is given {len(given)} times ({', '.join(map(str, given))}); give it once"
-        for given in files.values()
-        if len(given) > 1
+        f"{same[0]}: the same file is given {len(same)} times ({', '.join(map(str, same))}); give it once"
+        for same in files.values()
+        if len(same) > 1
     ]
     fail(problems, UsageError)
     clashes: dict[str, list[Path]] = {}
@@ -211,20 +211,20 @@ def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str
     of ``id``, ``_id``, ``docid``, ``doc_id``, or a folder of such files; ``.gz`` too. Raises
     :class:`DataError` for documents that are in no file or in those of two languages, and for bad lines.
     """
-    wanted = set(docids)
+    docids = set(docids)
     languages: dict[str, str] = {}
     clashes: dict[str, str] = {}
     for language, path in files:
         for docid in bar(_ids(path), 0, language, "ids"):
-            if docid not in wanted:
+            if docid not in docids:
                 continue
             if languages.setdefault(docid, language) != language:
                 clashes[docid] = f"document {docid}: in the files of {languages[docid]} and of {language}; keep one"
     fail(clashes.values())
-    missing = sorted(wanted - languages.keys())
+    missing = sorted(docids - languages.keys())
     if missing:
         raise DataError(
-            f"--language: {len(missing)} of {len(wanted)} documents of the runs are in none of the files: "
+            f"--language: {len(missing)} of {len(docids)} documents of the runs are in none of the files: "
             f"{brief(missing)}; add the file that holds them"
         )
     return languages

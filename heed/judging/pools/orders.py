@@ -36,10 +36,10 @@ def order_documents(order: str, pool: TopicPool, seed: int) -> list[str]:
     """Return the documents of ``pool`` in the ``order`` of that name in :data:`ORDERS`."""
     if order == "hidden":
         return sorted(pool.docids, key=lambda docid: random_key("order", seed, pool.topic, docid))
-    wanted = set(pool.docids)
+    docids = set(pool.docids)
     sort = {"mtf": move_to_front, "hedge": hedge}.get(order, _by_fusion)
-    retrieved = [docid for docid in sort(pool) if docid in wanted]
-    return retrieved + sorted(wanted.difference(retrieved), reverse=True)  # in no list: relevant, but not retrieved
+    retrieved = [docid for docid in sort(pool) if docid in docids]
+    return retrieved + sorted(docids.difference(retrieved), reverse=True)  # in no list: relevant, but not retrieved
 
 
 def _by_fusion(pool: TopicPool) -> list[str]:

@@ -54,7 +54,7 @@ class PooledJudgements(NamedTuple):
 
 
 def leave_out(runs: Mapping[str, Run], judgements: PooledJudgements, absents: Sequence[Absent]) -> list[list[LeftOut]]:
-    """Return, for each of ``absents``, what each system's absence from the pool does to the ranking of all ``runs``.
+    """Return, for each of ``absents``, the effect of each system's absence on the ranking of all ``runs``.
 
     Zobel, SIGIR 1998, and Voorhees, "The Philosophy of Information Retrieval Evaluation", CLEF 2001,
     who leaves out all runs of a group, since these resemble each other; here all runs of a system.
@@ -67,7 +67,7 @@ def leave_out(runs: Mapping[str, Run], judgements: PooledJudgements, absents: Se
     systems = sorted({system_of(name) for name in runs})
     left_out: list[list[LeftOut]] = [[] for _ in absents]
     for system in bar(systems, len(systems), "left out", "systems"):
-        own = [name for name in runs if system_of(name) == system]
+        names = [name for name in runs if system_of(name) == system]
         known: list[tuple[Qrels, list[Effect]]] = []  # measuring takes long, and the ways of leaving out often agree
         for absent, systems_left_out in zip(absents, left_out, strict=True):
             dropped = judgements.of(absent.get(system, {}))
@@ -75,7 +75,7 @@ def leave_out(runs: Mapping[str, Run], judgements: PooledJudgements, absents: Se
             effects = next((effects for same, effects in known if same == lost), None)
             if effects is None:
                 after = _after(scored, before, relevant, lost)
-                effects = [_effect(measure, before, after, own) for measure in ORDER_MEASURES]
+                effects = [_effect(measure, before, after, names) for measure in ORDER_MEASURES]
                 known.append((lost, effects))
             counts = sum(map(len, dropped.values())), sum(map(len, lost.values()))
             systems_left_out.append(LeftOut(system, *counts, effects))
@@ -105,10 +105,10 @@ def _measured(run: Run, relevant: Qrels) -> dict[str, PerTopic]:
     return {measure: dict.fromkeys(relevant, 0.0) | values[measure] for measure in ORDER_MEASURES}
 
 
-def _effect(measure: str, before: Values, after: Values, own: Sequence[str]) -> Effect:
+def _effect(measure: str, before: Values, after: Values, names: Sequence[str]) -> Effect:
     old, new = _means(measure, before), _means(measure, after)
-    drops = [_rank(name, new) - _rank(name, old) for name in own]
-    losses = [1 - new[name] / old[name] for name in own if old[name]]
+    drops = [_rank(name, new) - _rank(name, old) for name in names]
+    losses = [1 - new[name] / old[name] for name in names if old[name]]
     return Effect(measure, kendall(list(old.values()), list(new.values())), max(drops), max(losses, default=0.0))
 
 

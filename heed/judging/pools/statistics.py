@@ -91,8 +91,8 @@ def overlaps(retrieved: Retrieved) -> list[Overlap]:
     pairs = []
     for run, bits in retrieved.items():
         for other, other_bits in retrieved.items():
-            both, either, own = (bits & other_bits).bit_count(), (bits | other_bits).bit_count(), bits.bit_count()
-            pairs.append(Overlap(run, other, both / own if own else 0.0, both / either if either else 0.0))
+            both, either, documents = (bits & other_bits).bit_count(), (bits | other_bits).bit_count(), bits.bit_count()
+            pairs.append(Overlap(run, other, both / documents if documents else 0.0, both / either if either else 0.0))
     return pairs
 
 
