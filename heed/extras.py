@@ -9,6 +9,7 @@ from typing import Any
 
 from heed.errors import UsageError
 
+OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 REQUIREMENT = re.compile(r"([\w.-]+).*?(?:extra == ['\"]([\w-]+)['\"])?$")
 BY_MAKE = ("models", "data")  # what `make models` installs
 EXTRAS = (*BY_MAKE, "papers", "ray", "vllm")  # those of users, the first that has a package is named

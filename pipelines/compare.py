@@ -3,17 +3,21 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
+from heed.measures.registry import help_text
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
-    from heed.measures import PerTopic
-    from heed.measures.comparison import Comparison, Inputs, Statistics, Systems
+    from heed.measures import Measure, PerTopic
+    from heed.measures.comparison import Statistics
+    from heed.measures.inputs import Inputs
+    from heed.measures.system_comparison import Comparison, Systems
     from heed.types import Qrels, Run
 
 EXAMPLES = (
@@ -55,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         "--measure",
         action="append",
         metavar="NAME",
-        help="standard measure, repeatable (default nDCG@20, Judged@20, AP)",
+        help=f"{help_text()}; repeatable (default nDCG@20, Judged@20, AP)",
     )
     parser.add_argument(
         "--variant", choices=("paper", "released"), default="paper", help="the papers' formulas, or the released code's"
@@ -103,15 +107,17 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
     from heed.files import write_json
     from heed.measures import mean
-    from heed.measures.comparison import MEASURES, absent, compare, statistics, warn_of_runs
+    from heed.measures.absence import absent
+    from heed.measures.comparison import compare, statistics, warn_of_runs
     from heed.measures.comparison_warnings import warn_of_judgements
     from heed.progress import timed
 
+    measures = _measures(options)
     with timed("runs") as work:
         inputs = _inputs(options)
         work.did(len(options.run), "runs")
     with timed("measures") as work:
-        values = compare(inputs, options.measure or MEASURES, options.variant)
+        values = compare(inputs, measures)
         work.did(len(inputs.new), "pairs")
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
@@ -133,11 +139,19 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
         _write_mteb(options, inputs)
 
 
+def _measures(options: argparse.Namespace) -> "Sequence[str | Measure]":
+    """Return the measures that are asked for, or the default ones."""
+    from heed.measures.comparison import MEASURES
+    from heed.measures.own import as_measures
+
+    return as_measures(options.measure) if options.measure else MEASURES
+
+
 def _inputs(options: argparse.Namespace) -> "Inputs":
     from heed.formats.pairs import pair, renamed, select
     from heed.formats.run_formats import read_any_run
     from heed.formats.run_warnings import warn_of_tags
-    from heed.measures.comparison import paired
+    from heed.measures.inputs import paired
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
@@ -147,11 +161,13 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
     qrels, new_qrels = _judgements(options)
     if not options.pairs:
         _check_unknown(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
-    return paired(runs[0], runs[1], pairs, qrels, new_qrels)._replace(
+    return replace(
+        paired(runs[0], runs[1], pairs, qrels, new_qrels),
         reverse=reverse,
         changed=_listed(options.qrel_diff, pairs),
         traps=_listed(options.traps, pairs),
         corpus_size=options.corpus_size,
+        variant=options.variant,
     )
 
 
@@ -238,15 +254,16 @@ def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
 
 def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
     from heed.files import write_json
-    from heed.measures.comparison import MEASURES, compare_systems, statistics
+    from heed.measures.comparison import statistics
     from heed.measures.significance import ALPHA
+    from heed.measures.system_comparison import compare_systems
 
     qrels, new_qrels = _judgements(options)
     compared = compare_systems(
         options.runs,
         qrels,
         new_qrels,
-        options.measure or MEASURES,
+        _measures(options),
         options.corpus_size,
         options.variant,
         correct=options.holm,

@@ -69,7 +69,7 @@ def _contradictions(options: argparse.Namespace, retrievers: Sequence[str], rera
 
 def _options_of_parts(options: argparse.Namespace, by: str) -> argparse.Namespace:
     """Return the options for one language: without what is of the merged lists alone."""
-    from heed.measures.standard import needs_subtopics
+    from heed.measures.registry import needs_subtopics
 
     measures = [measure for measure in options.measure if not needs_subtopics(measure)]
     rerankers = ["none"] if by == RERANKER else options.reranker

@@ -15,8 +15,8 @@ from heed.datasets.hub import Repository, snapshot
 from heed.errors import DataError, fail
 from heed.formats.configs import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
 from heed.formats.layouts import config_files
+from heed.measures import no_longer_relevant
 from heed.measures.mteb_results import TASKS
-from heed.measures.pairwise import no_longer_relevant
 from heed.progress import brief, warn
 from heed.types import Qrels, Topic
 

@@ -6,6 +6,7 @@ published programs of IRS, WISE and SICR keep insertion order on ties instead; `
 them in everything else.
 """
 
+from heed.measures.absence import in_no_list, in_one_list
 from heed.measures.contrast import (
     delta_mrr,
     delta_recall,
@@ -15,30 +16,23 @@ from heed.measures.contrast import (
     right_rank,
     win_rate,
 )
+from heed.measures.definition import Measure
 from heed.measures.diversity import alpha_ndcg, subtopic_recall
+from heed.measures.inputs import no_longer_relevant, still_relevant
 from heed.measures.instfol import instfol
-from heed.measures.judged_ranks import Judged, PerTopic, Variant
-from heed.measures.pairwise import (
-    Gold,
-    in_no_list,
-    in_one_list,
-    irs,
-    mean_rank,
-    nfr,
-    no_longer_relevant,
-    p_mrr,
-    selectivity,
-    sicr,
-    still_relevant,
-    wise,
-)
-from heed.measures.standard import JUDGED, STANDARD, check_measures, mean, robustness, standard
+from heed.measures.own import measure
+from heed.measures.pairwise import irs, nfr, p_mrr, selectivity
+from heed.measures.per_topic import Judged, PerTopic, Variant, mean
+from heed.measures.single_run import robustness
+from heed.measures.standard import JUDGED, STANDARD, check_measures, standard
+from heed.measures.three_runs import Gold, mean_rank, sicr, wise
 
 __all__ = (
     "JUDGED",
     "STANDARD",
     "Gold",
     "Judged",
+    "Measure",
     "PerTopic",
     "Variant",
     "alpha_ndcg",
@@ -52,6 +46,7 @@ __all__ = (
     "irs",
     "mean",
     "mean_rank",
+    "measure",
     "monotonic_order",
     "nfr",
     "no_longer_relevant",

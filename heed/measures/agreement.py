@@ -6,7 +6,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from heed.errors import DataError
-from heed.measures.standard import mean, standard
+from heed.measures.per_topic import mean
+from heed.measures.standard import standard
 from heed.types import Qrels, Run
 
 # NeuCLIR's main measure, and that of Zobel's and Voorhees's studies of pools

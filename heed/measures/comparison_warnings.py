@@ -9,8 +9,9 @@ from itertools import combinations, permutations
 from statistics import median
 from typing import Any
 
-from heed.measures import Judged, PerTopic, no_longer_relevant
-from heed.measures.pairwise import unseen
+from heed.measures.absence import unseen
+from heed.measures.inputs import no_longer_relevant
+from heed.measures.per_topic import Judged, PerTopic
 from heed.progress import brief, warn
 from heed.ranking import in_order
 from heed.types import Qrels, Run

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import pairwise, product
 
-from heed.measures.judged_ranks import PerTopic
+from heed.measures.definition import Measure
+from heed.measures.per_topic import PerTopic
 from heed.ranking import ranks, top
 from heed.types import Qrels, Run
 
@@ -151,3 +152,70 @@ def _sides(qrels: Qrels) -> dict[str, tuple[list[str], list[str]]]:
         for qid, grades in qrels.items()
     }
     return {qid: both for qid, both in sides.items() if all(both)}
+
+
+MEASURES = (
+    Measure(
+        name="PairwiseAccuracy",
+        function=pairwise_accuracy,
+        value="of each pair of topics `7_q1`, `7_q2`: 1 if both put their own document above the other's; a tie is "
+        "wrong",
+        needs="grade 1 for the own document",
+        source="NevIR; mteb's `paired_accuracy` but for ties",
+    ),
+    Measure(
+        name="WinRate",
+        function=win_rate,
+        parameters={"@": "step"},
+        cutoff_optional=True,
+        value="pairs of documents of neighbouring grades with the higher grade above ÷ pairs; `@k`: the k-th step from "
+        "the top alone; a tie is not won",
+        needs="several grades",
+        source="MultiConIR: task 1 (grades 1, 0), task 2 (10 … 0)",
+        examples=("WinRate", "WinRate@3"),
+    ),
+    Measure(
+        name="MonotonicOrder",
+        function=monotonic_order,
+        value="1 if all these pairs are won",
+        needs="several grades",
+        source="MultiConIR, task 2",
+    ),
+    Measure(
+        name="dR",
+        function=delta_recall,
+        parameters={"@": "cutoff"},
+        value="ΔR@k: R@k of wanted documents (grade from 1) − R@k of unwanted ones (0 or below)",
+        needs="both among the qrels",
+        source="ExcluIR; these three equal to its program",
+        examples=("dR@1",),
+    ),
+    Measure(
+        name="dMRR",
+        function=delta_mrr,
+        parameters={"@": "cutoff"},
+        value="ΔMRR@k: 1 ÷ rank of the first wanted − that of the first unwanted; 0 beyond k",
+        needs="both",
+        source="ExcluIR",
+        examples=("dMRR@10",),
+    ),
+    Measure(
+        name="RightRank",
+        function=right_rank,
+        parameters={"@": "cutoff"},
+        value="RR: 1 if a wanted document is among the first k and no unwanted one above it",
+        needs="both",
+        source="ExcluIR",
+        examples=("RightRank@10",),
+    ),
+    Measure(
+        name="FlipRate",
+        function=flip_rate,
+        of="pair",
+        takes=lambda pair: (pair.base, pair.new, pair.qrels or pair.new_qrels),
+        lower_is_better=True,
+        value="pairs of documents (as of `WinRate`) won in one run and not in the other ÷ pairs; lower is better",
+        needs="several grades",
+        source="MultiConIR, task 3",
+    ),
+)

@@ -4,7 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from heed.measures.judged_ranks import PerTopic
+from heed.measures.definition import SUBTOPICS, Measure
+from heed.measures.per_topic import PerTopic
 from heed.ranking import top
 from heed.types import Qrels, Run, subtopics_of
 
@@ -75,3 +76,26 @@ def _ideal(covered: Covered, cutoff: int, alpha: float) -> list[set[str]]:
         ideal.append(left.pop(best))
         seen.update(ideal[-1])
     return ideal
+
+
+MEASURES = (
+    Measure(
+        name="alpha_nDCG",
+        function=alpha_ndcg,
+        parameters={"@": "cutoff", "alpha": "alpha", "rel": "relevant"},
+        value="Σ over ranks r ≤ k and subtopics of (1 − α)ⁿ ÷ log₂(r + 1), n documents above with the subtopic; ÷ that "
+        "of the greedy ideal list",
+        needs=SUBTOPICS,
+        source="Clarke et al. 2008; equal to NIST's ndeval",
+        examples=("alpha_nDCG@20",),
+    ),
+    Measure(
+        name="StRecall",
+        function=subtopic_recall,
+        parameters={"@": "cutoff", "rel": "relevant"},
+        value="subtopics among the first k ÷ subtopics",
+        needs=SUBTOPICS,
+        source="Zhai et al. 2003; ndeval",
+        examples=("StRecall@20",),
+    ),
+)

@@ -7,35 +7,24 @@ from typing import NamedTuple
 from heed.errors import UsageError
 from heed.formats.pairs import renamed
 from heed.languages import LANGUAGES
-from heed.measures import (
-    STANDARD,
-    PerTopic,
-    check_measures,
-    mean,
-    mean_rank,
-    no_longer_relevant,
-    robustness,
-    standard,
-    still_relevant,
-)
-from heed.measures.comparison import (
-    ROBUSTNESS,
-    ROBUSTNESS_OF,
-    Inputs,
-    absent,
-    compare_pair,
-    is_of_both,
-    warn_of_runs,
-)
+from heed.measures.absence import absent
+from heed.measures.comparison import compare_pair, warn_of_runs
 from heed.measures.comparison_warnings import warn_of_judgements, warn_of_no_values, warn_of_same_runs
-from heed.measures.standard import needs_subtopics
-from heed.measures.summary import GOLD_RANK, KEPT, ON_REQUEST, P_MRR, SELECTIVITY, Detail, Group, Row, Shift
+from heed.measures.definition import Measure
+from heed.measures.inputs import Inputs, no_longer_relevant, still_relevant
+from heed.measures.own import AnyMeasure, as_measures
+from heed.measures.pairwise import P_MRR
+from heed.measures.per_topic import PerTopic, mean
+from heed.measures.registry import beside, is_of_pair, needs_subtopics
+from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
+from heed.measures.standard import STANDARD, check_measures, standard
+from heed.measures.summary import ON_REQUEST, Detail, Group, Row, Shift
+from heed.measures.three_runs import GOLD_RANK, mean_rank
 from heed.progress import brief, warn
 from heed.ranking import ranks
 from heed.types import ABLATIONS, Qrels, Run, Topic, subtopics_of, under
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
-BESIDE = {P_MRR: (P_MRR, KEPT, SELECTIVITY)}  # what comes with a measure
 
 
 class Pair(NamedTuple):
@@ -43,7 +32,7 @@ class Pair(NamedTuple):
 
     base: str
     new: str
-    measures: tuple[str, ...]
+    measures: tuple[str | Measure, ...]
     reverse: str = ""
 
 
@@ -61,7 +50,7 @@ class Judging(NamedTuple):
     """
 
     qrels: dict[str, Qrels]
-    measures: tuple[str, ...] = STANDARD
+    measures: tuple[str | Measure, ...] = STANDARD
     pairs: tuple[Pair, ...] = (CHANGED,)
     traps: Mapping[str, set[str]] = {}
     robust: bool = False
@@ -75,21 +64,32 @@ class Judging(NamedTuple):
             return self.qrels.get("original", {})
         return qrels
 
-    def also(self, names: Sequence[str]) -> "Judging":
+    @property
+    def all_measures(self) -> list[str | Measure]:
+        """The measures of conditions and of pairs, each once."""
+        return as_measures([*self.measures, *(measure for pair in self.pairs for measure in pair.measures)])
+
+    def also(self, measures: Sequence[AnyMeasure]) -> "Judging":
         """Return the same with further measures, those of two runs for every pair.
 
-        Those of ``ON_REQUEST`` are there already, beside p-MRR. Raises :class:`UsageError` for a name that is unknown
-        or that the judgements do not allow.
+        They are names, the user's own measures, or ``package.module:function`` for one of these. Those of
+        ``ON_REQUEST`` are there already, beside p-MRR. Raises :class:`UsageError` for a name that is unknown, that
+        exists already, or that the judgements do not allow.
         """
-        beside = [name for name in names if name in ON_REQUEST]
-        if beside and not any(P_MRR in pair.measures for pair in self.pairs):
-            raise UsageError(f"measure {beside[0]}: stands beside p-MRR, which this collection is not measured by")
-        single = [name for name in names if not is_of_both(name) and name not in beside]
-        both = [name for name in names if is_of_both(name)]
+        further = as_measures(measures)
+        requested = [measure for measure in further if measure in ON_REQUEST]
+        if requested and not any(P_MRR in pair.measures for pair in self.pairs):
+            raise UsageError(f"measure {requested[0]}: stands beside p-MRR, which this collection is not measured by")
+        of_pairs = [measure for measure in further if is_of_pair(measure) and measure not in requested]
+        if of_pairs and not self.pairs:
+            raise UsageError(f"measure {of_pairs[0]}: compares two runs, but this collection compares no conditions")
+        of_runs = [measure for measure in further if not is_of_pair(measure) and measure not in requested]
         for qrels in self.qrels.values() or [{}]:
-            check_measures(single, qrels)
-        pairs = tuple(pair._replace(measures=tuple(dict.fromkeys([*pair.measures, *both]))) for pair in self.pairs)
-        return self._replace(measures=tuple(dict.fromkeys([*self.measures, *single])), pairs=pairs)
+            check_measures(of_runs, qrels)
+        pairs = tuple(pair._replace(measures=tuple(as_measures([*pair.measures, *of_pairs]))) for pair in self.pairs)
+        judging = self._replace(measures=tuple(as_measures([*self.measures, *of_runs])), pairs=pairs)
+        as_measures(judging.all_measures)  # no two of one name
+        return judging
 
 
 def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size: int) -> list[Detail]:
@@ -102,7 +102,8 @@ def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size:
     for (system, condition), run in runs.items():
         values = _of_condition(run, judging, condition, under(topics, condition))
         warn_of_no_values(
-            {name: values[name] for name in judging.measures if name in values}, f"{system}, {condition}: "
+            {str(name): values[str(name)] for name in judging.measures if str(name) in values},
+            f"{system}, {condition}: ",
         )
         details += _details(system, condition, values)
     for condition in dict.fromkeys(condition for _, condition in runs):
@@ -179,20 +180,20 @@ def _of_pair(
         reverse=runs.get((system, pair.reverse)),
         changed=changed,
         traps=judging.traps,
-        corpus_size=corpus_size if "IRS" in pair.measures else 0,
+        corpus_size=corpus_size,
     )
-    values = compare_pair(inputs, [measure for measure in pair.measures if is_of_both(measure)])
+    values = compare_pair(inputs, [name for measure in pair.measures for name in beside(measure)])
     label = f"{pair.base}>{pair.new}: "
     if P_MRR in pair.measures:
         warn_of_judgements(qrels, new_qrels, label)
-    shares = absent(inputs, {measure: values[measure] for measure in pair.measures if measure in values})
+    shares = absent(inputs, {measure: values[measure] for measure in map(str, pair.measures) if measure in values})
     wanted: dict[str, PerTopic] = {}
     for measure in pair.measures:
-        wanted |= {name: values[name] for name in BESIDE.get(measure, (measure,)) if name in values}
-        of_measure = shares.get(measure, {})
+        wanted |= {str(name): values[str(name)] for name in beside(measure) if str(name) in values}
+        of_measure = shares.get(str(measure), {})
         wanted |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
     warn_of_runs(inputs, wanted, f"{system}, {label}")
-    missing = sorted(changed.keys() - values.get(P_MRR, {}).keys())
+    missing = sorted(changed.keys() - values[P_MRR].keys()) if P_MRR in values else []
     if missing:
         count = f"{len(changed) - len(missing)} of {len(changed)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")

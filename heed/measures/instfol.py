@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from heed.errors import UsageError
-from heed.measures.judged_ranks import PerTopic
+from heed.measures.definition import Measure
+from heed.measures.per_topic import PerTopic
 from heed.ranking import top
 from heed.types import Run
 
@@ -35,3 +36,19 @@ def _mean_grade(scores: Mapping[str, float], grades: Mapping[str, float], cutoff
     if given and max(given) > best:
         raise UsageError(f"INSTFOL: found the grade {max(given):g}, expected 0 to {best:g}")
     return sum(given) / len(given) if given else None
+
+
+MEASURES = (
+    Measure(
+        name="INSTFOL",
+        function=instfol,
+        of="pair",
+        takes=lambda pair: (pair.base, pair.new, pair.qrels, pair.new_qrels or pair.qrels),
+        parameters={"@": "cutoff"},
+        value="with the mean grades q and i of the first k without and with the instruction: (i − q) ÷ (3 − q); i − q "
+        "where q = 3",
+        needs="grades 0 … 3 of both lists, by people or a model",
+        source="IFIR",
+        examples=("INSTFOL@20",),
+    ),
+)

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from heed.errors import UsageError
 from heed.measures.measure_names import SUCH_AS, Name
 from heed.ranking import ranked
@@ -36,6 +38,13 @@ def provided(name: Name) -> tuple[Any, Any]:
         what = f"its program is not installed: {how}" if providers else "no program of ir_measures computes it so"
         raise UsageError(f"measure {name.text}: {what}")
     return installed, measure
+
+
+def knows(name: str) -> bool:
+    """Return whether ir_measures has a measure of this name, cutoff aside."""
+    import ir_measures
+
+    return isinstance(getattr(ir_measures, name.partition("@")[0], None), ir_measures.measures.Measure)
 
 
 def _problem(error: str) -> str:
@@ -93,8 +102,6 @@ def _for_single_precision(scores: dict[str, float]) -> dict[str, float]:
     trec_eval 10 reads doubles, pytrec_eval still floats: 1 and 1 + 1e-12 would tie. Only then are the
     scores replaced, by negative ranks.
     """
-    import numpy as np
-
     values = np.sort(np.fromiter(scores.values(), dtype=np.float64, count=len(scores)))
     with np.errstate(over="ignore"):
         singles = values.astype(np.float32)

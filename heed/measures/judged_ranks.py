@@ -1,25 +1,16 @@
 """Ranks and scores of judged documents over all topics as flat arrays, and their means by topic."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from heed.measures.per_topic import Judged, PerTopic
 from heed.ranking import ranks
 from heed.types import Run
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
-PerTopic = dict[str, float]  # qid -> value
-Judged = Mapping[str, Collection[str]]  # qid -> docids
-Variant = Literal["paper", "released"]  # a paper's formula, or its released code's
-
-
-def difference(first: PerTopic, second: PerTopic) -> PerTopic:
-    """Return first − second for each topic that both have."""
-    return {qid: value - second[qid] for qid, value in first.items() if qid in second}
+Array = NDArray[np.float64]
 
 
 class Ranks(NamedTuple):
@@ -30,22 +21,20 @@ class Ranks(NamedTuple):
     """
 
     qids: list[str]
-    values: "Array"
-    sizes: "NDArray[np.int64]"
+    values: Array
+    sizes: NDArray[np.int64]
 
-    def means(self, values: "Array") -> PerTopic:
+    def means(self, values: Array) -> PerTopic:
         """Return the mean of ``values``, shape ``(documents,)``, over each topic's documents."""
         return self.by_topic(self.sums(values) / self.sizes)
 
-    def sums(self, values: "Array") -> "Array":
+    def sums(self, values: Array) -> Array:
         """Return the sum of ``values``, shape ``(documents,)``, over each topic's documents, shape ``(topics,)``."""
-        import numpy as np
-
         if not self.qids:
             return np.empty(0)
         return np.add.reduceat(values, np.concatenate([[0], np.cumsum(self.sizes)[:-1]]))
 
-    def by_topic(self, values: "Array") -> PerTopic:
+    def by_topic(self, values: Array) -> PerTopic:
         """Return ``values``, shape ``(topics,)``, by qid."""
         return dict(zip(self.qids, values.tolist(), strict=True))
 
@@ -56,8 +45,6 @@ def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
     Documents given as a sequence keep their order, those of a set are sorted. The rank of a
     document missing from a run is the list's length + 1.
     """
-    import numpy as np
-
     qids = [qid for qid, docids in judged.items() if docids and all(qid in run for run in runs)]
     documents = {qid: _in_order(judged[qid]) for qid in qids}
     values = [[rank for qid in qids for rank in ranks(run[qid], documents[qid])] for run in runs]
@@ -65,10 +52,8 @@ def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
     return Ranks(qids, np.array(values, dtype=np.float64).reshape(len(runs), int(sizes.sum())), sizes)
 
 
-def scores_of(run: Run, judged: Judged, qids: Sequence[str], absent: float) -> "Array":
+def scores_of(run: Run, judged: Judged, qids: Sequence[str], absent: float) -> Array:
     """Return the scores of the same documents in the same order; ``absent`` for one that is missing."""
-    import numpy as np
-
     return np.array([run[qid].get(docid, absent) for qid in qids for docid in _in_order(judged[qid])], dtype=np.float64)
 
 

@@ -7,18 +7,20 @@ MTEB's ``TaskResult`` has no place for a model's name; MTEB keeps it in the path
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from heed.errors import DataError, UsageError
 from heed.files import parse_json, read_bytes
-from heed.measures import PerTopic, mean, no_longer_relevant, p_mrr, standard
-from heed.measures.comparison import Inputs
+from heed.measures.inputs import Inputs
+from heed.measures.judged_ranks import Array
+from heed.measures.pairwise import p_mrr
+from heed.measures.per_topic import PerTopic, mean
+from heed.measures.standard import standard
 from heed.progress import log
 from heed.ranking import ranks
 from heed.types import Qrels, Run
-
-if TYPE_CHECKING:
-    from heed.measures.judged_ranks import Array
 
 Result = dict[str, Any]
 
@@ -151,7 +153,7 @@ def _scores(inputs: Inputs, task: str, pairs: int) -> Result:
         log.info(
             f"{task}: {len(both)} judged pairs, where MTEB's data have {pairs}; not comparable with MTEB's figures"
         )
-    changes = p_mrr(base, new, inputs.changed or no_longer_relevant(inputs.qrels, inputs.new_qrels))
+    changes = p_mrr(base, new, inputs.unwanted)
     if not changes:
         raise DataError(f"{task}: no documents that changed, so no p-MRR; give both qrels, or --qrel-diff")
     og, changed = _topic_scores(base, inputs.qrels, "-og"), _topic_scores(new, inputs.new_qrels, "-changed")
@@ -183,8 +185,6 @@ def _topic_scores(run: Run, qrels: Qrels, ending: str) -> dict[str, PerTopic]:
 
 def _single_precision(run: Run) -> Run:
     """Return the scores as mteb's pytrec_eval reads them; Heed's own figures distinguish doubles."""
-    import numpy as np
-
     return {qid: {docid: float(np.float32(score)) for docid, score in scores.items()} for qid, scores in run.items()}
 
 
@@ -204,8 +204,6 @@ def _summary(run: Run, per_topic: dict[str, PerTopic]) -> Result:
 
 def _naucs(run: Run, per_topic: dict[str, PerTopic]) -> dict[str, float]:
     """Return normalised areas under the abstention curve: would leaving out unsure topics raise the mean?"""
-    import numpy as np
-
     confidences = np.array([_confidence(list(scores.values())) for scores in run.values()])
     areas = {}
     for name, topics in per_topic.items():
@@ -221,18 +219,14 @@ def _naucs(run: Run, per_topic: dict[str, PerTopic]) -> dict[str, float]:
 
 def _confidence(scores: list[float]) -> tuple[float, float, float]:
     """Return the best score, the standard deviation, and the lead of the best score over the second."""
-    import numpy as np
-
     best = sorted(scores, reverse=True)
     if not best:
         return 0.0, 0.0, 0.0
     return best[0], float(np.std(scores)), best[0] - best[1] if len(best) > 1 else 0.0
 
 
-def _nauc(confidence: "Array", values: "Array") -> float:
+def _nauc(confidence: Array, values: Array) -> float:
     """Return mteb's ``nauc``, step by step: another order of sums would decide differently what is undefined."""
-    import numpy as np
-
     rates = np.linspace(0, 1, 11)[:-1]
     oracle = _curve(values, values, rates)
     best, flat = np.trapezoid(oracle, rates), oracle[0] * (rates[-1] - rates[0])
@@ -241,10 +235,8 @@ def _nauc(confidence: "Array", values: "Array") -> float:
     return float((np.trapezoid(_curve(confidence, values, rates), rates) - flat) / (best - flat))
 
 
-def _curve(confidence: "Array", values: "Array", rates: "Array") -> "Array":
+def _curve(confidence: Array, values: Array, rates: Array) -> Array:
     """Return the mean of ``values`` without the least sure topics, at each rate; equally sure ones share their mean."""
-    import numpy as np
-
     order = np.argsort(confidence, stable=True)
     ordered = confidence[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])

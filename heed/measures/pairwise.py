@@ -1,22 +1,20 @@
-"""Pairwise measures of two runs or three, did a system follow the instruction, and the documents they are about."""
+"""Pairwise measures: did a system follow the instruction, by the runs of two conditions?"""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from heed.errors import UsageError
-from heed.measures.judged_ranks import Judged, PerTopic, Ranks, Variant, difference, ranks_of, scores_of
-from heed.types import Qrels, Run
+from heed.measures.definition import Measure
+from heed.measures.inputs import Inputs
+from heed.measures.judged_ranks import Array, Ranks, ranks_of, scores_of
+from heed.measures.per_topic import Judged, PerTopic, Variant, difference
+from heed.types import Run
 
-if TYPE_CHECKING:
-    from heed.measures.judged_ranks import Array
-
+P_MRR, KEPT, SELECTIVITY = "p-MRR", "p-MRR kept", "selectivity"  # the last two are Heed's own, beside each p-MRR
 EXACT = 1e-12  # what rounding leaves of a difference that is 0
-
-K = 20  # InfoSearch, section 2.3: beyond rank K a rise earns next to nothing
-BEYOND_K = 0.01
-
-Gold = Mapping[str, Sequence[str]]  # qid -> docids that stay relevant, in the order of the data
 
 
 def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
@@ -29,8 +27,6 @@ def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     documents, or missing from one of the runs, have no value: compare the number of values with
     the number of topics. Paper and released code agree (``>`` and ``≥`` both give 0 on equal ranks).
     """
-    import numpy as np
-
     ranks = ranks_of([base, new], changed)
     old, now = ranks.values
     return ranks.means(np.where(old >= now, now / old - 1, 1 - old / now))
@@ -80,8 +76,6 @@ def irs(
 
     Raises :class:`UsageError` if lists and judged documents do not fit into ``corpus_size``.
     """
-    import numpy as np
-
     topics = sorted(wanted.keys() | unwanted.keys())
     judged = {qid: [*sorted(wanted.get(qid, ())), *sorted(unwanted.get(qid, ()))] for qid in topics}
     ranks = ranks_of([base, new], judged)
@@ -104,10 +98,8 @@ def irs(
     return values | {qid: 0.0 for qid in topics if not judged[qid] and qid in base and qid in new}
 
 
-def _weights(run: Run, of_run: "Array", judged: Judged, ranks: Ranks, corpus_size: int, variant: Variant) -> "Array":
+def _weights(run: Run, of_run: Array, judged: Judged, ranks: Ranks, corpus_size: int, variant: Variant) -> Array:
     """Return the weight of every judged document, by its rank ``of_run`` or, if missing, by ``variant``."""
-    import numpy as np
-
     present = ~np.isnan(scores_of(run, judged, ranks.qids, np.nan))
     missing = ranks.sums((~present).astype(np.int64))
     lengths = np.array([len(run[qid]) for qid in ranks.qids], dtype=np.int64)
@@ -128,153 +120,97 @@ def _weight(rank: int) -> float:
     return 1 / math.log2(rank + 1)
 
 
-def _tops(sizes: Sequence[int]) -> "Array":
+def _tops(sizes: Sequence[int]) -> Array:
     """Return Σw of as many documents on top, for each size."""
-    import numpy as np
-
     return np.array([math.fsum(_weight(rank) for rank in range(1, size + 1)) for size in sizes])
 
 
-def _bottoms(sizes: Sequence[int], corpus_size: int) -> "Array":
+def _bottoms(sizes: Sequence[int], corpus_size: int) -> Array:
     """Return Σw of as many documents at the bottom of the corpus, for each size."""
-    import numpy as np
-
     ranges = (range(corpus_size - size + 1, corpus_size + 1) for size in sizes)
     return np.array([math.fsum(map(_weight, ranks)) for ranks in ranges])
 
 
-def in_no_list(runs: Sequence[Run], judged: Judged) -> PerTopic:
-    """Return the share of each topic's documents that are in none of ``runs``: what happens to them is not seen.
-
-    Topics without documents, or missing from one of the runs, have no value.
-    """
-    return {
-        qid: len(unseen(runs, qid, docids)) / len(docids)
-        for qid, docids in judged.items()
-        if docids and all(qid in run for run in runs)
-    }
+def _of_unwanted(pair: Inputs) -> tuple[Any, ...]:
+    return pair.base, pair.new, pair.unwanted
 
 
-def in_one_list(base: Run, new: Run, judged: Judged) -> PerTopic:
-    """Return the share of each topic's documents that are in one of the two lists only: their move is a guess.
-
-    The other list may end too early, or write their ids in another way. Topics without documents, or missing from one
-    of the runs, have no value.
-    """
-    return {
-        qid: sum((docid in base[qid]) != (docid in new[qid]) for docid in docids) / len(docids)
-        for qid, docids in judged.items()
-        if docids and qid in base and qid in new
-    }
+def _of_kept(pair: Inputs) -> tuple[Any, ...] | None:
+    """Return what p-MRR kept takes; None where there is no p-MRR, which it stands beside."""
+    return (pair.base, pair.new, pair.wanted) if p_mrr(*_of_unwanted(pair)) else None
 
 
-def unseen(runs: Sequence[Run], qid: str, docids: Collection[str]) -> set[str]:
-    """Return those of ``docids`` that are in none of the topic's lists."""
-    absent = set(docids)
-    for run in runs:
-        absent = absent.difference(run[qid])
-    return absent
+def _of_corpus(pair: Inputs) -> tuple[Any, ...] | None:
+    if not (pair.corpus_size and pair.new_qrels):
+        return None
+    wanted = {qid: pair.wanted.get(qid, set()) for qid in pair.qrels if qid in pair.new_qrels}
+    return pair.base, pair.new, wanted, pair.unwanted, pair.corpus_size, pair.variant
 
 
-def mean_rank(run: Run, gold: Judged) -> PerTopic:
-    """Return the mean rank, from 1, of each topic's gold documents, as InfoSearch's tables print it."""
-    ranks = ranks_of([run], gold)
-    return ranks.means(ranks.values[0])
+def _both(pair: Inputs) -> dict[str, set[str]]:
+    qids = pair.wanted.keys() | pair.unwanted.keys()
+    return {qid: pair.wanted.get(qid, set()) | pair.unwanted.get(qid, set()) for qid in qids}
 
 
-def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
-    """Return the documents, by qid, with a positive grade in ``original`` only, for the topics in both qrels.
-
-    Topics in which nothing changed are left out.
-    """
-    return _once_relevant(original, changed, still=False)
-
-
-def still_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
-    """Return the documents, by qid, with a positive grade in both qrels; topics without any are left out."""
-    return _once_relevant(original, changed, still=True)
-
-
-def _once_relevant(original: Qrels, changed: Qrels, still: bool) -> dict[str, set[str]]:
-    documents = {
-        qid: {docid for docid, grade in grades.items() if grade > 0 and (changed[qid].get(docid, 0) > 0) is still}
-        for qid, grades in original.items()
-        if qid in changed
-    }
-    return {qid: docids for qid, docids in documents.items() if docids}
-
-
-def wise(
-    runs: tuple[Run, Run, Run],
-    gold: Gold,
-    judged: Mapping[str, int],
-    k: int = K,
-    variant: Literal["paper", "released", "wheel"] = "paper",
-) -> PerTopic:
-    """Return each topic's weighted instruction sensitivity (WISE), −1 … 1, the mean over its gold documents.
-
-    InfoSearch, section 2.3, equations 6–9. ``runs`` are the original, instructed and reversed one;
-    with the ranks ``o``, ``i``, ``r`` of a gold document and ``n = judged[qid]`` documents judged:
-    where ``i ≤ o < r`` the reward is 1 if ``o ≤ n`` and ``i = 1``, else ``(1 − (o − i) / k) / √i``
-    if ``o ≤ k``, else 0.01; otherwise −1 if ``r < o < i``, else ``(o − i) / i`` if ``o ≤ i``, else
-    ``(r − o) / o``. Two clauses of equation 8 hold where ``r < o = i`` and where
-    ``r = o < i``: they are read from top to bottom, the first that holds counts, as in the released
-    program; so ``o, i, r = 5, 5, 2`` gives 0, which would be −0.6 from the bottom up. The rank of a
-    missing document is the list's length + 1. Topics without gold documents, or missing from one of
-    the runs, have no value; KeyError if ``judged`` lacks one of the others.
-
-    ``released`` (the repository's ``utils.py``): full reward only if ``o < n``, and ``√(o − i)`` in
-    place of ``o − i``. ``wheel`` (``mteb_infosearch 0.1.0``): full reward only if ``o < n``, and
-    the −1 is never given.
-    """
-    import numpy as np
-
-    ranks = ranks_of(runs, gold)
-    original, instructed, reverse = ranks.values
-    count = np.repeat([judged[qid] for qid in ranks.qids], ranks.sizes)
-    near = original <= count if variant == "paper" else original < count
-    rise = np.maximum(original - instructed, 0)
-    if variant == "released":
-        rise = np.sqrt(rise)
-    followed = (instructed <= original) & (original < reverse)
-    opposed = (reverse < original) & (original < instructed) & (variant != "wheel")
-    cases = [
-        (followed & near & (instructed == 1), 1.0),
-        (followed & (original > k), BEYOND_K),
-        (followed, (1 - rise / k) / np.sqrt(instructed)),
-        (opposed, -1.0),
-        (original <= instructed, (original - instructed) / instructed),
-    ]
-    conditions, values = zip(*cases, strict=True)
-    return ranks.means(np.select(conditions, values, default=(reverse - original) / original))
-
-
-def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> PerTopic:
-    """Return each topic's strict instruction compliance (SICR): the share of its gold documents that comply, 0 … 1.
-
-    InfoSearch, section 2.3, equations 4–5. ``runs`` are the original, instructed and reversed one. A
-    document complies if its rank is better and its score higher in the instructed run than in the
-    original, and both better there than in the reversed, all strictly. A document missing from a
-    list has the list's length + 1 as its rank and a score below every other. Scores must be
-    comparable between the runs, which those of list-wise rerankers are not. Topics without gold
-    documents, or missing from one of the runs, have no value.
-
-    ``released``: a missing document scores 0; one that is first already may stay first with no
-    lower score; and, since a counter is reset for every gold document, only the last one of a topic
-    is counted, over the number of all.
-    """
-    import numpy as np
-
-    ranks = ranks_of(runs, gold)
-    original, instructed, reverse = ranks.values
-    absent = 0.0 if variant == "released" else -np.inf
-    score, instructed_score, reverse_score = (scores_of(run, gold, ranks.qids, absent) for run in runs)
-    rises = (instructed < original) & (instructed_score > score)
-    if variant == "released":
-        rises = np.where(original == 1, (instructed == 1) & (instructed_score >= score), rises)
-    complies = (rises & (original < reverse) & (score > reverse_score)).astype(float)
-    if variant == "released":
-        last = np.zeros(len(complies))
-        last[np.cumsum(ranks.sizes) - 1] = 1
-        complies *= last
-    return ranks.means(complies)
+MEASURES = (
+    Measure(
+        name=P_MRR,
+        function=p_mrr,
+        of="pair",
+        takes=_of_unwanted,
+        about=lambda pair: ([pair.base, pair.new], pair.unwanted),
+        by_name=False,
+        test="wilcoxon",  # as mFollowIR did
+        value="with ranks r → s of documents no longer relevant: s ÷ r − 1 if risen, 1 − r ÷ s if fallen; mean",
+        needs="changed documents",
+        source="FollowIR, eq. 1",
+    ),
+    Measure(
+        name=KEPT,
+        function=p_mrr,
+        of="pair",
+        takes=_of_kept,
+        about=lambda pair: ([pair.base, pair.new], pair.wanted),
+        lower_is_better=True,
+        by_name=False,
+        beside=P_MRR,
+        test="wilcoxon",
+        value="the same equation over the documents that are relevant in both conditions; above 0 where they fell",
+        needs="qrels of both",
+    ),
+    Measure(
+        name=SELECTIVITY,
+        function=selectivity,
+        of="pair",
+        takes=lambda pair: (pair.base, pair.new, pair.unwanted, pair.wanted),
+        by_name=False,
+        beside=P_MRR,
+        test="wilcoxon",
+        value="p-MRR − p-MRR kept",
+        needs="both in the topic",
+        source="Heed's own, see below",
+    ),
+    Measure(
+        name="NFR",
+        function=nfr,
+        of="pair",
+        takes=lambda pair: (pair.base, pair.new, pair.traps),
+        lower_is_better=True,
+        by_name=False,
+        value="trap documents that rose ÷ trap documents; lower is better",
+        needs="traps",
+        source="FollowTable, § 5.6",
+    ),
+    Measure(
+        name="IRS",
+        function=irs,
+        of="pair",
+        takes=_of_corpus,
+        about=lambda pair: ([pair.base, pair.new], _both(pair)),
+        by_name=False,
+        test="wilcoxon",
+        value="gain of weights 1 ÷ log₂(rank + 1), wanted − unwanted, ÷ the ideal one",
+        needs="qrels of both, the corpus size",
+        source="FollowTable, eqs. 1–4",
+    ),
+)

@@ -1,15 +1,13 @@
 """Bootstrap intervals of means and paired significance tests, all seeded."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from heed.measures import PerTopic
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from heed.measures.judged_ranks import Array
+from heed.measures.judged_ranks import Array
+from heed.measures.per_topic import PerTopic
 
 RESAMPLES = 10_000
 SEED = 0
@@ -27,8 +25,6 @@ class Interval(NamedTuple):
 
 def interval(values: Sequence[float]) -> Interval:
     """Return the interval of the mean of ``values``, one a topic, over 10,000 resamples of topics."""
-    import numpy as np
-
     data = np.asarray(values, dtype=np.float64)
     means = np.concatenate([data[picks].mean(axis=1) for picks in _draw(len(data), len(data))])
     low, high = np.percentile(means, [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)])
@@ -42,8 +38,6 @@ def fisher(first: PerTopic, second: PerTopic) -> float:
     is at least as far from 0. All flips up to 13 topics, else 10,000 random ones (the observed one
     counted in, so that p is never 0).
     """
-    import numpy as np
-
     differences = _differences(first, second)
     count = len(differences)
     if count <= EXACT_UP_TO:
@@ -53,10 +47,8 @@ def fisher(first: PerTopic, second: PerTopic) -> float:
     return float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-12))
 
 
-def _draw(below: int, count: int) -> Iterator["NDArray[np.int64]"]:
+def _draw(below: int, count: int) -> Iterator[NDArray[np.int64]]:
     """Yield ``RESAMPLES`` rows of ``count`` random numbers from 0 to ``below`` − 1, in blocks that fit into memory."""
-    import numpy as np
-
     generator = np.random.default_rng(SEED)
     rows = max(1, BLOCK // count)
     for start in range(0, RESAMPLES, rows):
@@ -65,7 +57,6 @@ def _draw(below: int, count: int) -> Iterator["NDArray[np.int64]"]:
 
 def wilcoxon(first: PerTopic, second: PerTopic) -> float:
     """Return the two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
-    import numpy as np
     from scipy.stats import wilcoxon as scipy_wilcoxon
 
     differences = _differences(first, second)
@@ -74,9 +65,7 @@ def wilcoxon(first: PerTopic, second: PerTopic) -> float:
     return float(scipy_wilcoxon(differences).pvalue)
 
 
-def _differences(first: PerTopic, second: PerTopic) -> "Array":
-    import numpy as np
-
+def _differences(first: PerTopic, second: PerTopic) -> Array:
     return np.array([first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())])
 
 

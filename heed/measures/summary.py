@@ -1,20 +1,23 @@
 """The results of a collection: rows of measures, as JSON and as the printed table."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from msgspec import Meta
 
+from heed.measures.definition import Measure
+from heed.measures.pairwise import KEPT, P_MRR, SELECTIVITY
+from heed.measures.registry import find
+from heed.measures.three_runs import GOLD_RANK
+
 ABSENT = "-"
 LABELS = 2  # columns before the figures: system and condition
-GOLD_RANK = "mean gold rank"  # InfoSearch's; the one measure that is not on a scale to 1
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
-P_MRR, KEPT, SELECTIVITY = "p-MRR", "p-MRR kept", "selectivity"  # the last two are Heed's own, beside each p-MRR
 ON_REQUEST = (KEPT, f"{P_MRR}{IN_ONE}")  # in all files, printed where they are asked for by name
-LOWER = (GOLD_RANK, "FlipRate", "NFR", KEPT)  # what their names begin with; of all other measures more is better
-FAMILIES = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # columns; others after
+ROLES = (" base", " new", " reversed", " change")  # after a measure of one of the runs that are compared
+COLUMNS = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # others after these
 
 # What a results file may hold: each description says in an error message what was expected. A number beyond 1e9
 # is a mistake, and so are NaN and infinity; control characters and halves of surrogate pairs reach no report.
@@ -94,7 +97,7 @@ def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:
 
 def layout(rows: Sequence[Row]) -> Grid:
     """Return ``rows`` as a table: systems as they come, measures by family, a line for each number of topics."""
-    measures = sorted(dict.fromkeys(row["measure"] for row in rows), key=_family)
+    measures = sorted(dict.fromkeys(row["measure"] for row in rows), key=_column)
     systems = list(dict.fromkeys(row["system"] for row in rows))
     lines: dict[tuple[str, str, int], Line] = {}
     for index, row in enumerate(rows):
@@ -103,14 +106,25 @@ def layout(rows: Sequence[Row]) -> Grid:
     return Grid(measures, sorted(lines.values(), key=lambda line: systems.index(line.system)))
 
 
-def _family(measure: str) -> int:
+def _column(measure: str) -> int:
     name = measure.partition("@")[0]
-    return FAMILIES.index(name) if name in FAMILIES else len(FAMILIES)
+    return COLUMNS.index(name) if name in COLUMNS else len(COLUMNS)
 
 
-def lower_is_better(measure: str) -> bool:
-    """Return whether the lowest value of ``measure`` is the best."""
-    return measure.startswith(LOWER) or is_share(measure)
+def lower_is_better(measure: str, own: Mapping[str, bool] | None = None) -> bool:
+    """Return whether the lowest value of ``measure`` is the best; ``own`` says it of the user's own measures."""
+    name = measure
+    for role in ROLES:
+        name = name.removesuffix(role)
+    if own and name in own:
+        return own[name]
+    declared = find(name)
+    return is_share(name) or (declared is not None and declared.lower_is_better)
+
+
+def own_directions(measures: Sequence[str | Measure]) -> dict[str, bool]:
+    """Return for each of the user's own measures whether lower is better, as ``summary.json`` says it."""
+    return {each.name: each.lower_is_better for each in measures if isinstance(each, Measure) and each.own}
 
 
 def is_share(measure: str) -> bool:

@@ -11,7 +11,8 @@ from heed.datasets.followir import REPOSITORIES
 from heed.datasets.infosearch import DIMENSIONS
 from heed.datasets.tables import local_subset
 from heed.measures.significance import interval
-from heed.measures.summary import GOLD_RANK, Detail
+from heed.measures.summary import Detail
+from heed.measures.three_runs import GOLD_RANK
 from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Model, Registry
 from heed.published.beside import heed_condition, system_labels

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError, fail
-from heed.extras import require
+from heed.extras import OBJECT, require
 from heed.formats.document_store import open_store
 from heed.models.encoders.late_interaction import LateEncoder
 from heed.models.files.guessing import with_family
@@ -38,7 +38,7 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.late_interaction import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
-from heed.systems.own import OBJECT, OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
+from heed.systems.own import OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
 from heed.types import Document, Encoder, Query, Reranker, Retriever
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool

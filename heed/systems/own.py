@@ -20,7 +20,6 @@ from heed.types import Config, Document, Encoder, Query, Run, close, load
 if TYPE_CHECKING:
     from heed.types import Matrix
 
-OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import Heed, write_jsonl
 
 from heed import Collection, DataError, Document, Documents, Experiment, Judging, Query, Topic, language, load_files
-from heed.measures.comparison import find_runs
+from heed.measures.system_comparison import find_runs
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 TEXTS = {"a": "tea with milk", "b": "coffee with milk", "c": "milk"}

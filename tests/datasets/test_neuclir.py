@@ -17,7 +17,7 @@ import yaml
 from conftest import ROOT, Heed, call, tiny_config, tiny_tokenizer
 
 from heed.formats.trec_files import read_qrels, read_run
-from heed.measures.pairwise import no_longer_relevant
+from heed.measures import no_longer_relevant
 
 LANGS = ("zho", "fas", "rus")
 COMMAND = "pipelines.neuclir"

@@ -16,7 +16,7 @@ from heed.judging.annotate.export import export
 from heed.judging.annotate.grades import disagreements, final_grade, pair_agreements
 from heed.judging.annotate.store import Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
-from heed.measures.pairwise import no_longer_relevant
+from heed.measures import no_longer_relevant
 from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
 

@@ -18,8 +18,8 @@ from heed.formats.pairs import pair, qrels_for, select, stem
 from heed.formats.run_formats import read_any_run, read_external_runs
 from heed.formats.trec_files import write_run
 from heed.measures import significance
-from heed.measures.comparison import compare_by, compare_systems
 from heed.measures.significance import fisher, holm, interval, wilcoxon
+from heed.measures.system_comparison import compare_by, compare_systems
 from heed.types import Topic
 
 COMMAND = "pipelines.compare"

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from heed.errors import HeedError
 from heed.files import write_json
 from heed.formats.pairs import pair, select
 from heed.formats.run_formats import read_any_run
-from heed.measures.comparison import Inputs, paired
+from heed.measures.inputs import Inputs, paired
 from heed.measures.mteb_results import (
     MTEB_VERSION,
     TASKS,
@@ -54,7 +55,7 @@ def inputs(results: Run, qrels: Qrels, changed: dict[str, list[str]] | None = No
     base, new = select(results, "base"), select(results, "new")
     pairs = pair(base.keys(), new.keys())
     documents = {f"{qid}-changed": set(docids) for qid, docids in (changed or {}).items()}
-    return paired(base, new, pairs, qrels, qrels)._replace(changed=documents)
+    return replace(paired(base, new, pairs, qrels, qrels), changed=documents)
 
 
 def written_by_mteb(path: Path, task: str, subset: str, case: Case) -> Result:
@@ -194,10 +195,10 @@ def test_what_cannot_be_measured_is_an_error() -> None:
     results, qrels, changed = random_case(3)
     given = inputs(results, qrels, changed)
     with pytest.raises(HeedError, match="no judged topics; give --qrels and --new-qrels"):
-        mteb_result("mFollowIR", "zho", given._replace(qrels={}))
+        mteb_result("mFollowIR", "zho", replace(given, qrels={}))
     with pytest.raises(HeedError, match="no documents that changed"):
-        mteb_result("mFollowIR", "zho", given._replace(changed={}, new_qrels=given.qrels))
-    several = given._replace(query_of=dict.fromkeys(given.query_of, "0-og"))
+        mteb_result("mFollowIR", "zho", replace(given, changed={}, new_qrels=given.qrels))
+    several = replace(given, query_of=dict.fromkeys(given.query_of, "0-og"))
     with pytest.raises(HeedError, match="several new topics belong to one base topic"):
         mteb_result("mFollowIR", "zho", several)
 

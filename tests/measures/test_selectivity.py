@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from heed.errors import UsageError
 from heed.experiment.results import Results
 from heed.measures import no_longer_relevant, p_mrr, selectivity, still_relevant
-from heed.measures.comparison import Inputs, compare, compare_by
+from heed.measures.comparison import compare
 from heed.measures.evaluate import Judging, Pair, evaluate
+from heed.measures.inputs import Inputs
 from heed.measures.summary import Detail, lower_is_better, rows_of
+from heed.measures.system_comparison import compare_by
 from heed.report.charts.plots import plots
 from heed.report.page import page
 from heed.report.results import read_tree

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from heed.judging.pools.inputs import system_of
 from heed.judging.pools.rebuild import Absent, Documents
 from heed.measures.agreement import ORDER_MEASURES, kendall
-from heed.measures.judged_ranks import PerTopic
+from heed.measures.per_topic import PerTopic
 from heed.measures.standard import standard
 from heed.progress import bar
 from heed.types import Qrels, Run

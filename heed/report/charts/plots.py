@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from heed.measures.summary import P_MRR, SELECTIVITY, lower_is_better
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.summary import lower_is_better
 from heed.published.beside import by_column
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series

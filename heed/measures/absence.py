@@ -1,0 +1,65 @@
+"""The documents of pairwise measures that are not in the lists, so that their move is not seen, or a guess."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+from heed.measures.inputs import Inputs
+from heed.measures.pairwise import P_MRR
+from heed.measures.per_topic import Judged, PerTopic
+from heed.measures.registry import BUILT_IN
+from heed.types import Run
+
+Absence = Literal["in_neither", "in_one_only"]
+
+
+def absent(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, dict[Absence, PerTopic]]:
+    """Return for p-MRR, p-MRR kept, IRS, WISE and SICR, those in ``values``, the shares of their documents not seen.
+
+    ``in_neither``: in none of the lists, so that the measures rank them behind all; ``in_one_only``, of p-MRR: in one
+    of the two lists, so that they move to or from the rank behind the other.
+    """
+    lists = runs_and_documents(inputs, values)
+    shares: dict[str, dict[Absence, PerTopic]] = {
+        measure: {"in_neither": in_no_list(*lists[measure])} for measure in values if measure in lists
+    }
+    if P_MRR in shares:
+        shares[P_MRR]["in_one_only"] = in_one_list(inputs.base, inputs.new, inputs.unwanted)
+    return shares
+
+
+def runs_and_documents(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, tuple[Sequence[Run], Judged]]:
+    """Return the runs and the documents that the pairwise measures among ``values`` are about."""
+    return {name: measure.about(inputs) for name, measure in BUILT_IN.items() if measure.about and name in values}
+
+
+def in_no_list(runs: Sequence[Run], judged: Judged) -> PerTopic:
+    """Return the share of each topic's documents that are in none of ``runs``: what happens to them is not seen.
+
+    Topics without documents, or missing from one of the runs, have no value.
+    """
+    return {
+        qid: len(unseen(runs, qid, docids)) / len(docids)
+        for qid, docids in judged.items()
+        if docids and all(qid in run for run in runs)
+    }
+
+
+def in_one_list(base: Run, new: Run, judged: Judged) -> PerTopic:
+    """Return the share of each topic's documents that are in one of the two lists only: their move is a guess.
+
+    The other list may end too early, or write their ids in another way. Topics without documents, or missing from one
+    of the runs, have no value.
+    """
+    return {
+        qid: sum((docid in base[qid]) != (docid in new[qid]) for docid in docids) / len(docids)
+        for qid, docids in judged.items()
+        if docids and qid in base and qid in new
+    }
+
+
+def unseen(runs: Sequence[Run], qid: str, docids: Collection[str]) -> set[str]:
+    """Return those of ``docids`` that are in none of the topic's lists."""
+    absent = set(docids)
+    for run in runs:
+        absent = absent.difference(run[qid])
+    return absent

@@ -1,0 +1,100 @@
+"""The user's own measures: functions of a run, or of a pair of runs, with a name."""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from heed.errors import UsageError
+from heed.extras import OBJECT, named_object
+from heed.measures.definition import Measure
+from heed.measures.inputs import Inputs
+from heed.measures.ir_measures_programs import knows
+from heed.measures.per_topic import PerTopic
+from heed.measures.registry import find
+
+NAME = re.compile(r"[A-Za-z][\w.+-]*(@[1-9]\d*)?")  # no spaces, which names made by Heed have: "p-MRR in neither"
+Function = Callable[..., PerTopic]
+AnyMeasure = str | Measure | Function  # a name, a declared measure, or a function with a name
+
+
+def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> Callable[[Function], Measure]:
+    """Return a decorator that declares a function as the measure ``name``.
+
+    The function is one of a run, ``(run, qrels) -> {qid: value}``, or of a pair of runs, ``(base, new, qrels,
+    new_qrels) -> {qid: value}``, all under the new run's qids; a topic without a value is left out. ``config`` is JSON
+    data that says what decides the values beside runs and judgements, such as a version: with it, results are used
+    again as long as it is the same, without it they are computed anew each time. Raises :class:`UsageError` for a name
+    that exists already, or that no table can have, and for other arguments.
+    """
+
+    def declared(function: Function) -> Measure:
+        return _own(function, name, lower_is_better, config)
+
+    return declared
+
+
+def as_measure(measure: AnyMeasure) -> str | Measure:
+    """Return a measure that is given in one of three ways: by name, as an object, or as ``package.module:function``.
+
+    The attributes ``name``, ``lower_is_better`` and ``config`` of a plain function say what :func:`measure` does.
+    Raises :class:`UsageError` as it does.
+    """
+    if isinstance(measure, str):
+        if not OBJECT.fullmatch(measure):
+            return measure
+        return as_measure(named_object(measure))
+    if isinstance(measure, Measure):
+        return measure
+    if not callable(measure) or isinstance(measure, type):
+        raise UsageError(f"measure {measure!r:.60}: expected a name, or a function (run, qrels) -> {{qid: value}}")
+    name = getattr(measure, "name", getattr(measure, "__name__", ""))
+    return _own(measure, name, getattr(measure, "lower_is_better", False), getattr(measure, "config", None))
+
+
+def as_measures(measures: Sequence[AnyMeasure]) -> list[str | Measure]:
+    """Return each measure once; raise :class:`UsageError` for two that have one name."""
+    by_name: dict[str, str | Measure] = {}
+    for measure in map(as_measure, measures):
+        if by_name.setdefault(str(measure), measure) != measure:
+            raise UsageError(f"measure {measure}: two functions have this name; give one of them another")
+    return list(by_name.values())
+
+
+def _own(function: Function, name: Any, lower_is_better: bool, config: Any) -> Measure:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise UsageError(f"measure {name!r}: expected a name of letters, digits and . + _ -, perhaps with @5")
+    if find(name) or knows(name):
+        raise UsageError(f"measure {name}: exists already, in Heed or ir_measures; give yours another name")
+    count = _positional(function)
+    if count not in (2, 4):
+        raise UsageError(
+            f"measure {name}: its function takes {count} arguments; expected (run, qrels), or of a pair (base, new, "
+            "qrels, new_qrels)"
+        )
+    try:
+        json.dumps(config)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"measure {name}: its config is no JSON data ({error}); use texts, numbers, lists") from error
+    of_pair = count == 4
+    return Measure(
+        name=name,
+        function=function,
+        of="pair" if of_pair else "run",
+        takes=_two_runs if of_pair else None,
+        lower_is_better=bool(lower_is_better),
+        own=True,
+        config=config,
+    )
+
+
+def _positional(function: Function) -> int:
+    """Return the number of arguments that a function is called with, those with a default aside."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(each.kind in kinds and each.default is each.empty for each in parameters)
+
+
+def _two_runs(inputs: Inputs) -> tuple[Any, ...]:
+    return inputs.base, inputs.new, inputs.qrels, inputs.new_qrels

@@ -1,0 +1,22 @@
+"""Values by topic, their mean and their differences."""
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+PerTopic = dict[str, float]  # qid -> value
+Judged = Mapping[str, Collection[str]]  # qid -> docids
+Variant = Literal["paper", "released"]  # a paper's formula, or its released code's
+
+
+def mean(values: PerTopic) -> float:
+    """Return the mean over topics, to the last bit the same in any order of them.
+
+    Raises ZeroDivisionError without topics; report ``len(values)`` beside the mean.
+    """
+    return math.fsum(values.values()) / len(values)
+
+
+def difference(first: PerTopic, second: PerTopic) -> PerTopic:
+    """Return first − second for each topic that both have."""
+    return {qid: value - second[qid] for qid, value in first.items() if qid in second}

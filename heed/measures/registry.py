@@ -1,0 +1,62 @@
+"""All measures of Heed by name: a constant table, made of those that each family declares in its module."""
+
+import re
+from collections.abc import Sequence
+
+from heed.measures import contrast, diversity, instfol, pairwise, single_run, three_runs
+from heed.measures.definition import SUBTOPICS, Measure
+
+FAMILIES = (single_run, diversity, contrast, pairwise, three_runs, instfol)
+BUILT_IN = {measure.name: measure for family in FAMILIES for measure in family.MEASURES}
+# of ir_measures
+BY_SUBTOPIC = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
+COMING = tuple(measure for measure in BUILT_IN.values() if measure.takes and not measure.by_name)  # with each pair
+
+
+def find(measure: str | Measure) -> Measure | None:
+    """Return a measure by its name, cutoff and parameters aside; None for ir_measures' own and for unknown names."""
+    return measure if isinstance(measure, Measure) else BUILT_IN.get(_family(measure))
+
+
+def is_of_pair(measure: str | Measure) -> bool:
+    """Return whether a measure is one of two runs or three, such as ``FlipRate`` and ``INSTFOL@20``."""
+    declared = find(measure)
+    return declared is not None and declared.of != "run"
+
+
+def needs_subtopics(measure: str | Measure) -> bool:
+    """Return whether a measure needs judgements by subtopic."""
+    declared = find(measure)
+    return declared.needs == SUBTOPICS if declared else _family(str(measure)) in BY_SUBTOPIC
+
+
+def beside(measure: str | Measure) -> list[str | Measure]:
+    """Return a measure, and those that come with it."""
+    return [measure, *(each.name for each in BUILT_IN.values() if each.beside == str(measure))]
+
+
+def _family(name: str) -> str:
+    return re.split(r"[(@]", name, maxsplit=1)[0].replace("α", "alpha")
+
+
+def help_text() -> str:
+    """Return in one line what can be asked for by name."""
+    names = ", ".join(
+        example
+        for measure in BUILT_IN.values()
+        if measure.by_name
+        for example in (measure.examples or (measure.name,))[:1]
+    )
+    return f"a name of ir_measures, such as nDCG@10, {names}, or package.module:function, one of your own"
+
+
+def table(kinds: Sequence[str]) -> str:
+    """Return the Markdown table of docs/measures.md of the measures of a run, of a pair or of three runs."""
+    lines = ["| name | function | value of a topic | needs | source |", "|---|---|---|---|---|"]
+    for measure in BUILT_IN.values():
+        if measure.of in kinds:
+            names = measure.examples or (measure.name,)
+            name = ", ".join(f"`{each}`" if measure.by_name else each for each in names)
+            cells = (name, f"`{measure.function.__name__}`", measure.value, measure.needs, measure.source)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -1,0 +1,53 @@
+"""Measures of one run beside the standard ones: how much of it is judged, and how it fares over instructions."""
+
+from collections.abc import Mapping
+
+from heed.measures.definition import Measure
+from heed.measures.per_topic import PerTopic
+from heed.ranking import top
+from heed.types import Qrels, Run
+
+ROBUSTNESS, ROBUSTNESS_OF = "Robustness@10", "nDCG@10"  # InfoSearch's
+
+
+def judged_share(run: Run, qrels: Qrels, cutoff: int) -> PerTopic:
+    """Return the share of the first ``cutoff`` documents of each topic's list, or of a shorter list, that have a grade.
+
+    It is ir_measures' ``Judged@k`` (a negative grade counts too), with ties broken as everywhere.
+    """
+    first = {qid: top(run.get(qid, {}), cutoff) for qid in qrels}
+    return {qid: sum(docid in qrels[qid] for docid in docids) / (len(docids) or 1) for qid, docids in first.items()}
+
+
+def robustness(values: PerTopic, query_of: Mapping[str, str]) -> PerTopic:
+    """Return Robustness@k by query: the worst of the query's values over its instructions.
+
+    InfoSearch, section 2.3, and InstructIR (mteb ``robustness_at_10``), with ``values`` the nDCG@k
+    of each instructed topic and ``query_of`` each topic's query; KeyError if it lacks a topic.
+    """
+    worst: PerTopic = {}
+    for qid, value in values.items():
+        query = query_of[qid]
+        worst[query] = min(worst.get(query, value), value)
+    return worst
+
+
+MEASURES = (
+    Measure(
+        name="Judged",
+        function=judged_share,
+        parameters={"@": "cutoff"},
+        value="documents with a grade ÷ first k",
+        source="ir_measures",
+        examples=("Judged@20",),
+    ),
+    Measure(
+        name="Robustness",
+        function=robustness,
+        by_name=False,
+        value="of each query: the least nDCG@10 over its instructions",
+        needs="several instructions a query",
+        source="InfoSearch, InstructIR; equal to mteb's",
+        examples=(ROBUSTNESS,),
+    ),
+)
