@@ -298,17 +298,16 @@ class Experiment:
         """Return the measures, written with the report."""
         from heed.report import results as results_folders
         from heed.report.page import write_page
-        from heed.report.topics.topics_file import note_topics
+        from heed.report.topics.topics_file import write_topics_file
 
         collection, folder = self.collection, self.folder
-        note_topics(folder, collection, self._index / "documents", self.documents.digest)
+        write_topics_file(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
         results, moved = self._evaluated(runs)
         write_json(folder / "summary.json", results.summary())
         if results.rows:
-            as_files = digests_of({system.name: system.runs for system in systems}) is not None
             about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
-            measured = results_folders.Results(*about, [*results.warnings], folder, runs=runs if as_files else {})
+            measured = results_folders.Results(*about, [*results.warnings], folder)
             with timed("report"):
                 write_page(results_folders.read_tree(folder, measured), folder, folder / "report.html")
         else:

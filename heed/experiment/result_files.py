@@ -15,7 +15,7 @@ from heed.files import digest, digest_json, read_bytes, write_json
 from heed.measures.evaluate import Judging
 from heed.measures.summary import Detail
 from heed.progress import log, warn
-from heed.report.belonging import NOTE, UNFINISHED
+from heed.report.results import NOTE, UNFINISHED
 from heed.reuse import Recipe, rebuild_reason
 from heed.types import subtopics_of
 

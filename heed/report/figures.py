@@ -1,20 +1,18 @@
 """The figures behind the tables, by topic, in the compact form that the page of a report carries."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heed.measures.summary import Detail, factor, lower_is_better
 from heed.published.beside import by_column
 from heed.report.charts.part_charts import TYPES
 from heed.report.manifest_reader import Settings
-
-if TYPE_CHECKING:
-    from heed.report.results import Results
+from heed.report.results import Results
 
 SCALE = 100_000  # values by topic are whole numbers of this
 
 
-def figures(results: "Results", settings: Settings) -> dict[str, Any]:
+def figures(results: Results, settings: Settings) -> dict[str, Any]:
     """Return the figures of a folder for JSON.
 
     Of each column, which is a condition and a measure: ``means`` by system as printed, ``topics`` (places in the

@@ -1,21 +1,22 @@
-"""Read and check results folders: ``summary.json`` and ``per_topic.json``."""
+"""Results folders read and checked: ``summary.json``, ``per_topic.json``, and whether the runs beside them changed."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
 from msgspec import Meta, ValidationError, convert
 
 from heed.errors import DataError, HeedError, fail
-from heed.files import read_bytes
+from heed.files import digest, read_bytes
 from heed.measures.summary import Detail, Label, Row, Shift
-from heed.progress import log
-from heed.report.belonging import doubt
-from heed.types import Run
+from heed.progress import brief, log
 
 Record = TypeVar("Record", Row, Detail, Shift)
 INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
+NOTE = Path(".made") / "results.json"
+UNFINISHED = {"unfinished": True}  # in place of the note while figures are written
+AGAIN = "run the command that made them once more (what is complete is used again)"
 Records = Annotated[list[Any], Meta(description="a list")]
 
 
@@ -23,7 +24,7 @@ class Results(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
     ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
-    be those of the runs beside them. ``runs`` are those of this process, by system and condition, as their files are.
+    be those of the runs beside them.
     """
 
     folder: str
@@ -35,7 +36,6 @@ class Results(NamedTuple):
     warnings: list[str]
     path: Path
     doubt: str = ""
-    runs: Mapping[tuple[str, str], Run] = {}
 
     @property
     def title(self) -> str:
@@ -90,8 +90,30 @@ def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
 
 
 def _doubted(results: Results) -> Results:
-    problem = doubt(results.path)
+    problem = _mismatch(results.path)
     return results._replace(doubt=problem, warnings=[problem, *results.warnings]) if problem else results
+
+
+def _mismatch(folder: Path) -> str:
+    """Return a warning where the figures in ``folder`` may not be those of its runs: a command may have been killed.
+
+    The note has the digests of the runs that were measured (:func:`heed.experiment.result_files.note_results`); the
+    warning is empty without a note.
+    """
+    path = folder / NOTE
+    if not path.exists():
+        return ""
+    try:
+        note = json.loads(read_bytes(path))
+        if note == UNFINISHED:
+            return f"The writing of these figures was stopped, so that they may be those of earlier runs; {AGAIN}."
+        by_system = note["recipe"]["runs"].items()
+        measured = {f"{name}.{condition}.run": sha for name, runs in by_system for condition, sha in runs.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, HeedError):  # another version's, or damaged
+        return f"It is not known whether these figures are those of the runs: {NOTE} cannot be read; {AGAIN}."
+    runs = [path for path in sorted(folder.glob("*.run")) if path.name in measured]
+    changed = [path.name for path in runs if digest(path) != measured[path.name]]
+    return f"These figures are not those of the runs: {brief(changed)} changed since; {AGAIN}." if changed else ""
 
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
@@ -139,12 +161,12 @@ def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], 
     try:
         return convert(entries, list[record])  # type: ignore[valid-type]
     except INVALID as error:  # the first problem alone, and without the value
-        found = (
+        of_entries = [
             f"{path}: {key}[{index}]: {problem}"
             for index, entry in enumerate(entries)
             for problem in _problems(entry, record)
-        )
-        problems += list(found) or [f"{path}: {key}: {error}"]
+        ]
+        problems += of_entries or [f"{path}: {key}: {error}"]
         return []
 
 

@@ -4,12 +4,9 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from heed.measures.summary import ABSENT, LABELS, cells, table
-
-if TYPE_CHECKING:
-    from heed.report.results import Results
+from heed.report.results import Results
 
 MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
 LATEX = str.maketrans(
@@ -26,7 +23,7 @@ LATEX = str.maketrans(
 )
 
 
-def tables(folders: "Sequence[Results]", form: str) -> str:
+def tables(folders: Sequence[Results], form: str) -> str:
     """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
 
     CSV is a single table with the values in full. KeyError for another ``form``.
@@ -37,25 +34,25 @@ def tables(folders: "Sequence[Results]", form: str) -> str:
     return "\n".join(write(results) for results in folders)
 
 
-def _heading(results: "Results") -> str:
+def _heading(results: Results) -> str:
     # a folder named as collection and subset says nothing new
     named_alike = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")
     folder = "" if named_alike or results.folder == "." else f" ({results.folder})"
     return f"{results.title}{folder}: values ×100"
 
 
-def _text(results: "Results") -> str:
+def _text(results: Results) -> str:
     return f"{table(results.rows, _heading(results))}\n"
 
 
-def _markdown(results: "Results") -> str:
+def _markdown(results: Results) -> str:
     header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in cells(results.rows)]
     rule = ["---" if column < LABELS else "---:" for column in range(len(header))]
     body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
     return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
 
 
-def _latex(results: "Results") -> str:
+def _latex(results: Results) -> str:
     header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in cells(results.rows)]
     body = [f"{' & '.join(line)} \\\\" for line in lines]
     parts = [
@@ -83,7 +80,7 @@ def latex(text: str, column: int = 0) -> str:
     return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
 
 
-def _csv(folders: "Sequence[Results]") -> str:
+def _csv(folders: Sequence[Results]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["collection", "subset", "system", "condition", "measure", "value", "n", "source"])

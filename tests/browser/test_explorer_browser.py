@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 from annotating_browser import CHROMIUM
-from conftest import ROOT, without_plots
+from conftest import ROOT
 from explored_results import PAYLOADS, by_grade, hostile, sample, tables
 from test_annotate_reflow import AXE, WIDE, axe_core
 
@@ -37,8 +37,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables(root)
     hostile(root)
     path = root / "report.html"
-    with without_plots():
-        write_page(read_tree(root / "runs"), root / "runs", path)
+    write_page(read_tree(root / "runs"), root / "runs", path, charts=False)
     return path
 
 

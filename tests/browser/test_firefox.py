@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
-from conftest import without_plots
 from explored_results import hostile, sample
 from firefox import FIREFOX, Firefox, firefox
 
@@ -18,10 +17,9 @@ pytestmark = pytest.mark.skipif(not FIREFOX or not find_spec("websockets"), reas
 def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
     root = tmp_path_factory.mktemp("firefox")
     (root / "profile").mkdir()
-    with without_plots():
-        sample(root, "fas")
-        hostile(root)
-        write_page(read_tree(root / "runs"), root / "runs", root / "report.html")
+    sample(root, "fas")
+    hostile(root)
+    write_page(read_tree(root / "runs"), root / "runs", root / "report.html", charts=False)
     with firefox(root / "profile") as browser:
         browser.open((root / "report.html").as_uri())
         yield browser

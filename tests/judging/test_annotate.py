@@ -16,7 +16,7 @@ from test_mfollowir import hub_copy
 from heed.errors import HeedError
 from heed.files import digest_json
 from heed.formats.trec_files import read_qrels
-from heed.judging.annotate.documents import as_table, read_pooled
+from heed.judging.annotate.documents import read_pooled
 from heed.judging.annotate.opening import path_beside
 from heed.judging.annotate.task import parse_scale
 from pipelines.annotate import main, open_given, parser
@@ -350,35 +350,6 @@ def test_dates_are_found_in_every_schema(tmp_path: Path, record: dict, date: str
     write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "t", **record}])
     [shown] = read_pooled([str(tmp_path / "docs.jsonl")], ["a"])
     assert shown.date == date
-
-
-NEWS = "The ferry sank on Monday.\nNobody was hurt | said the port.\nMore follows."
-
-
-@pytest.mark.parametrize(
-    ("text", "is_table"),
-    [
-        ("<table><tr><th>A</th></tr><tr><td>1</td></tr></table>", True),
-        ("| A | B |\n|---|---|\n| 1 | 2 |", True),
-        ("# Caption\n\n| A | B |\n|---|---|\n| 1 | 2 |", True),
-        (NEWS, False),
-        ("a,b,c\n1,2,3\n", False),  # commas are in all news
-        (f"{NEWS}\n" * 5 + "| A | B |\n|---|---|\n| 1 | 2 |", False),
-        # a caption wins over the text outside, which would be lost: shown as text
-        (f"{NEWS}<table><caption>C</caption><tr><td>1</td></tr><tr><td>2</td></tr></table>", False),
-        ("<table><tr><td>alone</td></tr></table>", False),
-        ("", False),
-    ],
-)
-def test_tables_are_told_from_text_and_no_words_are_lost(text: str, is_table: bool) -> None:
-    assert (as_table(text) is not None) is is_table
-
-
-def test_the_sample_of_tables_is_drawn_whole() -> None:
-    records = map(json.loads, (ROOT / "documents" / "tables-sample" / "tables.jsonl").read_text().splitlines())
-    assert all(as_table(record["text"]) for record in records)
-    for path in (ROOT / "documents" / SAMPLE).glob("*.jsonl"):
-        assert not any(as_table(json.loads(line)["text"]) for line in path.read_text().splitlines())
 
 
 def test_grades_have_their_usual_names_unless_told() -> None:

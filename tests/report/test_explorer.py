@@ -8,19 +8,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, without_plots
+from conftest import ROOT
 from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
-from heed.formats.run_lists import Names, read_list, read_lists
+from heed.formats.run_lists import read_list, read_lists
 from heed.formats.trec_files import write_run
 from heed.report.page import page, write_page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
-from heed.report.topics.explorer import embedded
+from heed.report.topics.explorer import embedded, script
 from heed.report.topics.packing import packed
-from heed.report.topics.pages import script
 from heed.report.topics.views import document_view, folder_view, topic_view
 from heed.reranking.polarity.clauses import pieces, split
 
@@ -59,13 +58,13 @@ def test_pieces_are_what_polarity_scores(lang: str) -> None:
 def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
     path = tmp_path / "a.original.run"
     write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
-    lists = read_lists(path, 2, {"1": {"d", "zzz"}}, Names())
+    lists = read_lists(path, 2, {"1": {"d", "zzz"}})
     assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
     assert lists["10"] == (1, ["b"], [1], [1.0])
     assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None
     path.write_text("1 Q0 a 1 3.0\n")
     with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
-        read_lists(path, 2, {}, Names())
+        read_lists(path, 2, {})
 
 
 def ships(root: Path, **more: dict[str, int]) -> Path:
@@ -207,8 +206,7 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
     assert bare.notes == [f"Topics and judgements are not noted in this folder: {again}."]
     view = topic_view(bare, "1")
     assert view["docids"] == ["d1", "d2"] and view["query"] == ""
-    with without_plots():
-        write_page(read_tree(moved), moved, moved / "report.html")
+    write_page(read_tree(moved), moved, moved / "report.html", charts=False)
     assert 'id="explorer-data"' in (moved / "report.html").read_text()
     (moved / "topics.json").write_text('{"language": 1}')
     with pytest.raises(DataError, match=r"topics.json: Expected `str`, got `int` - at `\$.language`; run"):
@@ -227,8 +225,7 @@ def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> Non
     for run in moved.glob("*.run"):
         run.unlink()
     assert embedded(read_tree(moved)) == ("", "", "")
-    with without_plots():
-        assert "explorer-data" not in page(read_tree(moved), moved)
+    assert "explorer-data" not in page(read_tree(moved), moved, charts=False)
 
 
 def test_all_modules_of_the_page_are_in_the_script_once() -> None:

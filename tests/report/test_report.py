@@ -6,25 +6,18 @@ import hashlib
 import html
 import io
 import json
-import os
 import re
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import Heed
 
 from benchmarks.report import write_results as write_many
 from heed.errors import DataError
 from heed.measures.summary import format_value, layout, table
-from heed.report.charts.drawer import Drawer
 from heed.report.charts.plots import plots
 from heed.report.charts.rendering import render
 from heed.report.page import page
@@ -476,58 +469,3 @@ def test_a_folder_behind_html_is_not_taken_for_its_file(tmp_path: Path, heed: He
     result = heed("pipelines.report", "--html", "runs")
     assert result.returncode == 2
     assert "argument --html: runs is a folder, expected a file; write RUNS_DIR before --html" in result.stderr
-
-
-def test_an_error_while_another_thread_waits_for_charts_stays_that_error() -> None:
-    spec = {"data": {"values": []}, "mark": "point"}
-    for _ in range(20):  # without waiting for each other, nearly all failed
-        with pytest.raises(KeyboardInterrupt), ThreadPoolExecutor(1) as beside, Drawer() as drawer:
-            drawer.start()
-            beside.submit(list, drawer.svgs([spec]))
-            time.sleep(0.002)
-            raise KeyboardInterrupt
-
-
-def test_the_drawing_process_never_outlives_an_error_or_a_kill() -> None:
-    with pytest.raises(KeyboardInterrupt), Drawer() as drawer:
-        drawer.start()
-        [child] = children(os.getpid())
-        raise KeyboardInterrupt
-    assert not is_running(child)
-    program = "from heed.report.charts.drawer import Drawer; Drawer().start(); import time; time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT) as parent:
-        while not (started := children(parent.pid)):
-            time.sleep(0.05)
-        parent.kill()
-    end = time.monotonic() + 30
-    while is_running(started[0]) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not is_running(started[0])
-
-
-def children(pid: int) -> list[int]:
-    """Return the processes that draw charts for the process ``pid``."""
-    found = [stat.parent for stat in Path("/proc").glob("[0-9]*/stat") if parent_of(stat) == pid]
-    return [int(path.name) for path in found if b"heed.child" in (path / "cmdline").read_bytes()]
-
-
-def parent_of(stat: Path) -> int:
-    try:
-        return int(stat.read_text().rpartition(")")[2].split()[1])
-    except OSError:  # it has ended
-        return 0
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def test_no_drawing_process_starts_where_nothing_is_drawn(sample: Path, heed: Heed, tmp_path: Path) -> None:
-    with mock.patch("heed.report.charts.drawer.Child", side_effect=RuntimeError("started")):
-        assert heed(COMMAND, sample).returncode == 0
-        rows = [row("bm25", "original", "AP", 0.5)]
-        assert page(read_tree(write_results(tmp_path / "alone", rows)), tmp_path)
-        assert "started" in heed(COMMAND, sample, "--html", tmp_path / "r.html").stderr  # it would be seen

@@ -1,6 +1,5 @@
-"""Read the documents of a pool from any kind of collection, with dates, and recognise tables."""
+"""Read the documents of a pool from any kind of collection, with dates."""
 
-import html
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -9,19 +8,16 @@ from typing import NamedTuple
 
 from heed.datasets import irds
 from heed.datasets.irds import IrDataset
-from heed.errors import DataError, HeedError, fail
+from heed.errors import DataError, fail
 from heed.files import read_lines
 from heed.formats.documents import SUFFIXES, Line, Source, corpus_files, parse_line, read_corpus
 from heed.progress import bar
 from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
-from heed.tables.markup import HTML_TABLE, Table, parse_table
+from heed.tables.recognition import as_table
 
 DATES = ("time", "date", "published", "timestamp")  # NeuCLIR1 and HC4 have time, Patapsco and the guidelines date
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_DATE = 40
-TAG = re.compile(r"<[^<>]*>")
-WORD = re.compile(r"\w+")
-KEPT_SHARE = 0.9  # of a text's words: a table that would lose more of them is shown as text
 
 
 class PooledDocument(NamedTuple):
@@ -55,36 +51,6 @@ def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[Pooled
     collections = ", ".join(docs)
     lost = [f"document {docid} of the pool: not in {collections}; name its collection with --docs" for docid in missing]
     fail([*lost, *problems] if lost else [])
-
-
-def as_table(text: str, known: bool = False) -> Table | None:
-    """Return the table that ``text`` is, in HTML or Markdown; None for running text, even with a table inside.
-
-    With ``known`` the text was read as a table, so that it may be CSV too, with its file's name in the first line. At
-    most a tenth of the text's words may be lost by it, since an assessor must see them all.
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
-    has_marks = HTML_TABLE.search(text) or 2 * sum("|" in line for line in lines) >= len(lines)
-    if not has_marks and not known:
-        return None
-    try:
-        table = parse_table(text) if has_marks else _csv_table(text)
-    except HeedError:  # a grid too large for any memory
-        return None
-    if len(table.header) + len(table.body) < 2:
-        return None
-    cells = (table.caption, *(cell for row in (*table.header, *table.body) for cell in row))
-    words_of_cells = {word for cell in cells for word in WORD.findall(cell)}
-    words = WORD.findall(html.unescape(TAG.sub(" ", text)))
-    return table if sum(word in words_of_cells for word in words) >= KEPT_SHARE * len(words) else None
-
-
-def _csv_table(text: str) -> Table:
-    table = parse_table(text)
-    if table.header and any(table.header[0][1:]):
-        return table
-    name, _, rows = text.partition("\n")
-    return parse_table(rows, title=name)
 
 
 def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:

@@ -10,11 +10,12 @@ import msgspec
 
 from heed.errors import DataError, fail
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.documents import PooledDocument, as_table
+from heed.judging.annotate.documents import PooledDocument
 from heed.judging.annotate.grades import disagreements, final_grade, grades_by_document, pair_agreements
 from heed.judging.annotate.store import NARRATIVE, Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.languages import RIGHT_TO_LEFT, language
+from heed.tables.recognition import as_table
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents

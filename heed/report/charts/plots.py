@@ -4,20 +4,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.summary import lower_is_better
+from heed.measures.summary import Row, Shift, lower_is_better
 from heed.published.beside import by_column
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series
 from heed.report.charts.scatter import Point
 from heed.report.charts.vega_lite import Spec
-from heed.report.page_links import place
-
-if TYPE_CHECKING:
-    from heed.measures.summary import Row, Shift
-    from heed.report.results import Results
+from heed.report.page_links import page_link
+from heed.report.results import Results
 
 BY_TOPIC = (P_MRR, "IRS")
 FOLLOWING = (SELECTIVITY, P_MRR)  # by which systems are chosen and placed: p-MRR alone is high for one that sinks all
@@ -43,7 +40,7 @@ class Best(NamedTuple):
     condition: str
 
 
-def plots(folders: "Sequence[Results]", most: int = MOST) -> list[Plot]:
+def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     """Return all panels that the results have figures for; those of one system of the ``most`` best ones."""
     drawn = [plot for results in folders for plot in _of_folder(results, most)]
     siblings: dict[str, list[Results]] = {}
@@ -54,7 +51,7 @@ def plots(folders: "Sequence[Results]", most: int = MOST) -> list[Plot]:
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
-def best(rows: "Sequence[Row]", most: int) -> Best:
+def best(rows: Sequence[Row], most: int) -> Best:
     """Return the ``most`` best systems by selectivity, p-MRR, another measure of instructions, or the first at all."""
     measured = [row for row in rows if row["condition"] not in TYPES]
     instructed = [row for row in measured if row["measure"] in INSTRUCTED]
@@ -71,7 +68,7 @@ def best(rows: "Sequence[Row]", most: int) -> Best:
     return Best([system for system in systems if system in chosen], first["measure"], first["condition"])
 
 
-def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
+def _of_folder(results: Results, most: int) -> Iterator[Plot]:
     yield from _planes(results, most)
     chosen = best(results.rows, most).systems
     by_system: dict[str, list[Shift]] = {system: [] for system in chosen}
@@ -98,7 +95,7 @@ def _of_folder(results: "Results", most: int) -> Iterator[Plot]:
                 yield Plot(name, "topics", results.folder, title, spec)
 
 
-def _planes(results: "Results", most: int) -> Iterator[Plot]:
+def _planes(results: Results, most: int) -> Iterator[Plot]:
     """Yield effectiveness against selectivity, and against p-MRR; the second is of the kind that a page folds."""
     kinds = iter((("plane", "plane"), ("plane.p-MRR", "folded")))
     for following in FOLLOWING:
@@ -115,7 +112,7 @@ def _planes(results: "Results", most: int) -> Iterator[Plot]:
             yield Plot(*next(kinds), results.folder, title, spec)
 
 
-def _points(rows: "Sequence[Row]", following: str) -> tuple[str, str, list[Point]]:
+def _points(rows: Sequence[Row], following: str) -> tuple[str, str, list[Point]]:
     """Return the first pair measured by ``following``, the first measure of ``original``, each system's two figures."""
     paired = [row for row in rows if row["measure"] == following and row["condition"] not in TYPES]
     condition = paired[0]["condition"] if paired else ""
@@ -130,7 +127,7 @@ def _points(rows: "Sequence[Row]", following: str) -> tuple[str, str, list[Point
     return condition, measure, points
 
 
-def _radars(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
+def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
     """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
     folders = {results.subset: results.folder for results in dimensions}
@@ -142,7 +139,7 @@ def _radars(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
             yield Plot(f"radar.{measure}", "radar", parent, title, spec)
 
 
-def _constraints(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
+def _constraints(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
     """Yield figures by kind of constraint, of rows in one folder and of sibling folders."""
     for results in group:
         by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
@@ -160,7 +157,7 @@ def _constraints(parent: str, group: "Sequence[Results]") -> Iterator[Plot]:
         yield Plot(f"constraints.{measure}", "constraints", parent, title, spec)
 
 
-def _series(cells: "Iterator[tuple[Row, str, str]]") -> dict[tuple[str, str], Series]:
+def _series(cells: Iterator[tuple[Row, str, str]]) -> dict[tuple[str, str], Series]:
     """Return measures of following instructions by (measure, condition), system and part."""
     by_measure: dict[tuple[str, str], Series] = {}
     for row, condition, part in cells:
@@ -179,7 +176,7 @@ def _few(measure: str, figures: Series) -> Series:
 
 def _links(figures: Series, folders: dict[str, str]) -> Links:
     """Return the place of each system and part: the part's folder."""
-    return {(system, part): place(folders[part]) for system, values in figures.items() for part in values}
+    return {(system, part): page_link(folders[part]) for system, values in figures.items() for part in values}
 
 
 def _file_names(drawn: Sequence[Plot]) -> list[str]:

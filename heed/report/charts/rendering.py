@@ -3,11 +3,12 @@
 import re
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from heed.report.charts.vega_lite import Spec
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from markupsafe import Markup
 
 VERSION = "6.4"  # of Vega-Lite, in vl-convert
 DENSITY = 200  # of a PNG, pixels an inch
@@ -15,13 +16,6 @@ SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 BASE = "https://vega.github.io/vega-datasets/"  # before what Vega takes for the path of a file
 RESOURCE = re.compile(rb"/[a-z]+\d+ \d+ 0 R")  # of a PDF's page, by name
 USELESS = ("class", "role", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events", "font-family")
-
-# like the charts of reports, to be drawn before them: Vega takes half a second for its first
-X = {"field": "x", "type": "quantitative"}
-NAME = {"field": "name", "type": "nominal"}
-POINT = {"mark": "point", "encoding": {"x": X, "y": X, "color": NAME, "shape": NAME, "href": NAME, "description": NAME}}
-LINE = {"mark": "line", "encoding": {"x": X, "y": X, "order": X}}
-FIRST = {"data": {"values": [{"x": n, "name": str(n)} for n in range(30)]}, "layer": [POINT, LINE]}
 
 
 def draw(spec: Spec) -> str:
@@ -50,20 +44,19 @@ def render(spec: Spec, form: str) -> bytes:
 def _ordered(pdf: bytes) -> bytes:
     """Return the same PDF, as long as before, with its lists of resources in order; vl-convert's are by chance."""
 
-    def sort(found: re.Match[bytes]) -> bytes:
-        entries = iter(sorted(RESOURCE.findall(found[0])))
-        return RESOURCE.sub(lambda _: next(entries), found[0])
+    def sort(resources: re.Match[bytes]) -> bytes:
+        entries = iter(sorted(RESOURCE.findall(resources[0])))
+        return RESOURCE.sub(lambda _: next(entries), resources[0])
 
     return re.sub(rb"(?:%s\s+){2,}" % RESOURCE.pattern, sort, pdf)
 
 
-def element(svg: str, title: str, index: int) -> "Markup":
+def element(svg: str, title: str, index: int) -> Markup:
     """Return a chart's SVG text as an element of a page in which it is the chart number ``index``.
 
     Marks are links with a title, which browsers show and read aloud. What only says how Vega draws is left out.
     """
     from lxml import etree
-    from markupsafe import Markup
 
     root = etree.fromstring(svg.encode())
     for item in list(root.iter(f"{SVG}*")):

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING
 
 from heed.measures import mean
+from heed.measures.summary import Detail, Shift
 from heed.report.charts.vega_lite import (
     BLUE,
     CROSS,
@@ -23,9 +23,6 @@ from heed.report.charts.vega_lite import (
 )
 from heed.report.page_links import document_link, topic_link
 
-if TYPE_CHECKING:
-    from heed.measures.summary import Detail, Shift
-
 DOTS = 600  # of one chart; more can neither be told apart nor chosen
 SIDE = 270  # pixels
 BAR = (3, 14)  # pixels of a bar with the space beside it, at least and at most
@@ -33,7 +30,7 @@ WIDE = 860  # pixels of a chart, unless its bars are at their least
 LABEL = 12  # pixels between the names of two topics
 
 
-def shift(folder: str, system: str, shifts: "Sequence[Shift]", lowest: int) -> Spec:
+def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spec:
     """Return rank before against rank after of judged documents, on axes that reach the rank ``lowest``."""
     end = 2.4 * lowest  # leaves room for the two notes
     drawn = _spread(shifts)
@@ -70,7 +67,7 @@ def shift(folder: str, system: str, shifts: "Sequence[Shift]", lowest: int) -> S
     return chart(short(system, 40), left_out if len(drawn) < len(shifts) else "", (SIDE, SIDE), layers)
 
 
-def _spread(shifts: "Sequence[Shift]") -> "Sequence[Shift]":
+def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
     """Return at most ``DOTS`` of the documents, evenly chosen over how far they moved."""
     if len(shifts) <= DOTS:
         return shifts
@@ -78,7 +75,7 @@ def _spread(shifts: "Sequence[Shift]") -> "Sequence[Shift]":
     return [ordered[round(place * (len(ordered) - 1) / (DOTS - 1))] for place in range(DOTS)]
 
 
-def topics(folder: str, detail: "Detail", highest: float) -> Spec:
+def topics(folder: str, detail: Detail, highest: float) -> Spec:
     """Return a bar for each topic, the mean as a line, its 95% interval as a band; ``highest`` ends the axis."""
     from heed.measures.significance import interval
 

@@ -4,16 +4,14 @@ import os
 from collections.abc import Mapping, Set
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from heed.formats.document_store import DocumentStore, existing_store
-from heed.formats.run_lists import Names, read_lists
+from heed.formats.run_lists import read_lists
 from heed.measures.evaluate import Judging, Pair
-from heed.report.topics.topics_file import Noted, read_noted
+from heed.report.results import Results
+from heed.report.topics.topics_file import TopicsFile, read_topics_file
 from heed.types import CONDITIONS, Topic
-
-if TYPE_CHECKING:
-    from heed.report.results import Results
 
 STORE_PARTS = 3  # in a folder of indexes: collection, index, documents
 AGAIN = "run the command that made it once more (runs are used again)"
@@ -34,7 +32,7 @@ class Explored:
     the documents, and is in the folder ``stored``.
     """
 
-    def __init__(self, results: "Results", indexes: Path | None = None) -> None:
+    def __init__(self, results: Results, indexes: Path | None = None) -> None:
         """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form.
 
         ``indexes`` is where the folder of indexes is now, if it was moved.
@@ -49,25 +47,25 @@ class Explored:
         }
         self.systems = [system for system in listed if any(system == of_run for of_run, _ in self.runs)]
         self.conditions = [name for name in CONDITIONS if any(name == of_run for _, of_run in self.runs)]
-        noted = read_noted(self.path) if self.runs else None
-        if self.runs and noted is None:
+        inputs = read_topics_file(self.path) if self.runs else None
+        if self.runs and inputs is None:
             self.notes.append(f"Topics and judgements are not noted in this folder: {AGAIN}.")
-        self.language = noted.language if noted else "eng"
-        self.judging = _judging(noted)
-        self.topics = {topic.qid: topic.topic() for topic in noted.topics} if noted else self._topics_of_runs()
-        self.compared = self._compared(noted)
+        self.language = inputs.language if inputs else "eng"
+        self.judging = _judging(inputs)
+        self.topics = {topic.qid: topic.topic() for topic in inputs.topics} if inputs else self._topics_of_runs()
+        self.compared = self._compared(inputs)
         self.pairs = self._pairs()
-        self.stored = _stored(self.path, noted, indexes) if noted else None
-        self.store = self._store(noted)
+        self.stored = _stored(self.path, inputs, indexes) if inputs else None
+        self.store = self._store(inputs)
 
     def _topics_of_runs(self) -> dict[str, Topic]:
-        qids = dict.fromkeys(qid for path in self.runs.values() for qid in read_lists(path, 0, {}, Names()))
+        qids = dict.fromkeys(qid for path in self.runs.values() for qid in read_lists(path, 0, {}))
         instructions = dict.fromkeys((name for name in self.conditions if name != "query"), "")
         return {qid: Topic(qid, "eng", "", instructions) for qid in qids}
 
-    def _compared(self, noted: Noted | None) -> list[tuple[str, str]]:
+    def _compared(self, inputs: TopicsFile | None) -> list[tuple[str, str]]:
         """Return the pairs of conditions that are compared, of those that have runs."""
-        pairs = [(base, new) for base, new in noted.pairs] if noted else []
+        pairs = [(base, new) for base, new in inputs.pairs] if inputs else []
         return [pair for pair in pairs if set(pair) <= set(self.conditions)]
 
     def _pairs(self) -> list[tuple[str, str]]:
@@ -80,12 +78,12 @@ class Explored:
                 pairs.append((first, second))
         return pairs
 
-    def _store(self, noted: Noted | None) -> DocumentStore | None:
-        if noted is None or self.stored is None:
+    def _store(self, inputs: TopicsFile | None) -> DocumentStore | None:
+        if inputs is None or self.stored is None:
             return None
-        store = existing_store(self.stored, noted.documents)
+        store = existing_store(self.stored, inputs.documents)
         if store is None:
-            place = f"{noted.store}, seen from this folder"  # no name of a home: pages are passed on
+            place = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
             self.notes.append(f"The documents are no longer in {place}, so their texts are not shown: {AGAIN}.")
         return store
 
@@ -116,14 +114,14 @@ class Explored:
         return self.values[key].get(self.qid_under(topic, key.condition))
 
 
-def _stored(results: Path, noted: Noted, indexes: Path | None) -> Path:
-    """Return the folder of the document store: as noted, or in the folder of indexes as it is laid out."""
+def _stored(results: Path, inputs: TopicsFile, indexes: Path | None) -> Path:
+    """Return the folder of the document store: as inputs, or in the folder of indexes as it is laid out."""
     if indexes is None:
-        return Path(os.path.normpath(results / noted.store))
-    return indexes.joinpath(*Path(noted.store).parts[-STORE_PARTS:])
+        return Path(os.path.normpath(results / inputs.store))
+    return indexes.joinpath(*Path(inputs.store).parts[-STORE_PARTS:])
 
 
-def _judging(noted: Noted | None) -> Judging:
-    if noted is None:
+def _judging(inputs: TopicsFile | None) -> Judging:
+    if inputs is None:
         return Judging({}, pairs=())
-    return Judging(noted.qrels, pairs=tuple(Pair(base, new, ()) for base, new in noted.pairs))
+    return Judging(inputs.qrels, pairs=tuple(Pair(base, new, ()) for base, new in inputs.pairs))

@@ -1,28 +1,43 @@
-"""Topics, rankings and documents of results folders as a part of a page that needs nothing else."""
+"""The explorer as a part of a page that needs nothing else: topics, rankings and documents, its style and its script.
+
+The script is all modules of ``page/``, and those that the explorer shares with the annotation page, as one text.
+"""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from markupsafe import Markup
 
 from heed.report.html import Part
+from heed.report.results import Results
 from heed.report.topics.explored import Explored
 from heed.report.topics.packing import Packed, packed
-from heed.report.topics.pages import script, style
-
-if TYPE_CHECKING:
-    from heed.report.results import Results
 
 LIMIT = 20_000_000  # characters
+PAGE = PurePosixPath("report/topics/page")
+MAIN = PAGE / "explorer.js"
+SHARED = PurePosixPath("report/page/shared")  # with the annotation page
+SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
+STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
+AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements
+ALONE = """
+[data-exploring] body { max-width: none; margin: 0; padding: 0; }
+[data-exploring] body > :not(#explorer) { display: none; }
+"""  # while the explorer shows something
+IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
 
 
-def embedded(results: "Sequence[Results]", limit: int = LIMIT) -> Part:
+def embedded(results: Sequence[Results], limit: int = LIMIT) -> Part:
     """Return the part of a page that shows topics and documents of ``results``; empty if no folder has runs.
 
     It carries the first documents of every list and all judged ones, in at most ``limit`` characters; a sentence in it
     says what was left out. Raises :class:`DataError` for a run or ``topics.json`` that Heed did not write.
     """
-    from markupsafe import Markup
-
     explored = [folder for folder in map(Explored, results) if folder.runs]
     if not explored:
         return Part(Markup(), "", "")
@@ -47,3 +62,54 @@ def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
             f"This file carries at most {limit / 1e6:g} MB of topics and documents, so that {' and '.join(parts)} were "
             "left out. heed explore RUNS_DIR shows everything."
         )
+
+
+@cache
+def style() -> str:
+    """Return the style, its rules inside of ``#explorer``; the page itself has the colours, ``colours.css``."""
+    inside = "\n".join(_read(path) for path in (SHARED / "common.css", *STYLES))
+    return f"#explorer {{\n{AFRESH}\n{inside}\n}}\n{ALONE}\n"
+
+
+@cache
+def script() -> str:
+    """Return all modules as one script, each a function that returns what it exports."""
+    order: dict[PurePosixPath, str] = {}
+    _add(MAIN, order)
+    body = "\n".join(order.values())
+    return f'(() => {{\n"use strict";\n{body}\n}})();\n'
+
+
+def _add(path: PurePosixPath, order: dict[PurePosixPath, str]) -> None:
+    """Add the module ``path`` to ``order``, after all that it imports."""
+    if path in order:
+        return
+    text = _read(path)
+    for imported in _imports(path, text):
+        _add(imported, order)
+    names = ", ".join(match[2] for match in EXPORT.finditer(text))
+    text = IMPORT.sub(lambda match: f"const {{{match[1]}}} = {_name(_resolved(path, match[2]))};\n", text)
+    text = EXPORT.sub(r"\1 \2", text)
+    order[path] = f"const {_name(path)} = (() => {{\n{text}\nreturn {{ {names} }};\n}})();"
+
+
+def _imports(path: PurePosixPath, text: str) -> Iterator[PurePosixPath]:
+    return (_resolved(path, match[2]) for match in IMPORT.finditer(text))
+
+
+def _resolved(path: PurePosixPath, name: str) -> PurePosixPath:
+    parts: list[str] = []
+    for part in (path.parent / name).parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return PurePosixPath(*parts)
+
+
+def _name(path: PurePosixPath) -> str:
+    return re.sub(r"\W", "_", str(path))
+
+
+def _read(path: PurePosixPath) -> str:
+    return files("heed").joinpath(str(path)).read_text("utf-8")

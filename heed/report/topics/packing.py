@@ -12,6 +12,8 @@ A document is 0 if the collection does not have it, ``[text, 0]``, ``[text, 1]``
 reads itself since that takes long for many, or ``["", table]``.
 """
 
+import base64
+import gzip
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -21,16 +23,36 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 from msgspec.json import encode
 
-from heed.formats.run_lists import Listed, Names, lists_of, read_lists
-from heed.report.topics.absences import absences
-from heed.report.topics.blocks import pack, pack_blocks
+from heed.formats.run_lists import RankedList, read_lists
+from heed.memory import batches
 from heed.report.topics.explored import Explored
-from heed.report.topics.views import DEPTH, Lists, folder_view, grades, narratives, shown_docids, table_of, title_of
+from heed.report.topics.views import (
+    DEPTH,
+    Lists,
+    absences,
+    folder_view,
+    grades,
+    narratives,
+    shown_docids,
+    table_of,
+    title_of,
+)
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
 
+TOGETHER = 1 << 16  # bytes of JSON that are packed as one
+LEVEL = 4  # 4% larger than level 6, in less time
 BATCH = 200  # documents read at once
 PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
+
+
+class Blocks(NamedTuple):
+    """What was packed: ``firsts`` has the number of each block's first item, ``items`` how many are in blocks."""
+
+    firsts: list[int]
+    packed: list[str]
+    items: int
+    size: int
 
 
 class Packed(NamedTuple):
@@ -81,9 +103,7 @@ def packed(explored: Explored, limit: int) -> Packed:
 
 def _lists(explored: Explored) -> dict[str, Lists]:
     """Return for each topic its lists, by system and condition."""
-    by_topic: dict[str, dict[tuple[str, str], Listed]] = {qid: {} for qid in explored.topics}
-    names = Names()
-    known = explored.results.runs
+    by_topic: dict[str, dict[tuple[str, str], RankedList]] = {qid: {} for qid in explored.topics}
     for condition in explored.conditions:
         asked: dict[str, list[Topic]] = defaultdict(list)
         judged: dict[str, set[str]] = defaultdict(set)
@@ -92,9 +112,7 @@ def _lists(explored: Explored) -> dict[str, Lists]:
             asked[qid].append(topic)
             judged[qid] |= explored.judged(topic)
         for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
-            run = known.get((system, condition))
-            lists = read_lists(path, DEPTH, judged, names) if run is None else lists_of(run, DEPTH, judged)
-            for qid, listed in lists.items():
+            for qid, listed in read_lists(path, DEPTH, judged).items():
                 for topic in asked.get(qid, ()):
                     own = listed if len(asked[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))
                     by_topic[topic.qid][system, condition] = own
@@ -128,7 +146,7 @@ def _topic(explored: Explored, topic: Topic, lists: Lists, docids: list[str], nu
     )
 
 
-def _list(listed: Listed | None, place: Mapping[str, int]) -> object:
+def _list(listed: RankedList | None, place: Mapping[str, int]) -> object:
     if listed is None:
         return 0
     first = min(listed.length, DEPTH)
@@ -160,3 +178,23 @@ def _packed_document(document: Document) -> list[object]:
         return [document.text, 1]
     table = table_of(document)
     return ["", table] if table else [document.text, 0]
+
+
+def pack(content: bytes) -> str:
+    """Return ``content`` gzipped, in base64; the same for the same content."""
+    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode()
+
+
+def pack_blocks(items: Iterator[bytes], limit: int) -> Blocks:
+    """Return the first of ``items``, each JSON, in as many whole blocks as have at most ``limit`` characters in all."""
+    firsts: list[int] = []
+    packed_blocks: list[str] = []
+    count = size = 0
+    for group in batches(items, TOGETHER):
+        block = pack(b"[" + b",".join(group) + b"]")
+        if size + len(block) > limit:
+            break
+        firsts.append(count)
+        packed_blocks.append(block)
+        count, size = count + len(group), size + len(block)
+    return Blocks(firsts, packed_blocks, count, size)

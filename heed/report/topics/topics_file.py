@@ -1,4 +1,4 @@
-"""``topics.json`` beside the runs: topics and judgements that they were measured with, and where the documents are."""
+"""``topics.json`` beside the runs: topics and judgements they were measured with, and the folder of the documents."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from heed.types import Qrels, Topic
 FILE = "topics.json"
 
 
-class NotedTopic(msgspec.Struct):
+class StoredTopic(msgspec.Struct):
     """A topic as :class:`heed.types.Topic` has it."""
 
     qid: str
@@ -30,8 +30,8 @@ class NotedTopic(msgspec.Struct):
         return Topic(self.qid, self.lang, self.query, self.instructions, self.type, self.base)
 
 
-class Noted(msgspec.Struct):
-    """What a results folder says of its inputs.
+class TopicsFile(msgspec.Struct):
+    """The inputs of a results folder.
 
     ``language`` is the documents' (ISO 639-3); ``store`` the path of the folder with their document store, from the
     results folder; ``documents`` their digest; ``qrels`` by condition; ``pairs`` of conditions that are compared.
@@ -40,14 +40,14 @@ class Noted(msgspec.Struct):
     language: str
     store: str
     documents: str
-    topics: list[NotedTopic]
+    topics: list[StoredTopic]
     qrels: dict[str, Qrels]
     pairs: list[Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]]
 
 
-def note_topics(folder: Path, collection: Collection, store: Path, documents: str) -> None:
+def write_topics_file(folder: Path, collection: Collection, store: Path, documents: str) -> None:
     """Write ``topics.json`` into the results ``folder``; ``store`` holds the documents, of digest ``documents``."""
-    noted: dict[str, Any] = {
+    content: dict[str, Any] = {
         "language": collection.language.code,
         "store": os.path.relpath(store, folder),
         "documents": documents,
@@ -55,16 +55,16 @@ def note_topics(folder: Path, collection: Collection, store: Path, documents: st
         "topics": [topic._asdict() for topic in collection.topics],
         "qrels": collection.judging.qrels,
     }
-    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in noted.items())
+    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items())
     write_bytes(folder / FILE, ("{" + ",\n ".join(lines) + "}\n").encode())
 
 
-def read_noted(folder: Path) -> Noted | None:
-    """Return what :func:`note_topics` wrote; None without the file, :class:`DataError` if it is not of that form."""
+def read_topics_file(folder: Path) -> TopicsFile | None:
+    """Return the content of ``topics.json`` in ``folder``, None without it; :class:`DataError` for another form."""
     path = folder / FILE
     if not path.exists():
         return None
     try:
-        return msgspec.json.decode(read_bytes(path), type=Noted)
+        return msgspec.json.decode(read_bytes(path), type=TopicsFile)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}; run the collection again, or remove the file") from error

@@ -1,16 +1,15 @@
 """The views of a results folder, made from what is on disk."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from heed.errors import DataError
-from heed.formats.run_lists import Listed, read_list
-from heed.judging.annotate.documents import as_table
+from heed.formats.run_lists import RankedList, read_list
 from heed.languages import RIGHT_TO_LEFT, known_language
-from heed.report.topics.absences import absences
 from heed.report.topics.explored import Explored
 from heed.report.topics.view_types import (
+    Absence,
     DocumentView,
     FolderView,
     LanguageData,
@@ -22,12 +21,13 @@ from heed.report.topics.view_types import (
     TopicView,
 )
 from heed.reranking.polarity.clauses import pieces
+from heed.tables.recognition import as_table
 from heed.types import Document, Topic
 
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too
 BMP = "\uffff"  # the last character that is one unit in JavaScript
 
-Lists = Mapping[tuple[str, str], Listed]  # (system, condition) -> ranking
+Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
 
 
 def folder_view(explored: Explored) -> FolderView:
@@ -108,7 +108,7 @@ def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
     return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
 
 
-def _ranking(listed: Listed, place: Mapping[str, int]) -> Ranking:
+def _ranking(listed: RankedList, place: Mapping[str, int]) -> Ranking:
     documents = [place[docid] for docid in listed.docids]
     return Ranking(length=listed.length, documents=documents, ranks=listed.ranks, scores=[*listed.scores])
 
@@ -142,6 +142,35 @@ def narrative_of(text: str, lang: str) -> Narrative:
         span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
         (asked if piece.sign > 0 else excluded).append(span)
     return Narrative(text=text, asked=asked, excluded=excluded)
+
+
+def absences(explored: Explored, topic: Topic) -> list[Absence]:
+    """Return the reasons why measures are undefined or constant for a topic, by condition and pair that have runs."""
+    conditions = [name for name in explored.conditions if topic.has(name) or (name == "query" and topic.base)]
+    reasons = [(name, reason) for name in conditions for reason in _of_condition(explored, topic, name)]
+    for base, new in explored.compared:
+        if base in conditions and new in conditions:
+            reasons += [(f"{base}>{new}", reason) for reason in _of_pair(explored, topic, base, new)]
+    return [Absence(condition=condition, reason=reason) for condition, reason in reasons]
+
+
+def _of_condition(explored: Explored, topic: Topic, condition: str) -> Iterator[str]:
+    grades = explored.grades(topic, condition)
+    if grades is None:
+        yield f"Not judged under {condition}: it is in no mean of that condition."
+    elif not any(grade > 0 for grade in grades.values()):
+        yield f"No document is relevant under {condition}: nDCG, AP and recall are 0 whatever is found."
+
+
+def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[str]:
+    before, after = explored.grades(topic, base), explored.grades(topic, new)
+    if before is None or after is None:
+        missing = " and ".join(name for name, grades in ((base, before), (new, after)) if grades is None)
+        yield f"Not judged under {missing}: the two are not compared."
+    elif not any(grade > 0 and after.get(docid, 0) <= 0 for docid, grade in before.items()):
+        yield f"Every document that is relevant under {base} still is under {new}: p-MRR has nothing that should fall."
+    elif not any(grade > 0 and after.get(docid, 0) > 0 for docid, grade in before.items()):
+        yield f"No document is relevant under both {base} and {new}: selectivity has nothing that should stay."
 
 
 def document_view(explored: Explored, docid: str) -> DocumentView:

@@ -8,10 +8,10 @@ from threading import Lock
 
 from markupsafe import Markup
 
-from heed.report.html import Part
-from heed.report.page import composed, look, overview, policy
+from heed.report.html import Part, compose, policy
+from heed.report.page import look, overview, page_title
 from heed.report.results import Results
-from heed.report.topics.pages import script, style
+from heed.report.topics.explorer import script, style
 
 HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
 OURS = "'self'"
@@ -32,7 +32,7 @@ class LivePage:
     def _html(self) -> str:
         served = Markup(json.dumps(self._served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
         explorer = _explorer()._replace(html=HTML.format(served))
-        return composed(self._runs, [explorer, overview(self._results, self._runs)], OURS)
+        return compose(page_title(self._runs), [explorer, overview(self._results, self._runs)], OURS)
 
     def html(self) -> str:
         """Return the page."""
