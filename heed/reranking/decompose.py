@@ -2,7 +2,7 @@
 
 A document's score is ``d·q + α·d·(q + a) − β·d·x``: its similarity to the query, plus that to the
 query with the asked part as its instruction, minus that to the excluded part, which an encoder that
-reads query and instruction as one text takes for wanted. :func:`heed.reranking.polarity.clauses.split` makes the parts.
+reads query and instruction as one text takes for wanted. :func:`heed.instructions.clauses.split` makes the parts.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heed.reranking.polarity.clauses import split
-from heed.reranking.polarity.cues import cues_digest, warn_without_cues
+from heed.instructions.clauses import split
+from heed.instructions.cues import cues_digest, warn_without_cues
 from heed.reranking.similarity import VectorReranker
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Query, config_of

@@ -149,7 +149,7 @@ def test_the_wheel_has_types_samples_data_and_the_console_script(wheel_file: Pat
         "heed/py.typed",
         "heed/models/registry/registry.json",
         "heed/datasets/catalogue.json",
-        "heed/reranking/polarity/languages/eng.toml",
+        "heed/instructions/languages/eng.toml",
     } <= names
     assets = {file for name in ("heed", "pipelines") for file in (ROOT / name).rglob("*") if file.is_file()}
     assets = {str(file.relative_to(ROOT)) for file in assets if file.suffix not in {".pyc", ".so"}}

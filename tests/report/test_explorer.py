@@ -15,13 +15,13 @@ from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
 from heed.formats.run_lists import read_list, read_lists
 from heed.formats.trec_files import write_run
+from heed.instructions.clauses import pieces, split
 from heed.report.page import page, write_page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.report.topics.explorer import embedded, script
 from heed.report.topics.packing import packed
 from heed.report.topics.views import document_view, folder_view, topic_view
-from heed.reranking.polarity.clauses import pieces, split
 
 FERRIES = "Find ships. Leave out ferries."
 

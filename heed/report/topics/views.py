@@ -6,6 +6,7 @@ from itertools import chain
 
 from heed.errors import DataError
 from heed.formats.run_lists import RankedList, read_list
+from heed.instructions.clauses import pieces
 from heed.languages import RIGHT_TO_LEFT, known_language
 from heed.report.topics.explored import Explored
 from heed.report.topics.view_types import (
@@ -20,7 +21,6 @@ from heed.report.topics.view_types import (
     TopicEntry,
     TopicView,
 )
-from heed.reranking.polarity.clauses import pieces
 from heed.tables.recognition import as_table
 from heed.types import Document, Topic
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.formats.document_store import docids_of
-from heed.reranking.polarity.clauses import pieces
+from heed.instructions.clauses import pieces
 from heed.reranking.polarity.reranker import Polarity
 from heed.types import Document, Query
 

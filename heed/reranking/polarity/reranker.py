@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from heed.files import digest_json
 from heed.formats.document_store import chosen, docids_of
+from heed.instructions.cues import cues_digest, warn_without_cues
 from heed.ranking import ranked
-from heed.reranking.polarity.cues import cues_digest, warn_without_cues
 from heed.reranking.polarity.terms import CHARACTERS, Weights, centroid, document_vector, topic_terms
 from heed.reranking.rescore import Pair
 from heed.retrieval.bm25.index import FIELD, Subset, Term

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
+from heed.instructions.clauses import pieces
+from heed.instructions.cues import cues_of
 from heed.languages import script_language
-from heed.reranking.polarity.clauses import pieces
-from heed.reranking.polarity.cues import cues_of
 
 CHARACTERS = 2_000  # of a document that are read for ``like``
 

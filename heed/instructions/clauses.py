@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from heed.reranking.polarity.cues import COMMA, Mark, Sentence, sentences
+from heed.instructions.cues import COMMA, Mark, Sentence, sentences
 
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 # In Chinese and Japanese a comma ends a clause, unless the next part begins with one of these.

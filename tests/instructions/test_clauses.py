@@ -11,11 +11,9 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.languages import LANGUAGES, script_language
-from heed.progress import gathering
-from heed.reranking.polarity import cues as cue_files
-from heed.reranking.polarity.clauses import pieces, split
-from heed.reranking.polarity.cues import (
+from heed.instructions import cues as cue_files
+from heed.instructions.clauses import pieces, split
+from heed.instructions.cues import (
     CLASS,
     FOLDER,
     KINDS,
@@ -25,6 +23,8 @@ from heed.reranking.polarity.cues import (
     languages_with_cues,
     warn_without_cues,
 )
+from heed.languages import LANGUAGES, script_language
+from heed.progress import gathering
 
 CUED = ("ara", "deu", "eng", "fas", "fra", "jpn", "rus", "spa", "zho")
 WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom and how

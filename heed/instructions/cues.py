@@ -30,7 +30,7 @@ SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s
 
 
 class Cues(NamedTuple):
-    """The compiled cues of one language; :mod:`heed.reranking.polarity.clauses` says what each kind does.
+    """The compiled cues of one language; :mod:`heed.instructions.clauses` says what each kind does.
 
     ``kinds`` are pairs of a kind and its pattern, in the order in which they count; ``around`` are pairs of cues
     with an exception ``inside``; ``opening`` are cues that open a sentence; ``task`` are words about the task
