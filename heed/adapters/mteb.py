@@ -7,8 +7,11 @@ columns ``query`` and ``instruction``. The scores are those of :class:`heed.Expe
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heed.files import digest_json
 from heed.formats.pairs import ENDINGS
@@ -20,12 +23,7 @@ from heed.systems.by_name import standalone
 from heed.systems.own import is_encoder
 from heed.types import Document, Encoder, Query, Reranker, config_of, load
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-
+Numbers = NDArray[np.float64]
 CONDITIONS = {ENDINGS[role]: condition for condition, role in ROLES.items()}  # by the end of a qid
 
 
@@ -39,8 +37,8 @@ def as_mteb(
     for what is neither a reranker nor an encoder.
     """
     require_mteb("heed.adapters.mteb")
-    found = standalone(system, registry or Registry(), Runtime(device))
-    return MtebBiEncoder(found) if is_encoder(found) else MtebCrossEncoder(found)
+    model = standalone(system, registry or Registry(), Runtime(device))
+    return MtebBiEncoder(model) if is_encoder(model) else MtebCrossEncoder(model)
 
 
 class _Loaded:
@@ -74,23 +72,21 @@ class MtebCrossEncoder(_Loaded):
 
     def predict(
         self, inputs1: Any, inputs2: Any, *, task_metadata: Any, hf_split: str, hf_subset: str, **_: Any
-    ) -> "Numbers":
+    ) -> Numbers:
         """Return a score for each pair of a row of ``inputs1``, the queries, and the same one of ``inputs2``.
 
         The documents of a query are scored together, as list-wise rerankers need it; another id is another query,
         even of the same text.
         """
-        import numpy as np
-
         self._load()
         lang = _language(task_metadata, hf_subset)
-        places: dict[tuple[str, Query], list[int]] = {}  # by MTEB's id, whose ending a query loses
-        for place, row in enumerate(_rows(inputs1)):
-            places.setdefault((_id(row, place), _query(row, place, lang)), []).append(place)
-        documents = [_document(row, place) for place, row in enumerate(_rows(inputs2))]
+        pairs: dict[tuple[str, Query], list[int]] = {}  # by MTEB's id, whose ending a query loses
+        for number, row in enumerate(_rows(inputs1)):
+            pairs.setdefault((_id(row, number), _query(row, number, lang)), []).append(number)
+        documents = [_document(row, number) for number, row in enumerate(_rows(inputs2))]
         scores = np.empty(len(documents))
-        for (_qid, query), own in places.items():
-            scores[own] = self._system.score(query, [documents[place] for place in own])
+        for (_qid, query), numbers in pairs.items():
+            scores[numbers] = self._system.score(query, [documents[number] for number in numbers])
         return scores
 
 
@@ -115,24 +111,20 @@ class MtebBiEncoder(_Loaded):
         rows = list(_rows(inputs))
         if getattr(prompt_type, "value", prompt_type) == "query":
             lang = _language(task_metadata, hf_subset)
-            return self._system.encode_queries([_query(row, place, lang) for place, row in enumerate(rows)])
-        return self._system.encode_documents([_document(row, place) for place, row in enumerate(rows)])
+            return self._system.encode_queries([_query(row, number, lang) for number, row in enumerate(rows)])
+        return self._system.encode_documents([_document(row, number) for number, row in enumerate(rows)])
 
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> "Numbers":
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> Numbers:
         """Return the inner products in double precision, shape ``(len(embeddings1), len(embeddings2))``.
 
         That of two single vectors has no dimension: MTEB's summarization tasks make a number of it.
         """
-        import numpy as np
-
-        first, second = (np.asarray(given, np.float64) for given in (embeddings1, embeddings2))
+        first, second = (np.asarray(vectors, np.float64) for vectors in (embeddings1, embeddings2))
         products: Numbers = np.atleast_2d(first) @ np.atleast_2d(second).T
         return products.reshape(()) if first.ndim == second.ndim == 1 else products
 
-    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> "Numbers":
+    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Numbers:
         """Return the inner product of each row of one with the same row of the other."""
-        import numpy as np
-
         products: Numbers = np.vecdot(np.asarray(embeddings1, np.float64), np.asarray(embeddings2, np.float64))
         return products
 
@@ -144,20 +136,20 @@ def _rows(loader: Any) -> Iterator[Mapping[str, Any]]:
             yield dict(zip(batch, values, strict=True))
 
 
-def _id(row: Mapping[str, Any], place: int) -> str:
-    return str(row.get("id", place))
+def _id(row: Mapping[str, Any], number: int) -> str:
+    return str(row.get("id", number))
 
 
-def _query(row: Mapping[str, Any], place: int, lang: str) -> Query:
-    qid = _id(row, place)
-    ending = next((one for one in CONDITIONS if qid.endswith(one)), "")
+def _query(row: Mapping[str, Any], number: int, lang: str) -> Query:
+    qid = _id(row, number)
+    ending = next((ending for ending in CONDITIONS if qid.endswith(ending)), "")
     query, instruction = row.get("query", row["text"]), row.get("instruction") or ""
     condition = CONDITIONS.get(ending, "original") if instruction else "query"
     return Query(qid.removesuffix(ending), row["text"] if instruction else query, query, instruction, lang, condition)
 
 
-def _document(row: Mapping[str, Any], place: int) -> Document:
-    return Document(_id(row, place), row.get("title") or "", row.get("body", row["text"]))
+def _document(row: Mapping[str, Any], number: int) -> Document:
+    return Document(_id(row, number), row.get("title") or "", row.get("body", row["text"]))
 
 
 def _language(task: Any, subset: str) -> str:

@@ -53,8 +53,8 @@ def reranker(
     ``system`` is an entry, a hub id, a path or an object; an encoder compares by its vectors. What needs an index
     of the documents, such as ``polarity``, is given as ``experiment.reranker("polarity")``.
     """
-    found = standalone(system, registry or Registry(), Runtime(device))
-    scorer = Similarity(found) if is_encoder(found) else cast(Reranker, found)
+    model = standalone(system, registry or Registry(), Runtime(device))
+    scorer = Similarity(model) if is_encoder(model) else cast(Reranker, model)
     return HeedReranker(scorer, language(lang).code)
 
 
@@ -133,9 +133,10 @@ class HeedReranker(pt.Transformer):
             run[qid] = dict(zip((document.docid for document in documents), scores, strict=True))
             if len(run[qid]) < len(documents):
                 raise DataError(f"topic {qid}: a document comes twice in the frame; keep one")
-        found = _frame(run, list(run))
+        ranking = _frame(run, list(run))
         rest = inp.drop(columns=["score", "rank"], errors="ignore")
-        return found[["qid", "docno"]].merge(rest, on=["qid", "docno"]).assign(score=found["score"], rank=found["rank"])
+        reranked = ranking[["qid", "docno"]].merge(rest, on=["qid", "docno"])
+        return reranked.assign(score=ranking["score"], rank=ranking["rank"])
 
 
 class TransformerSystem:
@@ -148,7 +149,7 @@ class TransformerSystem:
         self._transformer, self._joined = transformer, joined
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
-        """Return what the transformer finds for each query."""
+        """Return the documents that the transformer finds for each query."""
         rows = [self._asked(query) for query in queries]
         return self._run(rows)
 
@@ -192,7 +193,7 @@ def _in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return sorted(records, key=lambda row: row["rank"])
     if "score" not in records[0]:
         return records
-    order = {docid: at for at, docid in enumerate(ranked({row["docno"]: row["score"] for row in records}))}
+    order = {docid: rank for rank, docid in enumerate(ranked({row["docno"]: row["score"] for row in records}))}
     return sorted(records, key=lambda row: order[row["docno"]])
 
 

@@ -5,6 +5,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import read_lines
 from heed.formats.document_store import FILE as DOCSTORE
@@ -96,18 +98,16 @@ class CollectionIds:
 
     def add(self, docids: Iterable[str], language: str = "") -> None:
         """Add documents of one language; each may be repeated."""
-        import numpy as np
-
         hashes = array("q", map(hash, docids))
         hashes.extend(self._hashes.get(language, array("q")))
         self._hashes[language] = array("q", np.unique(np.frombuffer(hashes, dtype=np.int64)).tobytes())
 
     def language(self, docid: str) -> str | None:
         """Return the document's language, None for an unknown document."""
-        wanted = hash(docid)
+        hashed = hash(docid)
         for language, hashes in self._hashes.items():
-            index = bisect_left(hashes, wanted)
-            if index < len(hashes) and hashes[index] == wanted:
+            index = bisect_left(hashes, hashed)
+            if index < len(hashes) and hashes[index] == hashed:
                 return language
         return None
 

@@ -115,7 +115,7 @@ class _Fix:
             problem = "found scores that rise with the rank in every topic, expected falling ones"
             self.report.error(0, "score-order", f"{problem}; if they are distances, negate them")
         if self.report.kinds(ERROR).keys() - FIXED.keys():
-            remedy = "; correct these lines first" if any(one.line for one in self.report.problems()) else ""
+            remedy = "; correct these lines first" if any(problem.line for problem in self.report.problems()) else ""
             raise DataError("\n".join([*self.report.messages(ERROR), f"{path}: not fixed{remedy}"]))
         if not self._topics:
             raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
@@ -128,15 +128,15 @@ class _Fix:
             self._changes["topics sorted by score, then docid"] += order != [*documents]
             too_deep = f"documents below the first {self._depth} of their topics left out"
             self._changes[too_deep] += len(order[self._depth :])
-            kept = order[: self._depth]
-            scores = [documents[docid].score_text for docid in kept]
+            best = order[: self._depth]
+            scores = [documents[docid].score_text for docid in best]
             if any(
                 swapped_in_single(docid, documents[docid].score, lower, documents[lower].score)
-                for docid, lower in pairwise(kept)
+                for docid, lower in pairwise(best)
             ):
-                scores = [str(score) for score in range(len(kept), 0, -1)]
+                scores = [str(score) for score in range(len(best), 0, -1)]
                 self._changes["topics with whole numbers as scores, which single precision tells apart"] += 1
-            for rank, (docid, score) in enumerate(zip(kept, scores, strict=True), 1):
+            for rank, (docid, score) in enumerate(zip(best, scores, strict=True), 1):
                 self._changes["ranks rewritten"] += documents[docid].rank != str(rank)
                 lines.append(f"{qid} Q0 {docid} {rank} {score} {self._tag}")
         return lines

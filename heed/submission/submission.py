@@ -106,14 +106,14 @@ def _form_problems(
     ]
     priorities: dict[int, str] = {}
     for run in sorted((run for run in runs if run.tag in entries), key=lambda run: run.tag):
-        tag, entry, place = run.tag, entries[run.tag], f"{where}, run {run.tag}"
-        found = form_problems(entry, package.track, package.team) or contradicting_documents(entry, run, package.track)
-        problems += [f"{place}: {problem}" for problem in found]
+        tag, entry, answers = run.tag, entries[run.tag], f"{where}, run {run.tag}"
+        contradictions = form_problems(entry, package.track, package.team) or contradicting_documents(entry, run, package.track)
+        problems += [f"{answers}: {problem}" for problem in contradictions]
         priority = entry.get("priority")
         if not isinstance(priority, int) or isinstance(priority, bool) or priority < 1:
-            problems.append(f"{place}: priority is {priority!r}, expected 1 for the first to be pooled, 2 …")
+            problems.append(f"{answers}: priority is {priority!r}, expected 1 for the first to be pooled, 2 …")
         elif priorities.setdefault(priority, tag) != tag:
-            problems.append(f"{place}: priority {priority} is {priorities[priority]}'s too; give each run another")
+            problems.append(f"{answers}: priority {priority} is {priorities[priority]}'s too; give each run another")
     return problems
 
 

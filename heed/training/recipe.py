@@ -31,9 +31,9 @@ LABELS = {"true": True, "1": True, "false": False, "0": False}
 
 
 class Example(NamedTuple):
-    """One line of training data; ``place`` is its file and line."""
+    """One line of training data; ``origin`` is its file and line."""
 
-    place: str
+    origin: str
     query: str
     instruction: str
     document: str
@@ -50,18 +50,18 @@ def read_examples(path: Path) -> list[Example]:
     for line_no, line in read_lines(path):
         if not line.strip():
             continue
-        place = f"{path}, line {line_no}"
+        origin = f"{path}, line {line_no}"
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            problems.append(f"{place}: not JSON ({error}); expected one object a line")
+            problems.append(f"{origin}: not JSON ({error}); expected one object a line")
             continue
         problem = _problem(record)
         if problem:
-            problems.append(f"{place}: {problem}")
+            problems.append(f"{origin}: {problem}")
         else:
             query, instruction, document = (record[field] for field in TEXTS)
-            examples.append(Example(place, query, instruction, document, LABELS[str(record["label"]).lower()]))
+            examples.append(Example(origin, query, instruction, document, LABELS[str(record["label"]).lower()]))
     fail(problems)
     if not examples:
         raise DataError(f"{path}: no examples; expected JSON lines with {', '.join(TEXTS)} and label")
@@ -69,7 +69,7 @@ def read_examples(path: Path) -> list[Example]:
 
 
 def _problem(record: Any) -> str:
-    """Return what is wrong with a line's record, empty if nothing is."""
+    """Return the problem of a line's record, empty for a good one."""
     if not isinstance(record, dict):
         return f"found {type(record).__name__}, expected a JSON object"
     missing = [field for field in (*TEXTS, "label") if field not in record]
@@ -101,7 +101,7 @@ def encode(examples: Sequence[Example], template: Model, tokenizer: Any, limit: 
     encoded = []
     for example in examples:
         query = query_text(template, example.query, example.instruction)
-        [ids] = prompts.ids(example.place, query, [Document(example.place, "", example.document)])
+        [ids] = prompts.ids(example.origin, query, [Document(example.origin, "", example.document)])
         encoded.append(EncodedExample(array("I", ids), answers[example.label]))
     return encoded
 
@@ -161,10 +161,10 @@ def _causal_config(base: Model) -> Any:
     if (local_copy(base) / ADAPTER).is_file():
         raise ModelError(f"{base.source}: is an adapter; give its base, or merge the two and give that")
     config = load_config(base)
-    own = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
+    has_code = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
     architectures = config.architectures or []
     names = ", ".join(architectures) or "no architecture named"
-    if not own and MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type) not in architectures:
+    if not has_code and MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type) not in architectures:
         # transformers would load a BERT as causal too, and a model without its output layer with a random one
         raise ModelError(
             f"{base.source}: is a {config.model_type} ({names}), expected a "

@@ -358,7 +358,7 @@ def test_labels_are_read_as_they_come(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", lines)
     assert [example.label for example in read_examples(path)] == [True] * 5 + [False] * 4
     path.write_text(json.dumps(GOOD) + "\n\n \n" + json.dumps(GOOD))
-    assert [example.place for example in read_examples(path)] == [f"{path}, line 1", f"{path}, line 4"]
+    assert [example.origin for example in read_examples(path)] == [f"{path}, line 1", f"{path}, line 4"]
 
 
 def test_bad_lines_are_told_together(tmp_path: Path, base: Path, capsys: pytest.CaptureFixture[str]) -> None:
