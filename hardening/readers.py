@@ -129,13 +129,13 @@ def _judgements(path: Path) -> object:
 
 def _check(track: str, path: Path) -> object:
     from heed.submission.run_checks import check_run
-    from heed.submission.track_rules import TRACKS, Rules
+    from heed.submission.tracks import TRACKS, Rules
 
     return check_run(path, Rules(TRACKS[track], 1000)).as_data()
 
 
 def _form(path: Path) -> object:
-    from heed.submission.submission_form import as_yaml, form_problems, read_form
+    from heed.submission.form import as_yaml, form_problems, read_form
 
     read = read_form([path])
     problems = [form_problems(one, "neuclir-2023", "team") for one in read.values()]

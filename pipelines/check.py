@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, HeedError, UsageError, fail
-from heed.submission.track_rules import TRACKS, Rules, Shape, Track
+from heed.submission.tracks import TRACKS, Rules, Shape, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> None:
         no_package = [f"{options.submission}: not written; fix the runs first"] if options.submission else []
         raise DataError("\n".join(errors + no_package))
     if options.submission:
-        from heed.submission.submission import Package, write_package
+        from heed.submission.package import Package, write_package
 
         reranks = bool(options.reranking)
         package = Package(options.submission, options.track, options.team, not options.no_gzip, reranks)

@@ -14,7 +14,7 @@ from heed.submission.expected import CollectionIds
 from heed.submission.run_lines import run_lines
 from heed.submission.run_report import ERROR, WARNING, CheckedRun, Report
 from heed.submission.topic_state import TopicState
-from heed.submission.track_rules import Rules, RunName, parse_name, tag_problems
+from heed.submission.tracks import Rules, RunName, parse_name, tag_problems
 
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")

@@ -43,7 +43,7 @@ from heed.models.rerankers import listwise_local
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.process import within
 from heed.progress import log
-from heed.submission.submission_form import read_form
+from heed.submission.form import read_form
 from heed.tables.markup import parse_table
 
 HALF = "half of a surrogate pair"

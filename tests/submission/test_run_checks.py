@@ -32,7 +32,7 @@ from heed.errors import HeedError
 from heed.submission import run_lines
 from heed.submission.expected import CollectionIds, expected_topics, read_collection_ids
 from heed.submission.run_checks import check_run
-from heed.submission.track_rules import TRACKS, Rules, parse_name, tag_problems
+from heed.submission.tracks import TRACKS, Rules, parse_name, tag_problems
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

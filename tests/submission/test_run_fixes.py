@@ -29,7 +29,7 @@ from heed.errors import HeedError
 from heed.formats.trec_files import write_run
 from heed.submission.run_checks import check_run
 from heed.submission.run_fixes import fix_run
-from heed.submission.track_rules import TRACKS, Rules
+from heed.submission.tracks import TRACKS, Rules
 
 
 def by_rank(lines: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from heed.submission.expected import CollectionIds
 from heed.submission.run_report import CheckedRun
-from heed.submission.track_rules import TRACKS, Rules
+from heed.submission.tracks import TRACKS, Rules
 
 TAG = "zho-TEAM3-AEND_x"
 QIDS = ("200", "201", "202")

@@ -11,7 +11,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import digest, finished_folder, locked, open_packed, read_bytes, write_bytes, write_json
 from heed.progress import brief
 from heed.submission.run_report import WARNING, CheckedRun
-from heed.submission.submission_form import (
+from heed.submission.form import (
     Entry,
     as_yaml,
     contradicting_documents,
@@ -20,7 +20,7 @@ from heed.submission.submission_form import (
     read_form,
     template,
 )
-from heed.submission.track_rules import TRACKS, parse_name
+from heed.submission.tracks import TRACKS, parse_name
 
 MANIFEST, FORM, RUNS = "manifest.json", "metadata.yml", "runs"
 KIND = "heed submission"

@@ -11,7 +11,7 @@ from typing import Any
 from heed.errors import DataError, fail
 from heed.files import read_bytes
 from heed.submission.run_report import CheckedRun
-from heed.submission.track_rules import LETTERS, QUERIES, SOURCES, TRACKS, RunName, Source, parse_name
+from heed.submission.tracks import LETTERS, QUERIES, SOURCES, TRACKS, RunName, Source, parse_name
 
 Entry = dict[str, Any]
 
