@@ -128,8 +128,9 @@ def _judgements(path: Path) -> object:
 
 
 def _check(track: str, path: Path) -> object:
+    from heed.submission.expected import Rules
     from heed.submission.run_checks import check_run
-    from heed.submission.tracks import TRACKS, Rules
+    from heed.submission.tracks import TRACKS
 
     return check_run(path, Rules(TRACKS[track], 1000)).as_data()
 

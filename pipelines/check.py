@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, HeedError, UsageError, fail
-from heed.submission.tracks import TRACKS, Rules, Shape, Track
+from heed.submission.tracks import TRACKS, Shape, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
+    from heed.submission.expected import Rules
     from heed.submission.run_report import CheckedRun
 
 EXAMPLES = (
@@ -129,8 +130,8 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
     return problems
 
 
-def _rules(options: argparse.Namespace) -> Rules:
-    from heed.submission.expected import expected_topics, read_candidates, read_collection_ids
+def _rules(options: argparse.Namespace) -> "Rules":
+    from heed.submission.expected import Rules, expected_topics, read_candidates, read_collection_ids
 
     track = TRACKS[options.track]
     return Rules(
@@ -164,7 +165,7 @@ def _pattern(regex: str) -> Shape:
     return Shape(regex, f"an id that matches --docid-pattern {regex}")
 
 
-def _not_checked(options: argparse.Namespace, rules: Rules, runs: "Sequence[CheckedRun]") -> Iterator[str]:
+def _not_checked(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun]") -> Iterator[str]:
     """Yield what was not checked and which rules are not known, so that silence is not read as a pass."""
     track = rules.track
     missing = [f"{run.unread}, which cannot be read" for run in runs if run.unread]
@@ -177,7 +178,7 @@ def _not_checked(options: argparse.Namespace, rules: Rules, runs: "Sequence[Chec
         yield f"not known, so not checked: {track.unknown}; see the track's guidelines"
 
 
-def _fix(options: argparse.Namespace, rules: Rules, runs: "Sequence[CheckedRun]") -> None:
+def _fix(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun]") -> None:
     from heed.submission.run_fixes import fix_run
 
     refused = []
@@ -191,7 +192,7 @@ def _fix(options: argparse.Namespace, rules: Rules, runs: "Sequence[CheckedRun]"
         raise DataError("\n".join(refused))
 
 
-def _targets(options: argparse.Namespace, rules: Rules, runs: "Sequence[CheckedRun]") -> list[Path]:
+def _targets(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun]") -> list[Path]:
     """Return where corrected copies go: into a folder under their names or, where the track needs it, their tags."""
     folder = Path(options.fix)
     if len(runs) == 1 and not folder.is_dir() and not options.fix.endswith("/"):

@@ -1,8 +1,9 @@
-"""What a run may hold: the topics it must answer, the documents it may rerank, the ids of a collection."""
+"""The rules that a run is checked against: its track, its topics, the documents that it may hold."""
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from heed.formats.topic_files import read_topics, recognised
 from heed.formats.topics import read_jsonl_topics, read_objects
 from heed.languages import known_language
 from heed.progress import bar
+from heed.submission.tracks import Shape, Track
 
 Topics = dict[str, frozenset[str]]  # qid -> languages of the topic, as far as they are known
 NONE: frozenset[str] = frozenset()
@@ -110,6 +112,27 @@ class CollectionIds:
             if index < len(hashes) and hashes[index] == hashed:
                 return language
         return None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules to check a run against; what is None or empty is not checked.
+
+    ``topics`` gives the languages in which each topic is written, ``candidates`` the documents that
+    may be reranked. ``file_name`` is the severity of a file that is not named as its tag, empty for
+    none. ``limit`` problems of each kind are kept.
+    """
+
+    track: Track
+    depth: int
+    limit: int = 20
+    team: str = ""
+    tag: str = ""
+    docid: Shape | None = None
+    topics: Mapping[str, frozenset[str]] | None = None
+    collection: CollectionIds | None = None
+    candidates: Mapping[str, Collection[str]] | None = None
+    file_name: str = ""
 
 
 def read_collection_ids(docs: Sequence[str], lists: Sequence[str]) -> CollectionIds:

@@ -10,8 +10,9 @@ from typing import Any
 
 from heed.errors import DataError, fail
 from heed.files import read_bytes
+from heed.submission.run_names import LETTERS, QUERIES, RunName, parse_name
 from heed.submission.run_report import CheckedRun
-from heed.submission.tracks import LETTERS, QUERIES, SOURCES, TRACKS, RunName, Source, parse_name
+from heed.submission.tracks import SOURCES, TRACKS, Source
 
 Entry = dict[str, Any]
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, NoReturn, cast
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest, finished_folder, locked, open_packed, read_bytes, write_bytes, write_json
 from heed.progress import brief
-from heed.submission.run_report import WARNING, CheckedRun
 from heed.submission.form import (
     Entry,
     as_yaml,
@@ -20,7 +19,9 @@ from heed.submission.form import (
     read_form,
     template,
 )
-from heed.submission.tracks import TRACKS, parse_name
+from heed.submission.run_names import parse_name
+from heed.submission.run_report import WARNING, CheckedRun
+from heed.submission.tracks import TRACKS
 
 MANIFEST, FORM, RUNS = "manifest.json", "metadata.yml", "runs"
 KIND = "heed submission"
@@ -107,7 +108,9 @@ def _form_problems(
     priorities: dict[int, str] = {}
     for run in sorted((run for run in runs if run.tag in entries), key=lambda run: run.tag):
         tag, entry, answers = run.tag, entries[run.tag], f"{where}, run {run.tag}"
-        contradictions = form_problems(entry, package.track, package.team) or contradicting_documents(entry, run, package.track)
+        contradictions = form_problems(entry, package.track, package.team) or contradicting_documents(
+            entry, run, package.track
+        )
         problems += [f"{answers}: {problem}" for problem in contradictions]
         priority = entry.get("priority")
         if not isinstance(priority, int) or isinstance(priority, bool) or priority < 1:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from heed.formats.trec_files import parse_score
 from heed.progress import brief
-from heed.submission.expected import CollectionIds
+from heed.submission.expected import CollectionIds, Rules
 from heed.submission.run_lines import run_lines
+from heed.submission.run_names import RunName, parse_name, tag_problems
 from heed.submission.run_report import ERROR, WARNING, CheckedRun, Report
 from heed.submission.topic_state import TopicState
-from heed.submission.tracks import Rules, RunName, parse_name, tag_problems
 
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")

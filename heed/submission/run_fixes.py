@@ -11,10 +11,10 @@ from heed.errors import DataError
 from heed.files import write_packed
 from heed.formats.trec_files import parse_score
 from heed.ranking import ranked, swapped_in_single
+from heed.submission.expected import Rules
 from heed.submission.run_checks import RANK, check_lines, is_header
 from heed.submission.run_lines import run_lines
 from heed.submission.run_report import ERROR, CheckedRun, Report
-from heed.submission.tracks import Rules
 
 FIXED = {"bom": "byte-order mark removed", "crlf": "Windows line ends made LF", "newline": "last newline added"}
 

@@ -30,9 +30,10 @@ from planted_faults import (
 
 from heed.errors import HeedError
 from heed.submission import run_lines
-from heed.submission.expected import CollectionIds, expected_topics, read_collection_ids
+from heed.submission.expected import CollectionIds, Rules, expected_topics, read_collection_ids
 from heed.submission.run_checks import check_run
-from heed.submission.tracks import TRACKS, Rules, parse_name, tag_problems
+from heed.submission.run_names import parse_name, tag_problems
+from heed.submission.tracks import TRACKS
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

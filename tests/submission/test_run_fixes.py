@@ -27,9 +27,10 @@ from planted_faults import (
 
 from heed.errors import HeedError
 from heed.formats.trec_files import write_run
+from heed.submission.expected import Rules
 from heed.submission.run_checks import check_run
 from heed.submission.run_fixes import fix_run
-from heed.submission.tracks import TRACKS, Rules
+from heed.submission.tracks import TRACKS
 
 
 def by_rank(lines: list[str]) -> list[str]:
