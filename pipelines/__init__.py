@@ -18,7 +18,7 @@ def started_as_heed() -> bool:
 
 
 def missing_package(error: ModuleNotFoundError) -> str | None:
-    """Return what to do about a package that this Python lacks; None if a module of Heed itself is missing."""
+    """Return advice on a package that this Python lacks; None if a module of Heed itself is missing."""
     package = (error.name or "").partition(".")[0]
     if package in ("", "heed", "pipelines"):
         return None

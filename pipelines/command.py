@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from heed.errors import HeedError, UsageError, fail
-from heed.memory import peak_mib
-from heed.progress import Timing, duration, escaped, log, recording
+from heed.progress import Timing, escaped, log, recording
 from heed.reuse import logged_once
 from pipelines import missing_package, started_as_heed
 from pipelines.stopping import Terminated, stoppable
@@ -22,7 +21,6 @@ from pipelines.stopping import Terminated, stoppable
 # options that change no result, and whether a value follows
 IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-address"), True)
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
-SHOWN = 0.01  # seconds; a stage that took less was reused
 
 
 def run_command(
@@ -48,7 +46,7 @@ def run_command(
             _own_modules(),
         ):
             body(options)
-            log_resources(timings)
+            _log_stages(timings)
             sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
         print("stopped; what was complete is kept and used again", file=sys.stderr)
@@ -119,8 +117,8 @@ def _print(error: Exception) -> int:
     elif isinstance(error, ModuleNotFoundError) and (advice := missing_package(error)):
         message = advice
     elif isinstance(error, OSError):
-        where, what = error.filename or "file", error.strerror or error
-        message = f"{where}: {what}; nothing half-written is left; fix it, then run again"
+        path, problem = error.filename or "file", error.strerror or error
+        message = f"{path}: {problem}; nothing half-written is left; fix it, then run again"
     elif type(error).__module__ == "sqlite3":
         message = f"document store: {error}; free some disk space or check the folder, then run again"
     else:
@@ -130,38 +128,15 @@ def _print(error: Exception) -> int:
     return 1
 
 
+def _log_stages(timings: list[Timing]) -> None:
+    """Log what the stages of the command itself took."""
+    if timings:
+        from pipelines.resources import log_resources
+
+        log_resources(timings)
+
+
 def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
     """Raise :class:`UsageError` for options that do not go together with the others, instead of ignoring them."""
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
-    fail([f"{', '.join(given)}: not used here; {instead}"] if given else [], UsageError)
-
-
-def resource_report(timings: Sequence[Timing]) -> str:
-    """Return one line for each stage of a hundredth of a second or more, and peak memory; empty without a stage.
-
-    A stage may contain others (``prepare`` contains ``embed``), so its seconds are no sum. What an earlier
-    run had done has no rate.
-    """
-    from heed.measures.summary import aligned
-
-    if not timings:
-        return ""
-    rows = [["stage", "system", "time", "done", "peak MiB"]]
-    for timing in timings:
-        if timing["seconds"] >= SHOWN:
-            seconds, peak = duration(timing["seconds"]), f"{timing['peak_mib']:.0f}"
-            rows.append([timing["stage"], timing["system"], seconds, _done(timing), peak])
-    return f"{aligned(rows, left=2)}\npeak memory {peak_mib():.0f} MiB, Java and models included"
-
-
-def log_resources(timings: Sequence[Timing]) -> None:
-    """Log what the stages took; nothing where all were reused."""
-    if any(timing["seconds"] >= SHOWN for timing in timings):
-        log.info(resource_report(timings))
-
-
-def _done(timing: Timing) -> str:
-    if not timing["count"]:
-        return ""
-    rate = timing["count"] / max(timing["seconds"], 0.001)
-    return f"{timing['count']} {timing['unit']}, {rate:{'.0f' if rate >= 100 else '.3g'}}/s"
+    used = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    fail([f"{', '.join(used)}: not used here; {instead}"] if used else [], UsageError)

@@ -89,9 +89,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _contradictions(options: argparse.Namespace) -> list[str]:
     """Return a problem for each option that would be ignored, or that another one needs."""
-    given = [f"--{name.replace('_', '-')}" for name in PAIRS_ONLY if getattr(options, name)]
-    if options.runs and (given or options.run):
-        names = ", ".join([*(["RUN"] if options.run else []), *given])
+    pair_options = [f"--{name.replace('_', '-')}" for name in PAIRS_ONLY if getattr(options, name)]
+    if options.runs and (pair_options or options.run):
+        names = ", ".join([*(["RUN"] if options.run else []), *pair_options])
         return [f"{names}: not used with --runs, which compares all systems of a folder; leave one out"]
     if options.runs:
         needs = "--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition"

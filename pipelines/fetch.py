@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _offline(holding: "Holding") -> "tuple[list[Download], list[Repository]]":
-    """Return what can be fetched as far as it is known here, and the data sets of a hub that is out of reach."""
+    """Return the downloads that are known here, and the data sets of a hub that is out of reach."""
     from heed.datasets.hub import hub_download
 
     known, unreachable = holding.known_downloads(), []
@@ -165,7 +165,7 @@ def _listing(catalogue: "Catalogue") -> list[str]:
     rows = []
     for name, group in groupby(every_holding(catalogue), key=lambda holding: holding.group):
         variants, entry = list(group), catalogue.entries[name]
-        states = {one.lang or one.subset: state for one in variants if (state := _local_state(one))}
+        states = {each.lang or each.subset: state for each in variants if (state := _local_state(each))}
         here = ", ".join(f"{which} {state}".strip() for which, state in states.items()) or "not here"
         subsets = f"; {len(variants)} subsets: {', '.join(entry.subsets)}" if entry.subsets else ""
         if len(entry.subsets) > SUBSETS:
@@ -186,7 +186,7 @@ def _origin(holding: "Holding") -> str:
 
 
 def _local_state(holding: "Holding") -> str:
-    """Return what of a collection is here, if anything; for a hub data set the number of files, offline."""
+    """Return how much of a collection is here, empty for nothing; of a hub data set the number of files, offline."""
     by_hand = holding.by_hand()
     if repositories := holding.repositories():
         count = sum(len(repository.local_files()) for repository in repositories)

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from heed.datasets.collection import Collection
@@ -12,38 +13,35 @@ from heed.experiment.results import Results, SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.summary import average, printed, table
-from heed.progress import Timing, log
-from heed.reranking.maxp import Cut, parse_cut
+from heed.progress import log
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
 from heed.systems.by_name import refuse_twins
 from heed.systems.own import check_name
 from heed.types import Run
-from pipelines.command import log_resources, refuse
-from pipelines.options.settings import machine_of, registry_of, search_of
-
-Systems = Callable[[argparse.Namespace, Experiment, bool, Cut | None], list[SystemRuns]]
+from pipelines.command import refuse
+from pipelines.options.settings import machine_of, maxp_of, registry_of, search_of
+from pipelines.resources import log_resources, relative_times
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> Results:
     """Run all systems over one collection, print its table, and return the results."""
-    return launch_systems(options, experiment_of(options, collection), run_systems)[0]
+    return launch_systems(options, experiment_of(options, collection), partial(run_systems, options))[0]
 
 
 def launch_systems(
-    options: argparse.Namespace, experiment: Experiment, run: Systems
+    options: argparse.Namespace, experiment: Experiment, run: Callable[[Experiment], list[SystemRuns]]
 ) -> tuple[Results, list[SystemRuns]]:
     """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
     collection = experiment.collection
     topics = f"{len(collection.topics)} topics"
-    maxp = parse_cut(options.maxp) if options.maxp else None
-    published = _published(options, collection)
+    pool = "published candidates" if _published(options, collection) else f"the best {_pool_depth(options)} of these"
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
     with experiment:
-        systems = run(options, experiment, published, maxp)
+        systems = run(experiment)
         results = experiment.evaluate(systems)
     print(results.table(f"{collection.name} {collection.subset}: {topics}, values ×100", options.measure))
-    print_published(options, results.summary(), "published candidates" if published else _retrieved(options))
+    print_published(options, results.summary(), pool)
     log_resources(experiment.timings)
     if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
         log.info(times)  # not among the results: it differs from run to run
@@ -69,12 +67,11 @@ def experiment_of(options: argparse.Namespace, collection: Collection) -> Experi
     return experiment
 
 
-def run_systems(
-    options: argparse.Namespace, experiment: Experiment, published: bool, maxp: Cut | None
-) -> list[SystemRuns]:
+def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[SystemRuns]:
     """Return the runs of all systems; errors in any of their names or files come before the first search."""
+    published, maxp = _published(options, experiment.collection), maxp_of(options)
     external = external_runs(options, experiment)
-    retrievers = [experiment.retriever(name) for name in wanted(options.retriever, ["bm25", "lsa"])]
+    retrievers = [experiment.retriever(name) for name in names_of(options.retriever, ["bm25", "lsa"])]
     if options.index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
         raise UsageError("--index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio")
     if options.vectors and not any(
@@ -82,7 +79,7 @@ def run_systems(
     ):
         raise UsageError("--vectors: none of the retrievers searches them; name the bi-encoder that made them")
     by_default = ["polarity"] if retrievers or published else []  # without either there is no pool to rescore
-    rerankers = [experiment.reranker(name) for name in wanted(options.reranker, by_default)]
+    rerankers = [experiment.reranker(name) for name in names_of(options.reranker, by_default)]
     refuse_twins([*(retriever.name for retriever in retrievers), *(reranker.name for reranker in rerankers), *external])
     if rerankers and not (retrievers or published):
         raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
@@ -90,16 +87,15 @@ def run_systems(
         raise UsageError("--retriever none: nothing is left to run; name a retriever, or runs of your own with --run")
     systems = [experiment.retrieve(retriever) for retriever in retrievers]
     if retrievers or published:
-        depth = options.rerank_depth or options.depth
-        pool = experiment.published_pool() if published else experiment.pool(systems, depth)
+        pool = experiment.published_pool() if published else experiment.pool(systems, _pool_depth(options))
         experiment.write_pool(pool)
         systems += [experiment.rerank(reranker, pool, maxp=maxp) for reranker in rerankers]
     return systems + [experiment.add(name, runs) for name, runs in external.items()]
 
 
-def wanted(given: Sequence[str] | None, by_default: Sequence[str]) -> list[str]:
+def names_of(systems: Sequence[str] | None, by_default: Sequence[str]) -> list[str]:
     """Return the systems that an option names, or the default ones; ``none`` is no system."""
-    return [name for name in given or by_default if name != "none"]
+    return [name for name in systems or by_default if name != "none"]
 
 
 def external_runs(options: argparse.Namespace, experiment: Experiment) -> dict[str, dict[str, Run]]:
@@ -113,7 +109,7 @@ def external_runs(options: argparse.Namespace, experiment: Experiment) -> dict[s
 
 
 def _published(options: argparse.Namespace, collection: Collection) -> bool:
-    """Whether rerankers get the published candidates."""
+    """Return whether rerankers get the published candidates."""
     by_default = options.pool is None and collection.reranked and bool(collection.candidates)
     published: bool = options.pool == "published" or by_default
     if published:
@@ -131,18 +127,18 @@ def print_published(options: argparse.Namespace, summary: Mapping[str, Any], poo
     if options.published == "none":
         return
     collection, subset, rows = summary["collection"], summary["subset"], summary["rows"]
-    beside = (all_text if options.published == "all" else near_text)(collection, subset, rows)
-    if beside:
-        print(f"\n{beside}\nhere: {'; '.join(_here(options, pool))}")
+    text = (all_text if options.published == "all" else near_text)(collection, subset, rows)
+    if text:
+        print(f"\n{text}\nhere: {'; '.join(_here(options, pool))}")
         for line in explanations(collection, subset, {row["system"] for row in rows}):
             print(line)
 
 
 def _here(options: argparse.Namespace, pool: str) -> Iterator[str]:
     """Yield what ran here, and what is not as the paper had it."""
-    if wanted(options.retriever, ["bm25"]):
+    if names_of(options.retriever, ["bm25"]):
         yield f"retrievers search all documents to depth {options.depth}"
-    if wanted(options.reranker, ["polarity"]):
+    if names_of(options.reranker, ["polarity"]):
         yield f"rerankers rescore {pool}"
     if options.run:
         yield "runs of --run are as they came"
@@ -150,8 +146,10 @@ def _here(options: argparse.Namespace, pool: str) -> Iterator[str]:
         yield "judgements of your own, so the figures are not comparable"
 
 
-def _retrieved(options: argparse.Namespace) -> str:
-    return f"the best {options.rerank_depth or options.depth} of these"
+def _pool_depth(options: argparse.Namespace) -> int:
+    """Return the documents a topic in the pool."""
+    depth: int = options.rerank_depth or options.depth
+    return depth
 
 
 def finish(options: argparse.Namespace, results: Sequence[Results]) -> None:
@@ -167,21 +165,3 @@ def finish(options: argparse.Namespace, results: Sequence[Results]) -> None:
         print_published(options, summary, "the same pools as above")
     if options.json:
         write_json(options.json, summary)
-
-
-def relative_times(timings: Sequence[Timing], systems: Sequence[str]) -> str:
-    """Return a line with each system's wall time for all its conditions, the first system being 1.0×.
-
-    FollowTable's tables report it so. Indexes and models are built and opened before. Systems whose
-    runs were reused have no time; empty where the first has none.
-    """
-    seconds: dict[str, float] = {}
-    for timing in timings:
-        system = timing["system"].rpartition(".")[0]
-        if timing["stage"] == "run":
-            seconds[system] = seconds.get(system, 0.0) + timing["seconds"]
-    first = seconds.get(systems[0], 0.0) if systems else 0.0
-    if not first:
-        return ""
-    times = (f"{name} {seconds[name] / first:.1f}× ({seconds[name]:.1f} s)" for name in systems if name in seconds)
-    return f"wall time: {', '.join(times)}"

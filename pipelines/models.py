@@ -107,9 +107,9 @@ def _named(registry: Registry, name: str) -> dict[str, Model]:
 
     word, _, preset = name.partition("@")
     entry = word in registry.entries or Path(word).is_dir()
-    found = [] if entry else called(list_models(registry), word)
-    wanted = [f"{key}@{preset}" if preset else key for key in found] or [name]
-    return {key: find_entry(registry, key) for key in wanted}
+    entries = [] if entry else called(list_models(registry), word)
+    names = [f"{key}@{preset}" if preset else key for key in entries] or [name]
+    return {key: find_entry(registry, key) for key in names}
 
 
 def _narrowed(registry: Registry, options: argparse.Namespace) -> dict[str, Model]:
@@ -128,7 +128,7 @@ def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[
 
 
 def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what is listed of a model, what decides its scores, and with --example the score of its example."""
+    """Return a model's entry, the settings that decide its scores, and with --example the score of its example."""
     from heed.models.facts import scoring_facts
     from pipelines.options.settings import runtime_of
 
@@ -198,7 +198,7 @@ def _family(model: Model) -> str:
 
 
 def _together(model: Model) -> str:
-    """Return what the texts do not show: how a cross-encoder's two are put together, and what is read of a table."""
+    """Return words on how a cross-encoder's two texts are put together, and on the parts of a table that are read."""
     if reads_chat(model):
         return ", put together by its chat template, with the instruction as system message or else behind the query"
     if model.family == TABLE:

@@ -2,44 +2,47 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
+from heed.datasets.multilingual import Multilingual
 from heed.errors import DataError, UsageError, fail
+from heed.experiment.experiment import Experiment
+from heed.experiment.results import Results, SystemRuns
+from heed.measures.registry import needs_subtopics
 from heed.progress import log
-from pipelines.launch import experiment_of, external_runs, launch_systems, run_systems, wanted
-
-if TYPE_CHECKING:
-    from heed.datasets.multilingual import Multilingual
-    from heed.experiment.experiment import Experiment
-    from heed.experiment.results import Results, SystemRuns
-    from heed.reranking.maxp import Cut
+from heed.reranking.merging import merge
+from pipelines.launch import experiment_of, external_runs, launch_systems, names_of, run_systems
+from pipelines.options.settings import maxp_of
 
 RERANKER = "reranker"
 MERGES = ("score", "rank", RERANKER)
 
 
-def launch_multilingual(options: argparse.Namespace, found: "Multilingual") -> "Results":
+def launch_multilingual(options: argparse.Namespace, collection: Multilingual) -> Results:
     """Run all systems over each language, print its table and that of the merged lists; return the latter's results."""
     by = options.merge or MERGES[0]
-    retrievers = wanted(options.retriever, ["bm25", "lsa"])
+    retrievers = names_of(options.retriever, ["bm25", "lsa"])
     english = ["polarity"] if options.docs_lang == "eng" else []
-    rerankers = wanted(options.reranker, english) if by == RERANKER else []
+    rerankers = names_of(options.reranker, english) if by == RERANKER else []
     fail(_contradictions(options, retrievers, rerankers), UsageError)
-    whole = experiment_of(options, found.whole)
+    whole = experiment_of(options, collection.whole)
     with whole:  # what may be wrong with the whole is known before anything is searched
         external = external_runs(options, whole)
         for name in rerankers:
             whole.reranker(name)
-        log.info(f"{len(found.parts)} languages, {whole.documents.count} documents")
+        log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
     of_parts = _options_of_parts(options, by)
-    parts = found.parts if retrievers else {}
-    systems = [launch_systems(of_parts, experiment_of(of_parts, part), run_systems)[1] for part in parts.values()]
+    parts = collection.parts if retrievers else {}
+    systems = [
+        launch_systems(of_parts, experiment_of(of_parts, part), partial(run_systems, of_parts))[1]
+        for part in parts.values()
+    ]
 
-    def merged(_: argparse.Namespace, experiment: "Experiment", __: bool, maxp: "Cut | None") -> "list[SystemRuns]":
+    def merged(experiment: Experiment) -> list[SystemRuns]:
         lists = _merged(experiment, dict(zip(parts, systems, strict=True)), MERGES[0] if by == RERANKER else by)
         if rerankers:
             pool = experiment.pool(lists, options.rerank_depth or options.depth)
-            lists += [experiment.rerank(experiment.reranker(name), pool, maxp=maxp) for name in rerankers]
+            lists += [experiment.rerank(experiment.reranker(name), pool, maxp=maxp_of(options)) for name in rerankers]
         return lists + [experiment.add(name, runs) for name, runs in external.items()]
 
     return launch_systems(options, whole, merged)[0]
@@ -69,19 +72,13 @@ def _contradictions(options: argparse.Namespace, retrievers: Sequence[str], rera
 
 def _options_of_parts(options: argparse.Namespace, by: str) -> argparse.Namespace:
     """Return the options for one language: without what is of the merged lists alone."""
-    from heed.measures.registry import needs_subtopics
-
     measures = [measure for measure in options.measure if not needs_subtopics(measure)]
     rerankers = ["none"] if by == RERANKER else options.reranker
     return argparse.Namespace(**{**vars(options), "run": None, "measure": measures, "reranker": rerankers})
 
 
-def _merged(
-    experiment: "Experiment", by_language: "Mapping[str, Sequence[SystemRuns]]", rule: str
-) -> "list[SystemRuns]":
+def _merged(experiment: Experiment, by_language: Mapping[str, Sequence[SystemRuns]], rule: str) -> list[SystemRuns]:
     """Return the runs of every system as one list of all languages."""
-    from heed.reranking.merging import merge
-
     merged = []
     conditions = {lang: tuple(systems[0]) for lang, systems in by_language.items() if systems}
     if len(set(conditions.values())) > 1:

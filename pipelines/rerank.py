@@ -91,21 +91,21 @@ def _run(options: argparse.Namespace) -> None:
         reranker = _reranker(options, Corpus(indexes, store, language(code)), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         file = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
-        made = "used again" if file.reused else "written"
-        log.info(f"{options.out}: {made}; {len(queries)} topics under {condition}")
+        state = "used again" if file.reused else "written"
+        log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
 
 
 def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPool", pooled: "Pool") -> "Reranker":
-    from heed.reranking.maxp import parse_cut
     from heed.systems.settings import Search, systems_of
-    from pipelines.options.settings import machine_of, registry_of
+    from pipelines.options.settings import machine_of, maxp_of, registry_of
 
     systems = systems_of(corpus, Search(), machine_of(options), registry_of(options), workers, options.indexes / "api")
     reranker = systems.reranker(options.reranker)
-    if not options.maxp:
+    cut = maxp_of(options)
+    if not cut:
         return reranker
     docids = {docid for listed in pooled.values() for docid in listed}
-    return systems.maxp(reranker, docids, parse_cut(options.maxp))
+    return systems.maxp(reranker, docids, cut)
 
 
 def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "DocumentStore") -> "Pool":

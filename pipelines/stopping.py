@@ -60,7 +60,7 @@ def stoppable(last: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _untold(kinds: tuple[type[BaseException], ...]) -> Iterator[None]:
-    """Keep what Python and Cython drop of these kinds from being told with a traceback: it is raised again."""
+    """Show no traceback of errors of these kinds that Python and Cython drop: they are raised again."""
     unraisable, uncaught = sys.unraisablehook, sys.excepthook
 
     def drop(dropped: "sys.UnraisableHookArgs") -> None:

@@ -90,8 +90,8 @@ def _collections(options: argparse.Namespace) -> "list[Collection]":
             )
         older = not options.data and any(condition in ABLATIONS for condition in options.condition or ())
         name = options.benchmark.replace(FOLLOWIR, OLDER, 1) if older else options.benchmark
-        found = find_entries(name, Catalogue(), data=options.data, files=own_files(options))
-        return [replace(each, name=FOLLOWIR) for each in found]
+        entries = find_entries(name, Catalogue(), data=options.data, files=own_files(options))
+        return [replace(each, name=FOLLOWIR) for each in entries]
     fields = options.fields or "title"
     if options.dataset:
         return _named(options, fields)

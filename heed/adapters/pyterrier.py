@@ -150,13 +150,19 @@ class TransformerSystem:
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the documents that the transformer finds for each query."""
-        rows = [self._asked(query) for query in queries]
+        rows = [self._query_row(query) for query in queries]
         return self._run(rows)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the transformer's score for each document; :class:`ModelError` where it leaves one out."""
         rows = [
-            {**self._asked(query), **self._shown(document), "docno": document.docid, "score": 0.0, "rank": rank}
+            {
+                **self._query_row(query),
+                **self._document_row(document),
+                "docno": document.docid,
+                "score": 0.0,
+                "rank": rank,
+            }
             for rank, document in enumerate(documents)
         ]
         scores = self._run(rows).get(query.qid, {}) if rows else {}
@@ -173,12 +179,12 @@ class TransformerSystem:
         except DataError as error:
             raise ModelError(f"{self.name}: {error}") from error
 
-    def _asked(self, query: Query) -> dict[str, Any]:
+    def _query_row(self, query: Query) -> dict[str, Any]:
         if self._joined:
             return {"qid": query.qid, "query": query.text}
         return {"qid": query.qid, "query": query.query, "instruction": query.instruction}
 
-    def _shown(self, document: Document) -> dict[str, Any]:
+    def _document_row(self, document: Document) -> dict[str, Any]:
         return {"text": document.contents()} if self._joined else {"title": document.title, "text": document.text}
 
 

@@ -73,9 +73,9 @@ def _system_options(systems: Group) -> None:
     )
 
 
-def depth_option(group: Group, what: str) -> None:
-    """Add --depth; ``what`` is counted."""
-    group.add_argument("--depth", type=positive, default=1000, metavar="N", help=f"{what} (default 1000)")
+def depth_option(group: Group, text: str) -> None:
+    """Add --depth; ``text`` says which documents it counts."""
+    group.add_argument("--depth", type=positive, default=1000, metavar="N", help=f"{text} (default 1000)")
 
 
 def maxp_option(group: Group) -> None:

@@ -195,8 +195,8 @@ def _contradictions(options: argparse.Namespace) -> Iterator[str]:
     if options.sample and options.depth and options.depth != options.sample[-1].last:
         yield f"--depth {options.depth} with strata to rank {options.sample[-1].last}: leave --depth out"
     if not options.run:
-        given = [option for option in ("depth", "language", "qrels") if getattr(options, option)]
-        yield from (f"--{option} without RUN: it is about runs; name them, or leave it out" for option in given)
+        about_runs = [option for option in ("depth", "language", "qrels") if getattr(options, option)]
+        yield from (f"--{option} without RUN: it is about runs; name them, or leave it out" for option in about_runs)
         if options.order != "hidden":
             yield f"--order {options.order} without RUN: only the hidden order needs no runs"
     if options.judged and options.order not in GUIDED:

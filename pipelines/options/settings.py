@@ -9,6 +9,7 @@ from heed.errors import UsageError
 from heed.formats.topic_files import OwnFiles
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
+from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.systems.settings import Machine, Search
 from heed.workers import Workers
@@ -34,7 +35,7 @@ def runtime_of(options: argparse.Namespace, indexes: Path = Path("indexes")) -> 
 
 
 def machine_of(options: argparse.Namespace) -> Machine:
-    """Return what runs the systems: threads, Java's heap, workers and models."""
+    """Return the settings of threads, Java's heap, workers and models."""
     workers = Workers(options.engine, options.workers, options.ray_address)
     return Machine(threads=options.threads, heap=options.heap, workers=workers, **_inference(options))
 
@@ -44,6 +45,11 @@ def _inference(options: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"--backend with --inference {options.inference}: leave one of them out")
     names = ("device", "inference", "dtype", "max_length", "batch_size")
     return {**{name: getattr(options, name) for name in names}, "backend": options.backend or "torch"}
+
+
+def maxp_of(options: argparse.Namespace) -> Cut | None:
+    """Return the passages by which documents are scored, None for whole documents."""
+    return parse_cut(options.maxp) if options.maxp else None
 
 
 def search_of(options: argparse.Namespace) -> Search:

@@ -1,15 +1,36 @@
-"""What ``--help`` of every command shows: options once, and command lines that can be tried."""
+"""What ``--help`` of every command shows, soon: options once, and command lines that can be tried."""
 
 import argparse
+import ast
 import importlib
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
-from conftest import Heed
+from conftest import ROOT, Heed
 
 from pipelines.__main__ import COMMANDS
+from pipelines.__main__ import main as list_or_run
 
+HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "jnius"}
+# made of torch or scipy alone; themselves imported only where they are used
+ALONE = {
+    "heed.models.local.logits",
+    "heed.models.local.nv_embed",
+    "heed.models.encoders.tapas",
+    "heed.retrieval.lsa.ngrams",
+}
+HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
+HELPS = f"""
+import importlib, sys
+from pipelines.__main__ import COMMANDS
+from pipelines.__main__ import main as list_or_run
+for name in COMMANDS:
+    importlib.import_module(f"pipelines.{{name}}").parser().format_help()
+    print(name, *({HEAVY | {"uvicorn", "starlette"}!r} & set(sys.modules)))
+"""
 # options of several commands, and the commands whose option of this name is another one
 SHARED: dict[str, set[str]] = {
     "--lang": {"neuclir", "fetch", "compare"},  # languages of a collection, or of judgements
@@ -68,3 +89,28 @@ def test_an_option_of_several_commands_has_one_meaning(option: str) -> None:
     actions = [parser(name)._option_string_actions.get(option) for name in COMMANDS.keys() - SHARED[option]]
     meanings = {(action.metavar, action.help) for action in actions if action}
     assert len(meanings) == 1
+
+
+def test_every_command_answers_help_under_both_of_its_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in COMMANDS:
+        for program, usage in (("pipelines/__main__.py", f"python -m pipelines.{name}"), ("heed", f"heed {name}")):
+            monkeypatch.setattr(sys, "argv", [program, name, "--help"])
+            with pytest.raises(SystemExit, match="^0$"):
+                list_or_run()
+            assert capsys.readouterr().out.startswith(f"usage: {usage} ")
+
+
+def test_no_help_imports_what_is_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", HELPS], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == list(COMMANDS)
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    for path in sorted([*(ROOT / "heed").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            heavy = {name.split(".")[0] for name in names} & HEAVY | ALONE.intersection(names)
+            assert not heavy or path.stem in {name.rpartition(".")[2] for name in ALONE}, path.name

@@ -3,8 +3,6 @@
 import gzip
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -362,10 +360,3 @@ def test_the_database_lies_beside_the_pool() -> None:
     assert path_beside(Path("runs/zho/pool.jsonl")) == Path("runs/zho/pool.db")
     assert path_beside(Path("pool.jsonl.gz")) == Path("pool.db")
     assert path_beside(Path("pool")) == Path("pool.db")
-
-
-def test_help_imports_no_server() -> None:
-    names = "{'uvicorn', 'starlette', 'lxml'}"
-    code = f"import sys, pipelines.annotate as c; c.parser().format_help(); print({names} & {{*sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

@@ -12,7 +12,7 @@ from heed.measures.pairwise import p_mrr
 from heed.progress import recording
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.types import Document, Query, Reranker, Run, Topic
-from pipelines.command import resource_report
+from pipelines.resources import resource_report
 
 TOPICS = [Topic(str(number), "eng", f"query {number}", {"original": "a", "changed": "b"}) for number in range(4)]
 POOL = {topic.qid: [f"{topic.qid}-d{number}" for number in range(5)] for topic in TOPICS}

@@ -1,0 +1,56 @@
+"""What stages and systems took, as a command logs it: time, documents a second, and peak memory."""
+
+from collections.abc import Sequence
+
+from heed.measures.summary import aligned
+from heed.memory import peak_mib
+from heed.progress import Timing, duration, log
+
+SHOWN = 0.01  # seconds; a stage that took less was reused
+
+
+def resource_report(timings: Sequence[Timing]) -> str:
+    """Return one line for each stage of a hundredth of a second or more, and peak memory; empty without a stage.
+
+    A stage may contain others (``prepare`` contains ``embed``), so its seconds are no sum. What an earlier
+    run had done has no rate.
+    """
+    if not timings:
+        return ""
+    rows = [["stage", "system", "time", "done", "peak MiB"]]
+    for timing in timings:
+        if timing["seconds"] >= SHOWN:
+            seconds, peak = duration(timing["seconds"]), f"{timing['peak_mib']:.0f}"
+            rows.append([timing["stage"], timing["system"], seconds, _done(timing), peak])
+    return f"{aligned(rows, left=2)}\npeak memory {peak_mib():.0f} MiB, Java and models included"
+
+
+def log_resources(timings: Sequence[Timing]) -> None:
+    """Log what the stages took; nothing where all were reused."""
+    if any(timing["seconds"] >= SHOWN for timing in timings):
+        log.info(resource_report(timings))
+
+
+def _done(timing: Timing) -> str:
+    if not timing["count"]:
+        return ""
+    rate = timing["count"] / max(timing["seconds"], 0.001)
+    return f"{timing['count']} {timing['unit']}, {rate:{'.0f' if rate >= 100 else '.3g'}}/s"
+
+
+def relative_times(timings: Sequence[Timing], systems: Sequence[str]) -> str:
+    """Return a line with each system's wall time for all its conditions, the first system being 1.0×.
+
+    FollowTable's tables report it so. Indexes and models are built and opened before. Systems whose
+    runs were reused have no time; empty where the first has none.
+    """
+    seconds: dict[str, float] = {}
+    for timing in timings:
+        system = timing["system"].rpartition(".")[0]
+        if timing["stage"] == "run":
+            seconds[system] = seconds.get(system, 0.0) + timing["seconds"]
+    first = seconds.get(systems[0], 0.0) if systems else 0.0
+    if not first:
+        return ""
+    times = (f"{name} {seconds[name] / first:.1f}× ({seconds[name]:.1f} s)" for name in systems if name in seconds)
+    return f"wall time: {', '.join(times)}"
