@@ -10,10 +10,17 @@ from pool_inputs import write_lists
 
 from heed.errors import HeedError
 from heed.judging.pools.inputs import RankedList, base_topics, ranked_lists, run_names, system_of
-from heed.judging.pools.reach import depths, lists_reached
-from heed.judging.pools.rebuild import absent_at_depth
-from heed.judging.pools.reuse import PooledJudgements, leave_out
-from heed.judging.pools.statistics import Sizes, hours, overlaps, retrieved_documents, shares, sizes
+from heed.judging.pools.left_out import PooledJudgements, absent_at_depth, leave_out
+from heed.judging.pools.statistics import (
+    Sizes,
+    depths,
+    hours,
+    lists_reached,
+    overlaps,
+    retrieved_documents,
+    shares,
+    sizes,
+)
 from pipelines.pool import main
 
 LISTS = [RankedList("a", "1", "", ["d1", "d2", "d3"]), RankedList("b", "1", "", ["d2", "d3", "d4", "d5"])]
@@ -100,7 +107,7 @@ def test_leaving_a_system_out_by_hand() -> None:
     runs = {name: {"1": {docid: float(-at) for at, docid in enumerate(docids)}} for name, docids in SYSTEMS.items()}
     lists = {"1": [RankedList(name, "1", "", docids) for name, docids in SYSTEMS.items()]}
     absent = absent_at_depth({"1": {"a", "c", "m", "n", "p"}}, lists)
-    found = {one.system: one for one in leave_out(runs, PooledJudgements(QRELS, {"1": "1"}), [absent])[0]}
+    found = {one.system: one for one in leave_out(runs, PooledJudgements(QRELS, {"1": "1"}), absent)}
     assert [(one.judgements, one.relevant) for one in found.values()] == [(1, 1), (1, 0), (1, 0)]
     ndcg, ap = found["A"].effects
     assert (ap.measure, ap.tau, ap.drop, ap.loss) == ("AP", 0, 1, pytest.approx(0.5))

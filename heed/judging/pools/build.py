@@ -167,6 +167,7 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapp
     fail([f"--size {topic}=…: not pooled" for topic in unknown], UsageError)
     inputs = inputs._replace(topics=first_documents(inputs.topics, settings.depth))
     fused = {topic: fuse(ranking.docids for ranking in lists) for topic, lists in inputs.topics.items()}
+    _check_languages(fused, inputs, settings, topic_languages)
     documents, by_stratum, sample = choose(fused, inputs, settings, topic_languages)
     pool = {
         topic: _ordered(topic, chosen, fused[topic], inputs, settings) for topic, chosen in documents.items() if chosen
@@ -177,6 +178,20 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapp
     if empty:
         log.info(f"{len(empty)} topics have no document left to judge and are left out: {brief(empty)}")
     return BuiltPool(pool, settings, topic_languages, by_stratum, sample)
+
+
+def _check_languages(
+    fused: Candidates, inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapping[str, str]
+) -> None:
+    """Raise :class:`UsageError` for the budget of a language that no document is in."""
+    budgeted = settings.budgets.keys() - {ALL}
+    if not budgeted:
+        return
+    languages = {
+        language_in(inputs, topic_languages, topic, docid) for topic, documents in fused.items() for docid in documents
+    }
+    expected = f"no pooled document is in this language; expected one of {', '.join(sorted(languages))}"
+    fail([f"--budget {language}: {expected}" for language in sorted(budgeted - languages)], UsageError)
 
 
 def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapping[str, str]) -> Chosen:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from heed.errors import UsageError
 from heed.progress import log
 from heed.ranking import top
 from heed.types import Run
@@ -36,18 +35,15 @@ def pool(runs: Iterable[Run], depth: int, size: int) -> dict[str, list[str]]:
 
 
 def fuse(lists: Iterable[Sequence[str]]) -> dict[str, Fused]:
-    """Return every document of ``lists`` (docids, best first) with its best rank and fused score."""
+    """Return every document of ``lists`` (docids, best first) with its best rank and the sum of ``1 / (60 + rank)``."""
     ranks_of: dict[str, list[int]] = {}
     for docids in lists:
         for rank, docid in enumerate(docids, 1):
             ranks_of.setdefault(docid, []).append(rank)
-    return {docid: fuse_ranks(ranks) for docid, ranks in ranks_of.items()}
-
-
-def fuse_ranks(ranks: Sequence[int]) -> Fused:
-    """Return the best of a document's ``ranks`` in the lists that hold it, and the sum of ``1 / (60 + rank)``."""
     # fsum: neither the order of runs nor the version of Python changes the last bit
-    return Fused(min(ranks), math.fsum([1 / (RRF_K + rank) for rank in ranks]))
+    return {
+        docid: Fused(min(ranks), math.fsum([1 / (RRF_K + rank) for rank in ranks])) for docid, ranks in ranks_of.items()
+    }
 
 
 def best(documents: Mapping[str, Fused], size: int | None = None) -> list[str]:
@@ -98,22 +94,16 @@ def spend_by_language(
 ) -> Candidates:
     """Return the documents of :func:`spend` in each language with a budget, then of all that by the budget for all.
 
-    ``language_of`` returns the language of a topic's document. Raises :class:`UsageError` for a
-    language without documents; a language without a budget is not cut.
+    ``language_of`` returns the language of a topic's document; a language without a budget is not cut.
     """
     languages = sorted(set(budgets) - {ALL})
     if not languages:
         return _spend_and_log(candidates, budgets[ALL], "") if ALL in budgets else candidates
-    parts: dict[str, Candidates] = {}
+    parts: dict[str, Candidates] = {language: {} for language in languages}
     for topic, documents in candidates.items():
         for docid, fused in documents.items():
             language = language_of(topic, docid)
             parts.setdefault(language, {}).setdefault(topic, {})[docid] = fused
-    unknown = [language for language in languages if language not in parts]
-    if unknown:
-        raise UsageError(
-            f"--budget {unknown[0]}: no pooled document is in this language; expected one of {', '.join(sorted(parts))}"
-        )
     for language in languages:
         parts[language] = _spend_and_log(parts[language], budgets[language], f" in {language}")
     whole = {

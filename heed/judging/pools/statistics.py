@@ -1,11 +1,13 @@
-"""Statistics of a pool: sizes, shares and overlap of runs, judging time."""
+"""Statistics of a pool: its sizes, shares and overlap of runs, judging time, how deep it reaches into the lists."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from heed.formats.pools import Pool
 from heed.judging.pools.inputs import RankedList, system_of
+
+Lists = Mapping[str, Sequence[RankedList]]  # topic -> lists
 
 SECONDS = 30.0  # to judge a document; an assumption, not a measurement: measure your own assessors
 
@@ -48,7 +50,7 @@ def sizes(pooled: Pool) -> Sizes:
     return Sizes(len(counts), sum(counts), min(counts), float(median(counts)), max(counts))
 
 
-def retrieved_documents(pooled: Pool, topics: Mapping[str, Sequence[RankedList]], runs: Sequence[str]) -> Retrieved:
+def retrieved_documents(pooled: Pool, topics: Lists, runs: Sequence[str]) -> Retrieved:
     """Return which documents of ``pooled`` each of ``runs`` retrieved; shares and overlaps are counted from it."""
     bits_of = {run: bytearray(sum(map(len, pooled.values())) // 8 + 1) for run in runs}
     start = 0
@@ -99,3 +101,59 @@ def overlaps(retrieved: Retrieved) -> list[Overlap]:
 def hours(documents: int, seconds: float) -> float:
     """Return the expected judging time in hours at ``seconds`` a document."""
     return documents * seconds / 3600
+
+
+class Reach(NamedTuple):
+    """The best rank of the deepest document ``taken`` from a topic's lists, and the depth to which all are in it."""
+
+    taken: int
+    whole: int
+
+
+def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: Lists) -> dict[str, list[RankedList]]:
+    """Return the lists of each topic of ``pooled`` to the depth that the pool reached; statistics count no further.
+
+    That depth is the rank of the deepest document that the pool took from the topic's lists, a document being
+    at the best of its ranks. Where all the topic's lists are in the pool (or ``judged`` before) to a deeper rank,
+    it is that rank, but none deeper than the pool reached in any topic. So a pool of depth 5 reaches depth 5 in all
+    topics; with a budget the common depth, or one more; and the same documents have the same depth however they
+    were asked for. Lists that are split by language reach a depth in each.
+    """
+    groups: dict[tuple[str, str], list[list[str]]] = {}
+    for topic in pooled:
+        for ranking in topics.get(topic, ()):
+            groups.setdefault((topic, ranking.language), []).append(ranking.docids)
+    reaches = {
+        (topic, language): _reach(lists, set(pooled[topic]), judged.get(topic, ()))
+        for (topic, language), lists in groups.items()
+    }
+    deepest: dict[str, int] = {}
+    for (_, language), reach in reaches.items():
+        deepest[language] = max(reach.taken, deepest.get(language, 0))
+    depths = {key: max(reach.taken, min(reach.whole, deepest[key[1]])) for key, reach in reaches.items()}
+    return {
+        topic: [
+            ranking._replace(docids=ranking.docids[: depths[topic, ranking.language]])
+            for ranking in topics.get(topic, ())
+        ]
+        for topic in pooled
+    }
+
+
+def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> Reach:
+    ranks: dict[str, int] = {}
+    whole = max(map(len, lists))
+    for docids in lists:
+        unpooled = None
+        for rank, docid in enumerate(docids, 1):
+            if docid in pooled:
+                ranks[docid] = min(rank, ranks.get(docid, rank))
+            elif unpooled is None and docid not in judged:
+                unpooled = rank
+        whole = min(whole, unpooled - 1) if unpooled else whole
+    return Reach(max(ranks.values(), default=0), whole)
+
+
+def depths(reached: Lists) -> dict[str, int]:
+    """Return the depth reached in each topic, that of its longest list."""
+    return {topic: max((len(ranking.docids) for ranking in lists), default=0) for topic, lists in reached.items()}

@@ -7,11 +7,28 @@ from typing import Any, NamedTuple
 from heed.errors import DataError
 from heed.judging.pools.build import BuiltPool, PoolInputs
 from heed.judging.pools.inputs import check_topics, qrels_by_topic, system_of
-from heed.judging.pools.reach import depths, lists_reached
-from heed.judging.pools.rebuild import Lists, absent_at_depth, absent_rebuilt, pooled_or_judged
-from heed.judging.pools.reuse import LeftOut, PooledJudgements, leave_out
+from heed.judging.pools.left_out import (
+    LeftOut,
+    PooledJudgements,
+    absent_at_depth,
+    absent_rebuilt,
+    leave_out,
+    pooled_or_judged,
+)
 from heed.judging.pools.samples import StratumCounts, count_strata
-from heed.judging.pools.statistics import SECONDS, Retrieved, Sizes, hours, overlaps, retrieved_documents, shares, sizes
+from heed.judging.pools.statistics import (
+    SECONDS,
+    Lists,
+    Retrieved,
+    Sizes,
+    depths,
+    hours,
+    lists_reached,
+    overlaps,
+    retrieved_documents,
+    shares,
+    sizes,
+)
 from heed.measures.agreement import ORDER_MEASURES
 from heed.measures.comparison_warnings import warn_of_foreign_ids
 from heed.measures.summary import aligned
@@ -31,9 +48,9 @@ class PoolReport(NamedTuple):
     """All statistics of a pool; ``strata``, ``left_out`` and so on are empty where nothing was sampled or judged.
 
     ``depths`` are those that the pool reached by topic, ``run_depths`` the smallest and the greatest over a run's
-    lists (:func:`heed.judging.pools.reach.lists_reached`). ``left_out`` has the effects of rebuilding the pool without
-    a system under the same budget, ``left_out_at_depth`` those of reading the others' lists no deeper. ``seconds``
-    is the judging time of a document, None if it is to be assumed.
+    lists (:func:`heed.judging.pools.statistics.lists_reached`). ``left_out`` has the effects of rebuilding the pool
+    without a system under the same budget, ``left_out_at_depth`` those of reading the others' lists no deeper.
+    ``seconds`` is the judging time of a document, None if it is to be assumed.
     """
 
     sizes: Sizes
@@ -67,8 +84,6 @@ def pool_report(
     warn_of_foreign_ids({"pooled": _retrieved(inputs)}, [grades])
     scorable = _scorable(inputs, runs, pooled)
     documents = pooled_or_judged(built, inputs, reached) if scorable.qrels else {}
-    ways = [absent_rebuilt(documents, built, inputs, reached), absent_at_depth(documents, reached)] if documents else []
-    left_out, left_out_at_depth = leave_out(runs, scorable, ways) if documents else ([], [])
     return PoolReport(
         sizes=sizes(built.documents),
         per_topic={topic: len(docids) for topic, docids in built.documents.items()},
@@ -77,8 +92,8 @@ def pool_report(
         run_depths={run: _run_depths(run, reached) for run in runs},
         retrieved=retrieved_documents(built.documents, reached, list(runs)),
         strata=count_strata(built.by_stratum, built.settings.strata, built.sample, grades),
-        left_out=left_out,
-        left_out_at_depth=left_out_at_depth,
+        left_out=leave_out(runs, scorable, absent_rebuilt(documents, built, inputs, reached)) if documents else [],
+        left_out_at_depth=leave_out(runs, scorable, absent_at_depth(documents, reached)) if documents else [],
         seconds=seconds,
     )
 
