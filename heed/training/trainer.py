@@ -13,8 +13,7 @@ from heed.files import write_bytes, write_json
 from heed.models.local.language_models import ADAPTER, load_network
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
-from heed.models.rerankers.yes_no import BATCH_TOKENS
-from heed.models.text.batches import batches
+from heed.models.text.batches import NEXT_WORD_TOKENS, batches
 from heed.progress import bar, log, timed
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
@@ -101,7 +100,7 @@ class Trainer:
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         total = 0.0
-        for batch in batches([len(example.ids) for example in examples], BATCH_TOKENS):
+        for batch in batches([len(example.ids) for example in examples], NEXT_WORD_TOKENS):
             loss = self._loss([examples[i] for i in batch])
             (loss / len(examples)).backward()
             total += loss.item()

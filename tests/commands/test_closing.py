@@ -36,7 +36,7 @@ def test_models_are_freed_also_inside_of_other_systems(tiny_encoder: Path, tiny_
 
 @pytest.mark.parametrize(
     ("make", "part"),
-    [(YesNoReranker, "_scorer"), (ReasoningReranker, "_reasoner"), (local_listwise, "_network")],
+    [(YesNoReranker, "_engine"), (ReasoningReranker, "_engine"), (local_listwise, "_engine")],
 )
 def test_language_models_are_freed(
     make: Callable[[Model, Runtime], Any], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

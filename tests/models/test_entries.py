@@ -151,7 +151,8 @@ def test_the_evaluation_of_qwen3_rerankers_reads_as_its_authors_code(merging: Pa
     preset = SHIPPED.find(f"{name}@evaluation")
     assert (preset.pair_length, preset.tokens) == (8192, ("no", "yes"))
     model = preset._replace(source=str(merging), pair_length=limit)
-    prompts = Prompts(model, load_tokenizer(model), 10000)
+    tokenizer = load_tokenizer(model)
+    prompts = Prompts(model, tokenizer, 10000)
     for instruction in INSTRUCTIONS:
         text = (
             "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
@@ -160,8 +161,8 @@ def test_the_evaluation_of_qwen3_rerankers_reads_as_its_authors_code(merging: Pa
             "<Document>: {}<|im_end|>\n"
         )
         suffix = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
-        read = [prompts._tokenizer(text.format(text_of(one)))["input_ids"] for one in (*DOCUMENTS, LONG)]
-        expected = [ids[:limit] + prompts._tokenizer(suffix)["input_ids"] for ids in read]
+        read = [tokenizer(text.format(text_of(one)))["input_ids"] for one in (*DOCUMENTS, LONG)]
+        expected = [ids[:limit] + tokenizer(suffix)["input_ids"] for ids in read]
         assert prompts.ids("", query_text(model, f"{QUERY}?", instruction), [*DOCUMENTS, LONG]) == expected
         assert max(map(len, read)) > 150
 
@@ -187,11 +188,12 @@ def test_mxbai_rerankers_read_parts_apart_as_their_authors_package_does(merging:
     recorded = json.loads((GOLDEN / "mxbai.json").read_text(encoding="utf-8"))
     assert SHIPPED.find(name).pair_length == 8192  # the package's max_length
     model, one = SHIPPED.find(name)._replace(source=str(merging), pair_length=60), recorded["tokens"][pair]
-    prompts = Prompts(model, load_tokenizer(model), 32768)
+    tokenizer = load_tokenizer(model)
+    prompts = Prompts(model, tokenizer, 32768)
     query = query_text(model, recorded["query"], one["instruction"])
     [ids] = prompts.ids("", query, [Document("1", "", one["document"])])
-    assert " ".join(prompts._tokenizer.convert_ids_to_tokens(ids)) == one["tokens"]
-    joined = prompts._tokenizer(prompt_text(model.prompt or "", query, one["document"]))["input_ids"]
+    assert " ".join(tokenizer.convert_ids_to_tokens(ids)) == one["tokens"]
+    joined = tokenizer(prompt_text(model.prompt or "", query, one["document"]))["input_ids"]
     assert ("Ġit .Ċ" in one["tokens"]) == bool(one["instruction"]) and joined != ids  # in a part they merge
 
 
@@ -230,10 +232,10 @@ def test_two_instructions_give_two_scores(folders: dict[str, Path], name: str) -
 
 @pytest.mark.parametrize("name", [CTXL[0], CTXL[2], MXBAI[0]])
 def test_a_long_document_costs_nothing_of_what_follows_it(folders: dict[str, Path], name: str) -> None:
-    reranker = YesNoReranker(tiny(folders, name, max_length=800), CPU)
-    tokenizer, prompts = reranker._scorer._prompts._tokenizer, reranker._scorer._prompts
-    [ids] = prompts.ids("", query_text(reranker._model, QUERY, INSTRUCTIONS[1]), [LONG])
-    after = prompt(reranker._model, QUERY, INSTRUCTIONS[1], "…").partition("…\n")[2]
+    model = tiny(folders, name, max_length=800)
+    tokenizer = load_tokenizer(model)
+    [ids] = Prompts(model, tokenizer, 800).ids("", query_text(model, QUERY, INSTRUCTIONS[1]), [LONG])
+    after = prompt(model, QUERY, INSTRUCTIONS[1], "…").partition("…\n")[2]
     assert 797 <= len(ids) <= 800
     kept = tokenizer(after, add_special_tokens=False)["input_ids"][2:]  # the first may join what precedes it
     assert ids[-len(kept) :] == kept

@@ -13,10 +13,12 @@ from model_inputs import CPU
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
+from heed.models.local.language_models import load_tokenizer
 from heed.models.local.logits import padded
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import reasoning
 from heed.models.rerankers.reasoning import ReasoningReranker
+from heed.models.text.prompts import Prompts
 from heed.types import Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
@@ -138,8 +140,9 @@ def test_what_the_models_files_say_of_generation_changes_no_thought(
 
 def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: DocumentStore) -> None:
     reranker = ReasoningReranker(model(folder, max_length=120), CPU)
-    read = reranker._reasoner.prompts.ids("", "a query only a", store.get(["d3"]))[0]
-    text = reranker._reasoner._tokenizer.decode(read)
+    tokenizer = load_tokenizer(model(folder))
+    [read] = Prompts(model(folder), tokenizer, 120 - reasoning.LEAST).ids("", "a query only a", store.get(["d3"]))
+    text = tokenizer.decode(read)
     assert 105 <= len(read) <= 110 and text.endswith("\n<think>") and text.startswith("Is it relevant?\nQuery: a query")
     scores = [
         reranker.score(TOPIC.under(condition), store.get(["d3"]))[0] for condition in ("query", "original", "changed")
@@ -155,15 +158,14 @@ def test_a_limit_below_a_thought_is_an_error(folder: Path, store: DocumentStore)
 
 def test_a_thought_is_as_long_as_its_prompt_leaves_room(folder: Path) -> None:
     """As vLLM has it: 16,000 tokens of prompt and thought, whatever else is read at the same time."""
-    reasoner = ReasoningReranker(model(folder, max_length=60), CPU)._reasoner
-    tokenizer = reasoner._tokenizer
+    reranker, tokenizer = ReasoningReranker(model(folder, max_length=60), CPU), load_tokenizer(model(folder))
     prompts = [tokenizer("true false yes no " * count)["input_ids"] for count in (3, 12)]
     long, short = (min(30, 60 - len(prompt)) for prompt in prompts)
     assert (long, short) == (30, 60 - len(prompts[1])) and 10 <= short < 30
     alone = [
         plain(folder, tokenizer.decode(prompt), most)[0] for prompt, most in zip(prompts, (long, short), strict=True)
     ]
-    assert reasoner.generator.thoughts(prompts) == alone
+    assert reranker.thoughts(prompts) == alone
 
 
 def test_a_thought_without_an_end_is_cut_after_its_last_sentence() -> None:
@@ -175,11 +177,10 @@ def test_an_unfinished_thought_follows_its_prompt_as_in_the_authors_code(tmp_pat
     """rank1.py: f"{prompt}\\n{thought}\\n</think>", one text, whose tokens merge where <think> ends."""
     tokens = ("Ġfalse", "Ġtrue")
     folder = tiny.with_tokens("Qwen2", tmp_path / "merging", tokens, merges=True)
-    reasoner = ReasoningReranker(model(folder), CPU)._reasoner
-    tokenizer = reasoner._tokenizer
+    reranker, tokenizer = ReasoningReranker(model(folder), CPU), load_tokenizer(model(folder))
     prompt = PROMPT.format(query="a river?", document="names it.")
     ids = tokenizer(prompt)["input_ids"]
-    unfinished = reasoner.with_thought(ids, " it names it. but then")
+    unfinished = reranker.with_thought(ids, " it names it. but then")
     assert unfinished == tokenizer(f"{prompt}\nit names it.\n</think>")["input_ids"]
     assert tokenizer.convert_ids_to_tokens(unfinished)[len(ids) - 1].endswith("Ċ")
-    assert reasoner.with_thought(ids, " so.</think> true and") == [*ids, *tokenizer(" so.</think>")["input_ids"]]
+    assert reranker.with_thought(ids, " so.</think> true and") == [*ids, *tokenizer(" so.</think>")["input_ids"]]

@@ -10,19 +10,20 @@ import tiny_language_models as tiny
 import torch
 from conftest import Heed, write_jsonl
 from model_inputs import CPU
-from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, entry, prompts, store_in
+from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, entry, prompt_ids, prompts, store_in
 
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore
 from heed.models.local import vllm as vllm_models
-from heed.models.local.logits import score_of
+from heed.models.local.language_models import load_tokenizer
 from heed.models.local.runtime import Runtime
 from heed.models.local.vllm import VllmModel, check_inference
 from heed.models.registry.entries import Model
 from heed.models.rerankers import reasoning
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.models.rerankers.reasoning import ReasoningReranker
-from heed.models.rerankers.yes_no import YesNoReranker
+from heed.models.rerankers.yes_no import YesNoReranker, score_of
+from heed.models.text.prompts import Prompts
 
 HERE = find_spec("vllm") is not None
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -131,7 +132,7 @@ def test_scores_equal_transformers(
         assert all(type(score) is float for score in found)
         assert found == pytest.approx(scores, abs=1e-4)
         assert reranker.score(TOPIC.under(condition), store.get(ALL[::-1])) == pytest.approx(scores[::-1], abs=1e-4)
-    assert read[: len(ALL)] == ours._scorer._prompts.ids("", TOPIC.query, store.get(ALL))
+    assert read[: len(ALL)] == prompt_ids(model, TOPIC.query, store.get(ALL))
     assert 254 <= max(map(len, read)) <= 256
     assert len({round(score, 2) for score in expected["original"]}) == len(ALL)
     unlikely = [max(ranks(model, text)) for text in prompts(model, DOCIDS, store, TOPIC.query)]
@@ -143,9 +144,7 @@ def test_scores_equal_transformers(
 def test_two_models_in_turn(folders: dict[str, Path], store: DocumentStore) -> None:
     def scores(reranker: YesNoReranker) -> list[float]:
         found = reranker.score(TOPIC.under("original"), store.get(DOCIDS))
-        engine = reranker._scorer._engine
-        reranker.close()
-        assert engine._engine is None and "_scorer" not in vars(reranker)  # its memory is free
+        reranker.close()  # else there is no memory for the next
         return found
 
     first, second = (YesNoReranker(entry(folders, kind), VLLM) for kind in ("Llama", "Qwen2"))
@@ -213,16 +212,16 @@ def test_thoughts_equal_transformers(
     model = entry({"Qwen2": longer}, "Qwen2", family="reasoning", prompt=THINK, max_length=240)
     ours = ReasoningReranker(model, CPU)
     expected = ours.score(TOPIC.under("original"), store.get(ALL))
-    sent = ours._reasoner.prompts.ids("", "中 国 a query? only a", store.get(ALL))
-    thoughts = ours._reasoner.generator.thoughts(sent)
+    sent = Prompts(model, load_tokenizer(model), 240 - tokens).ids("", "中 国 a query? only a", store.get(ALL))
+    thoughts = ours.thoughts(sent)
     monkeypatch.setattr(reasoning, "END", thoughts[1][1:3])  # a random model writes no </think>
-    ended = ours._reasoner.generator.thoughts(sent)
+    ended = ours.thoughts(sent)
     theirs = ReasoningReranker(model, VLLM)
-    assert theirs._reasoner.generator.thoughts(sent) == ended != thoughts
+    assert theirs.thoughts(sent) == ended != thoughts
     monkeypatch.undo()
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
     monkeypatch.setattr(reasoning, "LEAST", tokens)
-    assert theirs._reasoner.generator.thoughts(sent) == thoughts
+    assert theirs.thoughts(sent) == thoughts
     assert theirs.score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
 
 
@@ -236,15 +235,15 @@ def test_rankings_equal_transformers(folders: dict[str, Path], tmp_path: Path, m
         [{"role": "system", "content": "s"}, {"role": "user", "content": text}] for text in ("query", "true a | b", "x")
     ]
     model = Model(str(folder), "listwise", max_length=200)
-    plain = LocalChat(model, CPU)
-    ids = [plain._ids(plain.answer(one, "[1]>[2]")) for one in conversations]
+    plain, tokenizer = LocalChat(model, CPU), load_tokenizer(model)
+    ids = [tokenizer(plain.answer(one, "[1]>[2]"), add_special_tokens=False)["input_ids"] for one in conversations]
     path = folder / "generation_config.json"
     told = {"eos_token_id": [2, ids[0][0], ids[0][-3]], "do_sample": True, "temperature": 0.7, "top_k": 3}
     path.write_text(json.dumps(json.loads(path.read_text()) | told))
     expected = [LocalChat(model, CPU).answer(one, "[1]>[2]") for one in conversations]
     chat = LocalChat(model, VLLM)
     assert [chat.answer(one, "[1]>[2]") for one in conversations] == expected
-    assert expected[0] != plain._tokenizer.decode(ids[0])
+    assert expected[0] != tokenizer.decode(ids[0])
 
 
 @needs_vllm
@@ -285,7 +284,7 @@ def test_workers_write_the_run_of_one_process(
 @needs_vllm
 def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path]) -> None:
     engine = VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 20)
-    assert len(engine.generate([[5] * 10], 3, 3, [])[0]) == 3
+    assert len(engine.generate([[5] * 10], 3, [3], [])[0]) == 3
     with pytest.raises(HeedError, match=r"vLLM failed \(This model's maximum context length is 20 tokens"):
         engine.logits([[5] * 21], (3, 4))
     engine.close()

@@ -9,7 +9,7 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 from model_inputs import CPU
-from yes_no_inputs import DOCIDS, TOPIC, adapter_of, entry, prompts, store_in
+from yes_no_inputs import DOCIDS, TOPIC, adapter_of, entry, prompt_ids, prompts, store_in
 
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
@@ -17,7 +17,6 @@ from heed.models.local.language_models import precision
 from heed.models.local.logits import Rows, shares_prefixes
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
-from heed.models.rerankers import yes_no
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.models.text.batches import batches
 from heed.models.text.prompts import Prompts
@@ -62,9 +61,7 @@ def plain(model: Model, text: str, network: Any = None) -> float:
 
 @pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("causal", "seq2seq"))
 @pytest.mark.parametrize("kind", [*CAUSAL, "T5"])
-def test_scores_equal_plain_transformers(
-    folders: dict[str, Path], store: DocumentStore, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_equal_plain_transformers(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
     model = entry(folders, kind, max_length=250)
     expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
     assert max(expected) - min(expected) > 0.1
@@ -101,16 +98,12 @@ def test_a_whole_prompt_can_be_cut_at_its_end(folders: dict[str, Path], store: D
 @pytest.mark.parametrize("kind", ["Llama", "Qwen3", "T5"])
 @pytest.mark.parametrize("padding", ["left", "right"])
 def test_a_long_document_is_cut_and_the_cue_stays(
-    folders: dict[str, Path], store: DocumentStore, kind: str, padding: str, monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], store: DocumentStore, kind: str, padding: str
 ) -> None:
     model = entry(folders, kind, padding=padding, max_length=130)
-    reranker = YesNoReranker(model, CPU)
-    read: list[list[int]] = []
-    monkeypatch.setattr(yes_no, "_shared", lambda prompts: read.extend(prompts) or 0)
-    scores = reranker.score(TOPIC.under("changed"), store.get(["d0", "long", "longer"]))
-    if kind == "T5":
-        read = reranker._scorer._prompts.ids("", "中 国 a query? only b, not a", store.get(["d0", "long", "longer"]))
-    tokenizer = reranker._scorer._prompts._tokenizer
+    scores = YesNoReranker(model, CPU).score(TOPIC.under("changed"), store.get(["d0", "long", "longer"]))
+    read = prompt_ids(model, "中 国 a query? only b, not a", store.get(["d0", "long", "longer"]))
+    tokenizer, _ = loaded(model.source, model.family)
     before, after = (model.prompt or "").replace("{query}", "中 国 a query? only b, not a").split("{document}")
     for docid, ids, score in zip(("long", "longer"), read[1:], scores[1:], strict=True):
         [one] = store.get([docid])
@@ -189,8 +182,7 @@ def test_a_prompt_without_query_and_document_is_an_error(
 
 
 def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path], store: DocumentStore) -> None:
-    reranker = YesNoReranker(entry(folders, "Llama"), CPU)
-    [ids] = reranker._scorer._prompts.ids("", "q", store.get(["d0"]))
+    [ids] = prompt_ids(entry(folders, "Llama"), "q", store.get(["d0"]))
     assert ids[:2] == [1, 1]
 
 
@@ -199,23 +191,24 @@ def test_a_table_is_cut_between_rows(folders: dict[str, Path], tmp_path: Path) -
     tables = [{"id": "t", "title": "A title", "text": f"# cap\n\n| header |\n| --- |\n{rows}"}]
     table = open_store(tmp_path / "t", Tables([write_jsonl(tmp_path / "tables.jsonl", tables)], "markdown"))
     for kind in ("Llama", "Qwen2", "T5"):
-        reranker = YesNoReranker(entry(folders, kind), CPU)
-        found = reranker._scorer._prompts
+        model = entry(folders, kind)
+        tokenizer, _ = loaded(model.source, model.family)
         for query in ("q", "a longer query"):
-            [ids] = found.ids("", query, table.get(["t"]))
+            [ids] = prompt_ids(model, query, table.get(["t"]))
             [document] = table.get(["t"])
-            before, after = found._prompt.replace("{query}", query).split("{document}")
+            before, after = (model.prompt or "").replace("{query}", query).split("{document}")
             lines = f"{document.title} {document.text}".strip().split("\n")
-            made = [found._tokenizer(before + "\n".join(lines[:end]) + after)["input_ids"] for end in range(len(lines))]
+            made = [tokenizer(before + "\n".join(lines[:end]) + after)["input_ids"] for end in range(len(lines))]
             [kept] = [end for end, one in enumerate(made) if one == ids]
             assert kept > 4 and len(made[kept]) <= 128 < len(made[kept + 2])
-        assert len(reranker.score(TOPIC.under("original"), table.get(["t"]))) == 1
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral"])
 def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
     folders: dict[str, Path], store: DocumentStore, tmp_path: Path, kind: str
 ) -> None:
+    from transformers import AutoConfig
+
     folder = tmp_path / "sliding"
     shutil.copytree(folders[kind], folder)
     config = json.loads((folder / "config.json").read_text())
@@ -228,7 +221,7 @@ def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
     expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
     reranker = YesNoReranker(model, CPU)
     assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=1e-5)
-    assert reranker._scorer._share == (kind == "Mistral")
+    assert shares_prefixes(AutoConfig.from_pretrained(folder)) == (kind == "Mistral")
     assert expected != pytest.approx([plain(entry(folders, kind), text) for text in prompts(model, DOCIDS, store, "")])
 
 
@@ -238,20 +231,6 @@ def test_models_that_keep_other_states_share_no_prefix() -> None:
     assert shares_prefixes(LlamaConfig())
     assert not shares_prefixes(Qwen3NextConfig())
     assert not shares_prefixes(FalconMambaConfig())
-
-
-def test_the_prefix_is_read_once(
-    folders: dict[str, Path], store: DocumentStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from heed.models.local import logits
-
-    read, widths = [], []
-    kept, made = logits.read_prefix, logits.padded
-    monkeypatch.setattr(logits, "read_prefix", lambda network, ids: read.append(len(ids)) or kept(network, ids))
-    monkeypatch.setattr(logits, "padded", lambda *all: widths.append(max(map(len, all[0]))) or made(*all))
-    reranker = YesNoReranker(entry(folders, "Llama"), CPU._replace(batch_size=2))
-    reranker.score(TOPIC.under("original"), store.get(DOCIDS))
-    assert len(read) == 1 and read[0] > 30 and len(widths) > 1 and max(widths) < 80
 
 
 def test_half_precision_makes_no_ties() -> None:

@@ -9,8 +9,10 @@ from conftest import write_jsonl
 
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
+from heed.models.local.language_models import limit_of, load_config, load_tokenizer
 from heed.models.registry.entries import Model
-from heed.types import Topic
+from heed.models.text.prompts import Prompts
+from heed.types import Document, Topic
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]
 LONG = "a long 龙 document of 12 words " * 60
@@ -39,6 +41,12 @@ def prompts(model: Model, docids: list[str], store: DocumentStore, query: str) -
         (model.prompt or "").replace("{query}", query).replace("{document}", f"{one.title} {one.text}".strip())
         for one in store.get(docids)
     ]
+
+
+def prompt_ids(model: Model, query: str, documents: list[Document]) -> list[list[int]]:
+    """The ids of each document's prompt, at the length that the reranker reads."""
+    tokenizer = load_tokenizer(model)
+    return Prompts(model, tokenizer, limit_of(model, tokenizer, load_config(model))).ids("", query, documents)
 
 
 def adapter_of(base: Path, folder: Path) -> Any:

@@ -260,7 +260,7 @@ def test_training_equals_a_loop_of_plain_peft(
             optimiser.param_groups[0]["lr"] = 1e-3 * (1 + math.cos(math.pi * done)) / 2
             optimiser.step()
         losses.append(lost / 32)
-    monkeypatch.setattr(trainer, "BATCH_TOKENS", budget)
+    monkeypatch.setattr(trainer, "NEXT_WORD_TOKENS", budget)
     options = ("--lr", "1e-3", "--rank", "4", "--alpha", "6", "--seed", "3", "--epochs", "2", "--batch", str(batch))
     out = train(data, base, tmp_path / "out", *SHORT, "--max-length", "120", *options)
     assert note(out)["loss"] == pytest.approx(losses, abs=1e-4)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy, runs_remote_code
+from heed.models.files.model_files import fingerprint, loading, local_copy
 from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision_config
 from heed.models.local.network_checks import POOLER
-from heed.models.local.runtime import BACKENDS, DEFAULT, Runtime, unload
+from heed.models.local.runtime import BACKENDS, DEFAULT, LocalModel, Runtime
 from heed.models.local.sentence_models import (
     SentenceModel,
     Texts,
@@ -42,12 +42,14 @@ class Input(NamedTuple):
         return self.prefix + self.text
 
 
-class SentenceEncoder:
+class SentenceEncoder(LocalModel):
     """A sentence-transformers model as a :class:`heed.types.Encoder`.
 
     What the entry leaves open is as the model's own files say: prompts, pooling, normalisation, and
     a cosine between vectors, which is the inner product of normalised ones.
     """
+
+    LOADED = "_encoder"
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
@@ -55,10 +57,8 @@ class SentenceEncoder:
         Only safetensors weights are loaded, and code of the model's repository is run only where
         the user allowed it. Raises :class:`ModelError` if the model cannot be found.
         """
-        runs_remote_code(model)  # checked before anything is fetched
-        self.name = model.name
+        super().__init__(model, runtime)
         self.config: Config = {**fingerprint(model), **precision_config(model, runtime)}
-        self._model, self._runtime = model, runtime
         similarity = self._similarity()
         self.cosine = similarity == "cosine"
         if similarity:
@@ -80,14 +80,6 @@ class SentenceEncoder:
     @cached_property
     def _batches(self) -> Batches:
         return batches_of(self.name, self._encoder, self._runtime)
-
-    def load(self) -> None:
-        """Load the model."""
-        _ = self._encoder
-
-    def close(self) -> None:
-        """Unload the model; a later call loads it again."""
-        unload(self, "_encoder", "_batches")
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents; long ones are cut at their end, tables between rows."""

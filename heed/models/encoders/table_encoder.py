@@ -10,7 +10,7 @@ import numpy as np
 from heed.errors import ModelError, fail
 from heed.models.files.model_files import fingerprint, loading, local_copy
 from heed.models.local.language_models import place, precision
-from heed.models.local.runtime import DEFAULT, Runtime, unload
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.batches import Batches
 from heed.models.text.templates import document_text, query_text
@@ -30,14 +30,14 @@ class Input(NamedTuple):
     types: list[list[int]]
 
 
-class TableEncoder:
+class TableEncoder(LocalModel):
     """Google's dense table retriever as a :class:`heed.types.Encoder`: one network for tables, one for queries."""
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``; it is loaded when first used. Raises :class:`ModelError` without them."""
-        self.name = model.name
+        super().__init__(model, runtime)
         self.config: Config = {**fingerprint(model), "precision": precision(model, runtime)}
-        self._model, self._runtime, self._device = model, runtime, place(runtime.device)
+        self._device = place(runtime.device)
 
     @cached_property
     def _loaded(self) -> Any:
@@ -50,14 +50,6 @@ class TableEncoder:
             raise ModelError(f"{folder}: no {tapas.CONFIG} of a model that reads tables; {self._model.note}")
         with loading(self._model.source):
             return tapas.load(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
-
-    def load(self) -> None:
-        """Load the model."""
-        _ = self._loaded
-
-    def close(self) -> None:
-        """Unload the model; a later call loads it again."""
-        unload(self, "_loaded")
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of tables, cut between rows; a document that is no table is read as a caption alone.

@@ -58,11 +58,6 @@ def rows_of(network: Any, entries: tuple[int, ...], source: str) -> Rows:
     return Rows(head, entries)
 
 
-def score_of(logits: Sequence[float]) -> float:
-    """Return ``logit(yes) − logit(no)`` of the logits of no and yes, or the one logit that there is."""
-    return logits[-1] - logits[0] if len(logits) == 2 else logits[0]
-
-
 def seq2seq_logits(network: Any, prompts: Sequence[Sequence[int]], side: str) -> torch.Tensor:
     """Return the logits of the answer's first word by a network with :func:`rows_of`: ``(prompts, entries)``."""
     ids, mask = padded(prompts, side, network.device)

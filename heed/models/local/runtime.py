@@ -1,10 +1,13 @@
 """How the models of an experiment are run, and how their memory is freed."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import UsageError
 from heed.memory import free_memory
+from heed.models.files.model_files import runs_remote_code
+from heed.models.registry.entries import Model
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 BACKENDS = ("torch", "openvino")  # of sentence-transformers
@@ -67,15 +70,34 @@ def _require_openvino() -> None:
 DEFAULT = Runtime()
 
 
-def unload(system: Any, *names: str) -> None:
-    """Close and drop the attributes ``names`` of ``system``, which hold what it has loaded, and free their memory."""
-    if not vars(system).keys() & names:  # nothing was loaded
-        return
-    for name in names:
-        if hasattr(vars(system).get(name), "close"):
-            vars(system)[name].close()
-        vars(system).pop(name, None)  # no variable may refer to it now
-    free_memory()
+class LocalModel:
+    """A model of this machine: its name, loading at its first use, and unloading.
+
+    Each class keeps what it loads in cached properties; :meth:`load` asks for the one that ``LOADED`` names.
+    """
+
+    LOADED = "_loaded"
+
+    def __init__(self, model: Model, runtime: Runtime) -> None:
+        """Keep entry and settings; :class:`ModelError` for code of the repository that the user has not allowed."""
+        runs_remote_code(model)  # checked before anything is fetched
+        self.name = model.name
+        self._model, self._runtime = model, runtime
+
+    def load(self) -> None:
+        """Load the model."""
+        getattr(self, self.LOADED)
+
+    def close(self) -> None:
+        """Unload the model and free its memory; a later use loads it again."""
+        kinds = type(self).__mro__
+        names = {name for kind in kinds for name, value in vars(kind).items() if isinstance(value, cached_property)}
+        for name in names & vars(self).keys():
+            part = vars(self).pop(name)
+            if hasattr(part, "close"):
+                part.close()
+            del part  # no variable may refer to it when memory is freed
+        free_memory()
 
 
 def on_device(features: Any, device: Any) -> dict[str, Any]:

@@ -80,13 +80,13 @@ class VllmModel:
         they precede any softmax, and the output layer is computed in float32, so that half
         precision makes no ties.
         """
-        wanted = list(entries)
-        settings = _vllm("SamplingParams")(temperature=0.0, max_tokens=1, logprob_token_ids=wanted, detokenize=False)
+        token_ids = list(entries)
+        settings = _vllm("SamplingParams")(temperature=0.0, max_tokens=1, logprob_token_ids=token_ids, detokenize=False)
         answers = [answer.logprobs[0] for answer in self._answers(prompts, settings)]
         return [[float(logits[entry].logprob) for entry in entries] for logits in answers]
 
     def generate(
-        self, prompts: Sequence[list[int]], least: int, most: int, ends: list[int], stop: str | None = None
+        self, prompts: Sequence[list[int]], least: int, most: Sequence[int], ends: list[int], stop: str | None = None
     ) -> list[list[int]]:
         """Return ``least`` to ``most`` ids that the model generates after each prompt, greedily.
 
@@ -95,14 +95,15 @@ class VllmModel:
         settings = _vllm("SamplingParams")(
             temperature=0.0,
             min_tokens=least,
-            max_tokens=most,
+            max_tokens=max(most),
             stop_token_ids=ends,
             ignore_eos=True,  # those of the model's files; ``ends`` says which
             stop=stop,
             detokenize=stop is not None,
             skip_special_tokens=False,
         )
-        return [list(answer.token_ids) for answer in self._answers(prompts, settings)]
+        answers = self._answers(prompts, settings)
+        return [list(answer.token_ids)[:room] for answer, room in zip(answers, most, strict=True)]
 
     def open(self) -> Any:
         """Return the engine, started if need be."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from heed.errors import ModelError
 from heed.models.files.model_files import loading, local_copy
 from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config, place
-from heed.models.local.runtime import DEFAULT, Runtime, unload
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.fit import Cutter, room_for_document
 from heed.models.text.prompts import TAKE
@@ -45,7 +45,7 @@ def block_text(model: Model, query: str, instruction: str, documents: Sequence[s
     return "".join(_parts(*_asked(model, query, instruction), documents))
 
 
-class BlockReranker:
+class BlockReranker(LocalModel):
     """A model of family ``block`` as a :class:`heed.types.Reranker`.
 
     A score is the cosine of the projected states of a document and of the query, so it depends on the documents of
@@ -54,23 +54,16 @@ class BlockReranker:
     several blocks, the query's state is the mean of theirs, weighted with ``(1 + best score) / 2`` of each.
     """
 
+    LOADED = "_reader"
+
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
-        self.name = model.name
+        super().__init__(model, runtime)
         self.config: Config = {**network_config(model, runtime), "block": [VERSION, model.block or BLOCK]}
-        self._model, self._runtime = model, runtime
 
     @cached_property
     def _reader(self) -> "_Reader":
         return _Reader(self._model, self._runtime)
-
-    def load(self) -> None:
-        """Load the model."""
-        _ = self._reader
-
-    def close(self) -> None:
-        """Unload the model; a later score loads it again."""
-        unload(self, "_reader")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return a cosine for each of ``documents``, which are in the pool's order.

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy, runs_remote_code, source_folder
+from heed.models.files.model_files import fingerprint, loading, local_copy, source_folder
 from heed.models.local.language_models import ADAPTER, precision_config
-from heed.models.local.runtime import BACKENDS, DEFAULT, Runtime, on_device, unload
+from heed.models.local.runtime import BACKENDS, DEFAULT, LocalModel, Runtime, on_device
 from heed.models.local.sentence_models import (
     batches_of,
     check_network,
@@ -30,18 +30,18 @@ from heed.types import Config, Document, Query
 VERSION = 2  # raise when scores change
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(LocalModel):
     """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
+
+    LOADED = "_encoder"
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         Raises :class:`ModelError` for a model with code of its own that the user has not allowed, and for an adapter.
         """
-        runs_remote_code(model)  # checked before anything is fetched
-        self.name = model.name
+        super().__init__(model, runtime)
         self.config: Config = {**fingerprint(model), **precision_config(model, runtime), "cross-encoder": VERSION}
-        self._model, self._runtime = model, runtime
         _refuse_adapter(model)
 
     @cached_property
@@ -62,14 +62,6 @@ class CrossEncoderReranker:
         if network is not None and network.config.get_text_config().pad_token_id is None:  # decoders refuse batches
             return one_by_one(self.name, self._encoder, "its config.json names no pad_token_id")
         return batches_of(self.name, self._encoder, self._runtime)
-
-    def load(self) -> None:
-        """Load the model."""
-        _ = self._encoder
-
-    def close(self) -> None:
-        """Unload the model; a later score loads it again."""
-        unload(self, "_encoder", "_chat", "_batches")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the model's logit for each document; of several labels the log-odds of the entry's ``label``.

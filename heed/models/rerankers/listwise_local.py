@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from heed.errors import ModelError
-from heed.models.files.model_files import local_copy, runs_remote_code
-from heed.models.local.language_models import base_of, load_config, load_network, load_tokenizer, network_config
-from heed.models.local.runtime import DEFAULT, Runtime, unload
-from heed.models.local.vllm import VllmModel, engine_config, uses_vllm
+from heed.models.files.model_files import local_copy
+from heed.models.local.language_models import base_of, load_config, load_tokenizer, network_config
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.rerankers.listwise import CONTEXT, ListwiseReranker
 from heed.models.rerankers.listwise_prompt import Message, pieces
@@ -27,26 +27,19 @@ def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker
     return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, PROMPT).thought), PROMPT)
 
 
-class LocalChat:
+class LocalChat(LocalModel):
     """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
+
+    LOADED = "_engine"
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT, thought: int = 0) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         With ``thought`` it answers in at most so many tokens, in which it may think before its ranking.
         """
-        runs_remote_code(model)  # checked before anything is fetched
+        super().__init__(model, runtime)
         self.config: Config = {**network_config(model, runtime), **engine_config(model, runtime.inference)}
-        self._model, self._runtime, self._thought = model, runtime, thought
-        self._in_vllm = uses_vllm(model, runtime.inference)
-
-    def load(self) -> None:
-        """Load the model."""
-        _ = self._engine.open() if self._in_vllm else self._network
-
-    def close(self) -> None:
-        """Unload the model; a later answer loads it again."""
-        unload(self, "_engine", "_network", "_tokenizer", "_special")
+        self._thought = thought
 
     def estimate(self) -> None:
         """Return None: nothing is paid."""
@@ -71,21 +64,8 @@ class LocalChat:
         return self._generated(conversation, 0, most)
 
     def _generated(self, conversation: list[Message], least: int, most: int) -> str:
-        import torch
-
-        question = self.question(conversation)
-        if self._in_vllm:
-            [answer] = self._engine.generate([question], least, most, self._ends)
-            return str(self._tokenizer.decode(answer, skip_special_tokens=True))
-        prompt = torch.tensor([question], device=self._network.device)
-        with torch.inference_mode():
-            output = self._network.generate(
-                input_ids=prompt,
-                attention_mask=torch.ones_like(prompt),
-                min_new_tokens=least,
-                max_new_tokens=most,
-            )
-        return str(self._tokenizer.decode(output[0, prompt.shape[1] :], skip_special_tokens=True))
+        [answer] = self._engine.generate([self.question(conversation)], least, [most], self._ends)
+        return str(self._tokenizer.decode(answer, skip_special_tokens=True))
 
     def shortened(self, document: Document) -> Document:
         """Return the document, title included, cut to the entry's ``document_length``, a table between rows."""
@@ -158,8 +138,10 @@ class LocalChat:
         return min(room, getattr(load_config(self._model), "max_position_embeddings", None) or room)
 
     @cached_property
-    def _engine(self) -> VllmModel:
-        return VllmModel(self._model, self._runtime, self._room)
+    def _engine(self) -> Any:
+        from heed.models.local.engine import open_engine
+
+        return open_engine(self._model, self._runtime, self._tokenizer, self._room)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -176,21 +158,6 @@ class LocalChat:
     @cached_property
     def _tokenizer(self) -> Any:
         return load_tokenizer(self._model)
-
-    @cached_property
-    def _network(self) -> Any:
-        import transformers
-
-        network = load_network(self._model, self._runtime, transformers.AutoModelForCausalLM)
-        tokenizer = self._tokenizer
-        # greedy decoding, whatever the repository's generation_config.json says of sampling, beams and penalties
-        configuration: Any = transformers.GenerationConfig
-        network.generation_config = configuration(
-            do_sample=False,
-            eos_token_id=self._ends,
-            pad_token_id=tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id,
-        )
-        return network
 
 
 def _without_system(conversation: Sequence[Message]) -> list[Message]:

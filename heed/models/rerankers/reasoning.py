@@ -6,20 +6,17 @@ from functools import cached_property
 from typing import Any
 
 from heed.errors import ModelError
-from heed.models.files.model_files import runs_remote_code
 from heed.models.local.language_models import (
     check_entry,
     entry_ids,
     load_config,
-    load_network,
     load_tokenizer,
     network_config,
 )
-from heed.models.local.runtime import DEFAULT, Runtime, unload
-from heed.models.local.vllm import VllmModel, engine_config, uses_vllm
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
-from heed.models.rerankers.yes_no import BATCH_TOKENS as ANSWER_TOKENS
-from heed.models.text.batches import Batches
+from heed.models.rerankers.yes_no import score_of
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
 from heed.progress import log
@@ -28,11 +25,10 @@ from heed.types import Config, Document, Query
 END = "</think>"
 THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
 LEAST = 512  # tokens of a thought for which a document is cut; where a prompt leaves fewer than THOUGHT, it is shorter
-BATCH_TOKENS = 131072  # prompts and thoughts of a batch; 8 GB of keys and values for Rank1-7B
 VERSION = 3  # raise when scores change
 
 
-class ReasoningReranker:
+class ReasoningReranker(LocalModel):
     """A causal language model of family ``reasoning`` as a :class:`heed.types.Reranker`.
 
     The model continues its prompt, which ends in ``<think>``, greedily until it writes
@@ -42,29 +38,46 @@ class ReasoningReranker:
     for the model, as Rank1's code does.
     """
 
+    LOADED = "_engine"
+
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
-        runs_remote_code(model)  # checked before anything is fetched
+        super().__init__(model, runtime)
         check_entry(model)
-        self.name = model.name
         self.config: Config = {
             **network_config(model, runtime),
             "reasoning": [VERSION, THOUGHT, LEAST],
             **engine_config(model, runtime.inference),
         }
-        self._model, self._runtime = model, runtime
 
     @cached_property
-    def _reasoner(self) -> "_Reasoner":
-        return _Reasoner(self._model, self._runtime)
+    def _tokenizer(self) -> Any:
+        return load_tokenizer(self._model)
 
-    def load(self) -> None:
-        """Load the model."""
-        _ = self._reasoner
+    @cached_property
+    def _limit(self) -> int:
+        positions: int = load_config(self._model).max_position_embeddings
+        limit = self._model.max_length or positions
+        if limit <= LEAST:
+            raise ModelError(
+                f"{self._model.source}: max_length {limit}, expected more than the {LEAST} tokens that are left for a "
+                "thought"
+            )
+        return limit
 
-    def close(self) -> None:
-        """Unload the model; a later score loads it again."""
-        unload(self, "_reasoner")
+    @cached_property
+    def _prompts(self) -> Prompts:
+        return Prompts(self._model, self._tokenizer, self._limit - LEAST)
+
+    @cached_property
+    def _engine(self) -> Any:
+        from heed.models.local.engine import open_engine
+
+        entry_ids(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
+        _ = self._prompts
+        # a thought may grow when its text is tokenised again
+        longest = min(2 * self._limit, max(self._limit, load_config(self._model).max_position_embeddings))
+        return open_engine(self._model, self._runtime, self._tokenizer, longest + 1)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the log-odds of yes for each document, after reasoning about it.
@@ -74,33 +87,23 @@ class ReasoningReranker:
         """
         if not documents:
             return []
-        text = query_text(self._model, query.query, query.instruction)
-        return self._reasoner.scores(f"{self.name}: topic {query.qid}", text, documents)
-
-
-class _Reasoner:
-    """The loaded model with its prompts."""
-
-    def __init__(self, model: Model, runtime: Runtime) -> None:
-        self._tokenizer = load_tokenizer(model)
-        limit = model.max_length or load_config(model).max_position_embeddings
-        if limit <= LEAST:
-            raise ModelError(
-                f"{model.source}: max_length {limit}, expected more than the {LEAST} tokens that are left for a thought"
-            )
-        self.prompts = Prompts(model, self._tokenizer, limit - LEAST)
-        generator = _VllmGenerator if uses_vllm(model, runtime.inference) else _TransformersGenerator
-        self.generator = generator(model, runtime, self._tokenizer, limit)
-
-    def scores(self, place: str, query: str, documents: Sequence[Document]) -> list[float]:
-        prompts = self.prompts.ids(place, query, documents)
-        thoughts = self.generator.thoughts(prompts)
+        topic = f"{self.name}: topic {query.qid}"
+        prompts = self._prompts.ids(topic, query_text(self._model, query.query, query.instruction), documents)
+        thoughts = self.thoughts(prompts)
         endless = sum(END not in thought for thought in thoughts)
         if endless:
-            log.info(f"{place}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
-        return self.generator.answers(
-            [self.with_thought(prompt, thought) for prompt, thought in zip(prompts, thoughts, strict=True)]
+            log.info(f"{topic}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
+        ended = [self.with_thought(prompt, thought) for prompt, thought in zip(prompts, thoughts, strict=True)]
+        return list(map(score_of, self._engine.logits(ended, entry_ids(self._model, self._tokenizer))))
+
+    def thoughts(self, prompts: list[list[int]]) -> list[str]:
+        """Return the text that the model writes after each prompt, whose tokens are given by their ids."""
+        rooms = [min(THOUGHT, self._limit - len(prompt)) for prompt in prompts]
+        written = self._engine.generate(prompts, 0, rooms, [self._tokenizer.eos_token_id], END)
+        texts: list[str] = self._tokenizer.batch_decode(
+            written, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
+        return texts
 
     def with_thought(self, prompt: list[int], thought: str) -> list[int]:
         """Return the ids of a prompt with its thought up to ``</think>``.
@@ -116,98 +119,6 @@ class _Reasoner:
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return ids
-
-    def close(self) -> None:
-        unload(self, "generator")
-
-
-class _TransformersGenerator:
-    """The model in transformers."""
-
-    def __init__(self, model: Model, runtime: Runtime, tokenizer: Any, limit: int) -> None:
-        from transformers import AutoModelForCausalLM, GenerationConfig
-
-        from heed.models.local.logits import rows_of
-
-        self._tokenizer, self._limit = tokenizer, limit
-        entries = entry_ids(model, tokenizer)
-        self._network = load_network(model, runtime, AutoModelForCausalLM)
-        # else settings of the model's files, such as a repetition penalty, apply where _generate gives none
-        self._network.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
-        self._head, self._rows = self._network.get_output_embeddings(), rows_of(self._network, entries, model.source)
-        device, texts = self._network.device, runtime.batch_size
-        self._thoughts = Batches(model.source, device, texts, BATCH_TOKENS)
-        self._answers = Batches(model.source, device, texts, ANSWER_TOKENS)
-
-    def thoughts(self, prompts: list[list[int]]) -> list[str]:
-        """Return what the model writes after each prompt."""
-        self._network.set_output_embeddings(self._head)
-        rooms = rooms_of(prompts, self._limit)
-        lengths = [len(prompt) + room for prompt, room in zip(prompts, rooms, strict=True)]
-        return self._thoughts.read(lengths, lambda batch: self._generate([prompts[index] for index in batch]))
-
-    def _generate(self, prompts: list[list[int]]) -> list[str]:
-        from transformers import GenerationConfig
-
-        from heed.models.local.logits import padded
-
-        ids, mask = padded(prompts, "left", self._network.device)
-        stop, rooms = self._tokenizer.eos_token_id, rooms_of(prompts, self._limit)
-        settings = GenerationConfig(  # type: ignore[no-untyped-call]
-            max_new_tokens=max(rooms), do_sample=False, stop_strings=[END], eos_token_id=stop, pad_token_id=stop
-        )
-        output = self._network.generate(ids, attention_mask=mask, generation_config=settings, tokenizer=self._tokenizer)
-        written = [row[:room] for row, room in zip(output[:, ids.shape[1] :].tolist(), rooms, strict=True)]
-        # without special tokens: shorter thoughts are filled up with that of the end
-        return _decoded(self._tokenizer, written)
-
-    def answers(self, prompts: list[list[int]]) -> list[float]:
-        """Return ``logit(yes) − logit(no)`` after each prompt with its thought."""
-        from heed.models.local.logits import causal_logits, score_of
-
-        def read(batch: list[int]) -> list[list[float]]:
-            return causal_logits(self._network, [prompts[index] for index in batch], "left").tolist()
-
-        self._network.set_output_embeddings(self._rows)
-        return list(map(score_of, self._answers.read(list(map(len, prompts)), read)))
-
-
-class _VllmGenerator:
-    """The model in vLLM."""
-
-    def __init__(self, model: Model, runtime: Runtime, tokenizer: Any, limit: int) -> None:
-        self._tokenizer, self._limit = tokenizer, limit
-        self._entries = entry_ids(model, tokenizer)
-        # a thought may grow when its text is tokenised again
-        longest = min(2 * limit, max(limit, load_config(model).max_position_embeddings))
-        self._engine = VllmModel(model, runtime, longest + 1)
-        self._engine.open()
-
-    def thoughts(self, prompts: list[list[int]]) -> list[str]:
-        """Return what the model writes after each prompt."""
-        generated = self._engine.generate(prompts, 0, THOUGHT, [self._tokenizer.eos_token_id], END)
-        written = [ids[:room] for ids, room in zip(generated, rooms_of(prompts, self._limit), strict=True)]
-        return _decoded(self._tokenizer, written)
-
-    def answers(self, prompts: list[list[int]]) -> list[float]:
-        """Return ``logit(yes) − logit(no)`` after each prompt with its thought."""
-        from heed.models.local.logits import score_of
-
-        return list(map(score_of, self._engine.logits(prompts, self._entries)))
-
-    def close(self) -> None:
-        """End the engine."""
-        self._engine.close()
-
-
-def _decoded(tokenizer: Any, written: list[list[int]]) -> list[str]:
-    texts: list[str] = tokenizer.batch_decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-    return texts
-
-
-def rooms_of(prompts: Sequence[Sequence[int]], limit: int) -> list[int]:
-    """Return how many tokens the thought after each prompt may have."""
-    return [min(THOUGHT, limit - len(prompt)) for prompt in prompts]
 
 
 def whole_sentences(thought: str) -> str:
