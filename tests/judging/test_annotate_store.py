@@ -79,22 +79,6 @@ def test_undo_goes_back_step_by_step_and_is_itself_kept(store: Store) -> None:
     db.close()
 
 
-def test_undo_after_a_restart_knows_what_was_before(store: Store) -> None:
-    record(store, Change("grade", "1", "original", "a", 1))
-    store.close()
-    again = Store(store.path)
-    assert again.undo(new_id(), "ann")[0]["grade"] is None
-    again.close()
-
-
-def test_assessors_undo_their_own_changes_only(store: Store) -> None:
-    record(store, Change("grade", "1", "original", "a", 1), who="ann")
-    record(store, Change("grade", "1", "original", "a", 3), who="bela")
-    store.undo(new_id(), "ann")
-    assert graded(store) == {("bela", "1", "original", "a"): 3}
-    assert store.undo(new_id(), "ann") == []
-
-
 def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(store: Store) -> None:
     record(store, Change("narrative", "1", value="ann's", base=0))
     version = store.narratives()["1"][1]
@@ -106,14 +90,6 @@ def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force
     assert store.undo(new_id(), "ann") == [], "another's text is in force: ann's edit is no longer hers to take back"
 
 
-def test_one_visit_to_the_editor_is_undone_in_one_piece(store: Store) -> None:
-    record(store, Change("narrative", "1", value="one", base=0), batch="visit-0001")
-    record(store, Change("narrative", "1", value="one two", base=1), batch="visit-0001")
-    done = store.undo(new_id(), "ann")
-    assert [change["text"] for change in done] == ["one", "narrative 1"]
-    assert store.narratives()["1"] == ("narrative 1", 0)
-
-
 def test_several_changes_are_taken_all_or_none(store: Store) -> None:
     with pytest.raises(ConflictError):
         record(store, Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7))
@@ -122,21 +98,6 @@ def test_several_changes_are_taken_all_or_none(store: Store) -> None:
 
 def test_wordings_are_the_same_however_lines_are_broken() -> None:
     assert wording_of("a  b\nc ") == wording_of("a b c") != wording_of("a bc")
-
-
-def test_many_threads_write_at_once_and_each_change_is_kept(store: Store) -> None:
-    def work(name: str) -> None:
-        for value in (0, 1, 3) * 5:
-            record(store, Change("grade", "1", "original", "a", value), who=name)
-
-    threads = [threading.Thread(target=work, args=(f"assessor {i}",)) for i in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(graded(store)) == 12
-    assert set(graded(store).values()) == {3}
-    assert store.last("assessor 3") <= 12 * 15
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from heed.judging.exchange.exports import FORMATS, ExportedPool, export
 from heed.judging.exchange.folder_layouts import FILE_NAME
 from heed.judging.exchange.table_files import GUARDED, guarded, unguarded
 from heed.tables.documents import Tables
-from heed.types import Topic
+from heed.types import Document, Topic
 
 FILES = {
     "trec-pool": "pool.txt",
@@ -502,19 +502,22 @@ def test_topics_without_a_document_are_left_out_and_told(tmp_path: Path, capsys:
     assert "1 topics of the pool have no document and are left out: 1" in capsys.readouterr().err
 
 
+class Counting:
+    """A store that counts the documents of each request."""
+
+    def __init__(self, documents: DocumentStore) -> None:
+        self.documents, self.missing = documents, documents.missing
+        self.counts: list[int] = []
+
+    def get(self, docids: list[str]) -> list[Document]:
+        self.counts.append(len(docids))
+        return self.documents.get(docids)
+
+
 @pytest.mark.parametrize("form", [form for form in FILES if form not in ("trec-pool", "qrels-template")])
-def test_few_documents_are_in_memory_at_once(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    get = DocumentStore.get
-
-    def counting(self: DocumentStore, docids: list[str]) -> Any:
-        asked.append(len(docids))
-        return get(self, docids)
-
-    monkeypatch.setattr(DocumentStore, "get", counting)
+def test_few_documents_are_in_memory_at_once(tmp_path: Path, form: str) -> None:
     docids = [f"d{number}" for number in range(2 * AT_ONCE + 1)]
-    documents = store(tmp_path, [{"id": docid, "text": "t"} for docid in docids])
-    export(
-        form, tmp_path / FILES[form], ExportedPool({"1": docids}, {"1": Topic("1", "eng", "q", {})}, "query", documents)
-    )
-    assert set(asked) == {AT_ONCE, 1}
+    documents: Any = Counting(store(tmp_path, [{"id": docid, "text": "t"} for docid in docids]))
+    topics = {"1": Topic("1", "eng", "q", {})}
+    export(form, tmp_path / FILES[form], ExportedPool({"1": docids}, topics, "query", documents))
+    assert set(documents.counts) == {AT_ONCE, 1}

@@ -70,39 +70,39 @@ def test_the_order_of_the_files_does_not_matter() -> None:
 # How each tool fills in what was exported ------------------------------------------------------------
 
 
-def fill_lines(path: Path, key: str, value: Callable[[int], Any]) -> Path:
+def fill_lines(path: Path, grades: Qrels, key: str, value: Callable[[int], Any]) -> Path:
     lines = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
     for line in lines:
-        if line["docid"] in GRADES[line["qid"]]:
-            line[key] = value(GRADES[line["qid"]][line["docid"]])
+        if line["docid"] in grades[line["qid"]]:
+            line[key] = value(grades[line["qid"]][line["docid"]])
     return write_jsonl(path, lines)
 
 
-def fill_csv(path: Path) -> Path:
+def fill_csv(path: Path, grades: Qrels) -> Path:
     """As a spreadsheet that keeps the cells: it knows nothing of our quotes."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.reader(stream))
     for row in rows[1:]:
-        row[rows[0].index("grade")] = str(GRADES[row[0]].get(row[1].removeprefix("'"), ""))
+        row[rows[0].index("grade")] = str(grades[row[0]].get(row[1].removeprefix("'"), ""))
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=";").writerows(rows)
     return path
 
 
-def fill_xlsx(path: Path) -> Path:
+def fill_xlsx(path: Path, grades: Qrels) -> Path:
     from openpyxl import load_workbook
 
     book = load_workbook(path)
     for row in book.active.iter_rows(min_row=2):
-        row[5].value = GRADES[row[0].value].get(row[1].value)
+        row[5].value = grades[row[0].value].get(row[1].value)
     book.save(path)
     return path
 
 
-def fill_label_studio(path: Path) -> Path:
+def fill_label_studio(path: Path, grades: Qrels) -> Path:
     tasks = json.loads(path.read_text("utf-8"))
     for task in tasks:
-        grade = GRADES[task["data"]["qid"]].get(task["data"]["docid"])
+        grade = grades[task["data"]["qid"]].get(task["data"]["docid"])
         value = {"choices": [str(grade)]}
         result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": value}]
         task["annotations"] = [] if grade is None else [{"result": result, "completed_by": 1, "was_cancelled": False}]
@@ -110,16 +110,16 @@ def fill_label_studio(path: Path) -> Path:
     return path
 
 
-def fill_columns(path: Path) -> Path:
+def fill_columns(path: Path, grades: Qrels) -> Path:
     lines = [line.split() for line in path.read_text("utf-8").splitlines()]
-    grades = [(qid, docid, GRADES[qid].get(docid, -1)) for qid, _, docid, _ in lines]
-    path.write_text("".join(f"{qid} 0 {docid} {grade}\n" for qid, docid, grade in grades), "utf-8")
+    filled = (f"{qid} 0 {docid} {grades[qid].get(docid, -1)}\n" for qid, _, docid, _ in lines)
+    path.write_text("".join(filled), "utf-8")
     return path
 
 
-ROUND_TRIPS: dict[str, tuple[str, Callable[[Path], Path]]] = {
-    "jsonl": ("p.jsonl", lambda path: fill_lines(path, "grade", int)),
-    "doccano": ("d.jsonl", lambda path: fill_lines(path, "label", lambda grade: [str(grade)])),
+ROUND_TRIPS: dict[str, tuple[str, Callable[[Path, Qrels], Path]]] = {
+    "jsonl": ("p.jsonl", lambda path, grades: fill_lines(path, grades, "grade", int)),
+    "doccano": ("d.jsonl", lambda path, grades: fill_lines(path, grades, "label", lambda grade: [str(grade)])),
     "csv": ("p.csv", fill_csv),
     "xlsx": ("p.xlsx", fill_xlsx),
     "label-studio": ("l.json", fill_label_studio),
@@ -131,7 +131,7 @@ ROUND_TRIPS: dict[str, tuple[str, Callable[[Path], Path]]] = {
 def test_exported_filled_in_and_read_back(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     name, fill = ROUND_TRIPS[form]
     export(form, tmp_path / name, material(tmp_path))
-    assert main([str(fill(tmp_path / name)), "--out", str(tmp_path / "q")]) == 0
+    assert main([str(fill(tmp_path / name, GRADES)), "--out", str(tmp_path / "q")]) == 0
     assert read_qrels(tmp_path / "q") == GRADES
     told = capsys.readouterr().err
     assert "5 judgements of 2 topics" in told
@@ -180,19 +180,15 @@ WORDS = st.text(CHARACTERS, min_size=1, max_size=6).filter(lambda word: word.spl
 
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(grades=st.dictionaries(WORDS, st.integers(0, 9), min_size=1, max_size=4), qid=WORDS)
-def test_any_id_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, grades: dict[str, int], qid: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_id_comes_back(tmp_path_factory: pytest.TempPathFactory, grades: dict[str, int], qid: str) -> None:
     folder = tmp_path_factory.mktemp("ids")
-    monkeypatch.setitem(globals(), "GRADES", {qid: grades})
     documents = store(folder, [{"id": docid, "text": docid} for docid in grades])
     whole = ExportedPool({qid: [*grades]}, {qid: Topic(qid, "eng", "q", {})}, "query", documents)
     for form in ("jsonl", "doccano", "label-studio", "qrels-template"):
         name, fill = ROUND_TRIPS[form]
         export(form, folder / name, whole)
-        assert qrels_of(fill(folder / name), form="qrels" if form == "qrels-template" else "auto") == {qid: grades}, (
-            form
-        )
+        filled = fill(folder / name, {qid: grades})
+        assert qrels_of(filled, form="qrels" if form == "qrels-template" else "auto") == {qid: grades}, form
     export("csv", folder / "p.csv", whole)
     with (folder / "p.csv").open(encoding="utf-8-sig", newline="") as stream:
         header, *rows = csv.reader(stream)

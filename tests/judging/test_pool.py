@@ -29,20 +29,6 @@ def test_the_union_of_the_first_documents_best_fused_first() -> None:
     assert found == {"1": ["y", "x", "w"], "2": ["q", "p", "s"]}
 
 
-def test_a_document_that_two_runs_found_late_stands_before_one_that_one_run_found_first() -> None:
-    write_lists(Path(), {"c": {"1": ["x", "a", "y"]}, "d": {"1": ["w", "b", "y"]}})
-    # y 2/63 = .0317, x and w 1/61 = .0164, b and a 1/62
-    assert pooled("c.run", "d.run", "--order", "fused") == {"1": ["y", "x", "w", "b", "a"]}
-
-
-def test_equal_sums_are_ties_whatever_the_order_of_their_terms() -> None:
-    # p at ranks 7, 2, 1 and q at 1, 7, 2 of the three runs: summed as they come, p would be 1e-17 ahead of q
-    assert 1 / 67 + 1 / 62 + 1 / 61 > 1 / 61 + 1 / 67 + 1 / 62
-    lists = {"c": "q23456p", "d": "3p2654q", "e": "pq65432"}
-    paths = write_lists(Path(), {name: {"1": list(docids)} for name, docids in lists.items()})
-    assert pooled(*paths, "--size", 2, "--order", "fused") == {"1": ["q", "p"]}
-
-
 def test_what_is_judged_so_far_guides_the_order_and_is_not_asked_again() -> None:
     Path("so-far").write_text("1 0 x 1\n1 0 y 1\n")
     # topic 1: run a gives x, y, z while they are relevant; z is next, then run b's w. Topic 2: by turns, a before b
