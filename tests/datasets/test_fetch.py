@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, Heed
 from filelock import FileLock
 from huggingface_hub import file_download
-from test_mfollowir import hub_copy
+from mfollowir_copy import hub_copy
 
 from hardening.hub import CORE17, MAIN, Hub, online
 from heed.datasets.downloads import Download, File, check, fetch, file_digest, size_text

@@ -2,44 +2,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from mfollowir_copy import FILES, hub_copy
 
 from heed.datasets.followir import download, is_mfollowir, read_mfollowir
 from heed.errors import HeedError
-
-FILES = {
-    "corpus-zho": [{"_id": f"u{n}", "title": "标题", "text": f"文本 内容 {n}"} for n in range(6)],
-    "queries-zho": [{"_id": "12-og", "text": "内容"}, {"_id": "12-changed", "text": "内容"}],
-    "instruction-zho": [
-        {"query-id": "12-og", "instruction": "要文本"},
-        {"query-id": "12-changed", "instruction": "要文本，不要标题"},
-    ],
-    "default-zho": [
-        {"query-id": "12-og", "corpus-id": "u0", "score": 1},
-        {"query-id": "12-og", "corpus-id": "u1", "score": 1},
-        {"query-id": "12-changed", "corpus-id": "u0", "score": 0},
-        {"query-id": "12-changed", "corpus-id": "u1", "score": 1},
-    ],
-    "qrel_diff-zho": [{"query-id": "12", "corpus-ids": ["u0"]}],
-    "top_ranked-zho": [
-        {"query-id": "12-og", "corpus-ids": ["u0", "u1", "u2"]},
-        {"query-id": "12-changed", "corpus-ids": ["u1", "u0", "gone"]},
-    ],
-}
-
-
-def hub_copy(folder: Path, form: str, **changed: list[dict]) -> Path:
-    import pyarrow
-    import pyarrow.parquet
-
-    for config, rows in (FILES | {name.replace("_zho", "-zho"): rows for name, rows in changed.items()}).items():
-        (folder / config).mkdir(parents=True)
-        if form == "parquet":
-            pyarrow.parquet.write_table(
-                pyarrow.Table.from_pylist(rows), folder / config / "test-00000-of-00001.parquet"
-            )
-        else:
-            write_jsonl(folder / config / "test.jsonl", rows)
-    return folder
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
-from heed.formats.trec_files import as_tag, read_qrels, read_run, write_run
+from heed.formats.pools import write_pool
+from heed.formats.trec_files import as_tag, read_qrels, read_run, write_qrels, write_run
+from heed.types import Qrels
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
     lambda one: one.split() == [one]
@@ -149,3 +151,33 @@ def test_the_official_neuclir_qrels_are_read_in_full(shared: Path) -> None:
         qrels = read_qrels(shared / "neuclir22" / f"qrels.neuclir22-{short}.txt.gz")
         sizes[short] = sum(map(len, qrels.values()))
     assert sizes == {"zh": 36575, "fa": 34174, "ru": 33006}
+
+
+def test_qrels_are_written_with_their_topics_in_order_and_read_back(tmp_path: Path) -> None:
+    qrels = {"b": {"z": 2, "a": -1}, "a": {"007": 0}}
+    write_qrels(tmp_path / "q", qrels)
+    assert (tmp_path / "q").read_text() == "a 0 007 0\nb 0 z 2\nb 0 a -1\n"
+    for name in ("a.gz", "b.gz"):
+        write_qrels(tmp_path / name, qrels)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert read_qrels(tmp_path / "a.gz") == qrels
+
+
+@pytest.mark.parametrize(
+    ("qrels", "said"),
+    [
+        ({"1 2": {"a": 1}}, "qid '1 2' holds white space"),
+        ({"1": {"": 1}}, "docid '' holds white space or is empty"),
+        ({}, "there is no judgement to write"),
+        ({"1": {}}, "there is no judgement to write"),
+    ],
+)
+def test_qrels_that_no_file_can_hold_are_refused(tmp_path: Path, qrels: Qrels, said: str) -> None:
+    with pytest.raises(HeedError, match=said):
+        write_qrels(tmp_path / "q", qrels)
+    assert not (tmp_path / "q").exists()
+
+
+def test_a_pool_is_written_in_its_form(tmp_path: Path) -> None:
+    write_pool(tmp_path / "pool.jsonl", {"007": ["b", "a"]})
+    assert (tmp_path / "pool.jsonl").read_text() == '{"qid": "007", "docids": ["b", "a"]}\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from annotating import SAMPLE, Running, grade, running, sample_pool
 from conftest import ROOT, Heed, write_jsonl
-from test_mfollowir import hub_copy
+from mfollowir_copy import hub_copy
 
 from heed.errors import HeedError
 from heed.files import digest_json

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
-from heed.formats.trec_files import read_qrels, write_qrels
+from heed.formats.trec_files import read_qrels
 from heed.judging.exchange.exports import ExportedPool, export
 from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
 from heed.types import Qrels, Topic
@@ -418,28 +418,3 @@ def test_the_command_as_a_user_runs_it(heed: Heed, tmp_path: Path) -> None:
     assert not (tmp_path / "q").exists()
     assert heed(COMMAND, "open.jsonl").returncode == 2
     assert heed(COMMAND, "missing.jsonl", "--out", "q").stderr.startswith("error: missing.jsonl: no such file")
-
-
-def test_qrels_are_written_with_their_topics_in_order_and_read_back(tmp_path: Path) -> None:
-    qrels = {"b": {"z": 2, "a": -1}, "a": {"007": 0}}
-    write_qrels(tmp_path / "q", qrels)
-    assert (tmp_path / "q").read_text() == "a 0 007 0\nb 0 z 2\nb 0 a -1\n"
-    for name in ("a.gz", "b.gz"):
-        write_qrels(tmp_path / name, qrels)
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    assert read_qrels(tmp_path / "a.gz") == qrels
-
-
-@pytest.mark.parametrize(
-    ("qrels", "said"),
-    [
-        ({"1 2": {"a": 1}}, "qid '1 2' holds white space"),
-        ({"1": {"": 1}}, "docid '' holds white space or is empty"),
-        ({}, "there is no judgement to write"),
-        ({"1": {}}, "there is no judgement to write"),
-    ],
-)
-def test_qrels_that_no_file_can_hold_are_refused(tmp_path: Path, qrels: Qrels, said: str) -> None:
-    with pytest.raises(HeedError, match=said):
-        write_qrels(tmp_path / "q", qrels)
-    assert not (tmp_path / "q").exists()

@@ -1,3 +1,5 @@
+"""Rescoring a pool: each topic once, whatever is killed, and never by a journal of other inputs."""
+
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -6,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from heed.errors import ModelError
-from heed.formats.pools import write_pool
-from heed.judging.pools.fusion import pool
 from heed.measures.pairwise import p_mrr
 from heed.progress import recording
 from heed.reranking.rescore import PoolDocuments, rescore
@@ -35,24 +35,6 @@ def rerank(
 ) -> Run:
     queries = [topic.under(condition) for topic in topics]
     return rescore(reranker, queries, PoolDocuments(pool, Texts()), journal, digest)  # type: ignore[arg-type]
-
-
-def test_fusion_worked_by_hand() -> None:
-    one, two = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 9.0, "d": 8.0}}
-    # a 1/61 = .01639; b 1/62 + 1/61 = .03252; c 1/63 = .01587; d 1/62 = .01613
-    assert pool([one, two], depth=10, size=3) == {"q": ["b", "a", "d"]}
-    assert pool([one, two], depth=1, size=3) == {"q": ["b", "a"]}  # equal sums: docid descending
-
-
-def test_neither_the_order_of_runs_nor_of_lines_matters() -> None:
-    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 2.0}}, {"q": {"c": 1.0, "a": 0.5}}, {"q": {"b": 1.0}, "r": {"x": 1.0}}]
-    turned = [{"q": dict(reversed(run["q"].items()))} | ({"r": run["r"]} if "r" in run else {}) for run in runs]
-    assert pool(runs, 10, 10) == pool(list(reversed(turned)), 10, 10)
-
-
-def test_a_pool_is_written_in_its_form(tmp_path: Path) -> None:
-    write_pool(tmp_path / "pool.jsonl", {"007": ["b", "a"]})
-    assert (tmp_path / "pool.jsonl").read_text() == '{"qid": "007", "docids": ["b", "a"]}\n'
 
 
 class Counting:
