@@ -12,7 +12,7 @@ from heed.experiment.experiment import Experiment
 from heed.experiment.results import Results, SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
-from heed.measures.summary import average, printed, table
+from heed.measures.summary import average, printed, summary_of, table
 from heed.progress import log
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
@@ -158,7 +158,7 @@ def finish(options: argparse.Namespace, results: Sequence[Results]) -> None:
     if len(results) > 1:
         name, subset, rows = results[0].collection, "average", average([each.rows for each in results])
         warnings = [f"{each.subset}: {warning}" for each in results for warning in each.warnings]
-        summary = {"collection": name, "subset": subset, "rows": rows, "warnings": warnings}
+        summary = summary_of(name, subset, rows, warnings, results[0].lower_is_better)
         write_json(options.out / name / subset / "summary.json", summary)
         title = f"{name}: average of {', '.join(each.subset for each in results)}, values ×100"
         print(table(printed(rows, options.measure), title))

@@ -23,8 +23,10 @@ from heed.formats.origin import noted_documents
 from heed.formats.pools import read_pool, write_pool
 from heed.formats.trec_files import as_tag, write_run
 from heed.judging.pools.fusion import pool as fused_pool
-from heed.measures.evaluate import Runs, evaluate, shifts
-from heed.measures.summary import Shift
+from heed.measures import Measure
+from heed.measures.evaluate import Judging, Runs, evaluate, shifts
+from heed.measures.own import AnyMeasure
+from heed.measures.summary import Detail, Shift, own_directions
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
 from heed.reranking.maxp import Cut
@@ -269,32 +271,36 @@ class Experiment:
                 name, config, {condition: Run(run, f"{name}.{condition}") for condition, run in runs.items()}
             )
 
-    def evaluate(self, systems: SystemRuns | Sequence[SystemRuns]) -> Results:
+    def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:
         """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on.
 
-        Files that an earlier experiment wrote from the same runs, judgements and settings are reused. Runs of other
-        documents, topics or settings that it left in the folder are moved to ``earlier/`` in it.
+        ``measures`` come beside the collection's own: names, such as ``P@5``, and functions of one's own (see
+        :func:`heed.measure`). Files that an earlier experiment wrote from the same runs, judgements, measures and
+        settings are reused, but not where a measure of one's own has no ``config``. Runs of other documents, topics or
+        settings that it left in the folder are moved to ``earlier/`` in it. Raises :class:`UsageError` for a measure
+        that is unknown or that the judgements do not allow.
         """
         systems = [systems] if isinstance(systems, SystemRuns) else systems
         refuse_twins([system.name for system in systems])
         collection, folder = self.collection, self.folder
+        judging = collection.judging.also(measures)
         with self._working():
             topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
             move_aside(folder, self._made, self.documents.digest, topics)
             made_by = self._manifest(systems)
-            recipe = self._results_recipe(systems, made_by)
+            recipe = self._results_recipe(systems, judging, made_by)
             earlier = earlier_results(folder, recipe) if recipe else None
             if earlier:
-                results = Results(collection.name, collection.subset, earlier.details, tuple(self.warnings))
+                results = self._results(judging, earlier.details)
             else:
                 forget_results(folder)
                 write_manifest(folder / "manifest.yml", made_by)  # the report reads it
-                results = self._measured(systems)
+                results = self._measured(systems, judging)
                 note_results(folder, recipe, self.warnings)
         write_json(folder / "timings.json", self.timings)
         return results
 
-    def _measured(self, systems: Sequence[SystemRuns]) -> Results:
+    def _measured(self, systems: Sequence[SystemRuns], judging: Judging) -> Results:
         """Return the measures, written with the report."""
         from heed.report import results as results_folders
         from heed.report.page import write_page
@@ -303,33 +309,41 @@ class Experiment:
         collection, folder = self.collection, self.folder
         write_topics_file(folder, collection, self._index / "documents", self.documents.digest)
         runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
-        results, moved = self._evaluated(runs)
+        results, moved = self._evaluated(runs, judging)
         write_json(folder / "summary.json", results.summary())
         if results.rows:
             about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
-            measured = results_folders.Results(*about, [*results.warnings], folder)
+            measured = results_folders.Results(
+                *about, [*results.warnings], folder, lower_is_better=results.lower_is_better
+            )
             with timed("report"):
                 write_page(results_folders.read_tree(folder, measured), folder, folder / "report.html")
         else:
             (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
         return results
 
-    def _evaluated(self, runs: Runs) -> tuple[Results, list[Shift]]:
-        collection = self.collection
+    def _evaluated(self, runs: Runs, judging: Judging) -> tuple[Results, list[Shift]]:
+        topics = self.collection.topics
         with timed("measures"):
             size = self.documents.count + self._missing
-            moved = shifts(runs, collection.judging, collection.topics)  # first: of all documents of a list at once
-            details = evaluate(runs, collection.judging, collection.topics, size)
+            moved = shifts(runs, judging, topics)  # first: of all documents of a list at once
+            details = evaluate(runs, judging, topics, size)
             write_json(self.folder / "per_topic.json", {"rows": details, "shifts": moved})
-            return Results(collection.name, collection.subset, details, tuple(self.warnings)), moved
+            return self._results(judging, details), moved
 
-    def _results_recipe(self, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
-        """Return what decides the files of results; None where runs may be other than their files."""
+    def _results(self, judging: Judging, details: Sequence[Detail]) -> Results:
+        collection, directions = self.collection, own_directions(judging.all_measures)
+        return Results(collection.name, collection.subset, details, tuple(self.warnings), directions)
+
+    def _results_recipe(self, systems: Sequence[SystemRuns], judging: Judging, made_by: Recipe) -> Recipe | None:
+        """Return what decides the files of results; None where runs may be other than their files, or measures new."""
         runs = digests_of({system.name: system.runs for system in systems})
+        if any(isinstance(measure, Measure) and measure.config is None for measure in judging.all_measures):
+            return None
         return runs and {
             "program": program(),
             "runs": runs,
-            "judging": judging_recipe(self.collection.judging),
+            "judging": judging_recipe(judging),
             "documents": self.documents.count + self._missing,
             "index": os.path.relpath(self._index, self.folder),
             "language": self.collection.language.code,

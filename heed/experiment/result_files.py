@@ -9,9 +9,10 @@ import json
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.files import digest, digest_json, read_bytes, write_json
+from heed.measures import Measure
 from heed.measures.evaluate import Judging
 from heed.measures.summary import Detail
 from heed.progress import log, warn
@@ -61,7 +62,10 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def judging_recipe(judging: Judging) -> str:
-    """Return a digest of all that decides measures beside the runs; the order of judgements is part of it."""
+    """Return a digest of all that decides measures beside the runs; the order of judgements is part of it.
+
+    A measure of the user's own is known by its ``config``.
+    """
     subtopics = {
         condition: {qid: subtopics_of(grades) for qid, grades in qrels.items()}
         for condition, qrels in judging.qrels.items()
@@ -70,7 +74,12 @@ def judging_recipe(judging: Judging) -> str:
         {qid: sorted(docids) for qid, docids in of_topics.items()} for of_topics in (judging.traps, judging.excluded)
     ]
     settings = judging._replace(traps={}, excluded={})
-    return hashlib.sha256(json.dumps([settings, subtopics, sets], ensure_ascii=False).encode()).hexdigest()
+    text = json.dumps([settings, subtopics, sets], ensure_ascii=False, default=_measure_recipe)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _measure_recipe(measure: Measure) -> list[Any]:
+    return [measure.name, measure.of, measure.lower_is_better, measure.config]
 
 
 @cache

@@ -1,11 +1,11 @@
 """What an experiment returns: the runs of a system, and the measures of all."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from heed.experiment.runs import Run
-from heed.measures.summary import Detail, Row, printed, rows_of, table
+from heed.measures.summary import Detail, Row, printed, rows_of, summary_of, table
 from heed.types import Config
 
 if TYPE_CHECKING:
@@ -41,13 +41,14 @@ class SystemRuns(Mapping[str, Run]):
 class Results:
     """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
 
-    ``warnings`` say in one line each what makes them doubtful.
+    ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures.
     """
 
     collection: str
     subset: str
     details: Sequence[Detail]
     warnings: Sequence[str] = ()
+    lower_is_better: Mapping[str, bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return the measures as text."""
@@ -60,12 +61,7 @@ class Results:
 
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
-        return {
-            "collection": self.collection,
-            "subset": self.subset,
-            "rows": self.rows,
-            "warnings": list(self.warnings),
-        }
+        return summary_of(self.collection, self.subset, self.rows, self.warnings, self.lower_is_better)
 
     def value(self, system: str, condition: str, measure: str) -> float:
         """Return one figure; KeyError if there is none."""

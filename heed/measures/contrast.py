@@ -214,7 +214,7 @@ MEASURES = (
         of="pair",
         takes=lambda pair: (pair.base, pair.new, pair.qrels or pair.new_qrels),
         lower_is_better=True,
-        value="pairs of documents (as of `WinRate`) won in one run and not in the other ÷ pairs; lower is better",
+        value="pairs of documents (as of `WinRate`) won in one run and not in the other ÷ pairs",
         needs="several grades",
         source="MultiConIR, task 3",
     ),

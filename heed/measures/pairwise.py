@@ -197,7 +197,7 @@ MEASURES = (
         takes=lambda pair: (pair.base, pair.new, pair.traps),
         lower_is_better=True,
         by_name=False,
-        value="trap documents that rose ÷ trap documents; lower is better",
+        value="trap documents that rose ÷ trap documents",
         needs="traps",
         source="FollowTable, § 5.6",
     ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from heed.measures import contrast, diversity, instfol, pairwise, single_run, three_runs
 from heed.measures.definition import SUBTOPICS, Measure
 
-FAMILIES = (single_run, diversity, contrast, pairwise, three_runs, instfol)
+FAMILIES = (single_run, diversity, pairwise, three_runs, contrast, instfol)
 BUILT_IN = {measure.name: measure for family in FAMILIES for measure in family.MEASURES}
 # of ir_measures
 BY_SUBTOPIC = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
@@ -57,6 +57,7 @@ def table(kinds: Sequence[str]) -> str:
         if measure.of in kinds:
             names = measure.examples or (measure.name,)
             name = ", ".join(f"`{each}`" if measure.by_name else each for each in names)
-            cells = (name, f"`{measure.function.__name__}`", measure.value, measure.needs, measure.source)
+            value = f"{measure.value}; lower is better" if measure.lower_is_better else measure.value
+            cells = (name, f"`{measure.function.__name__}`", value, measure.needs, measure.source)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

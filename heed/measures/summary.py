@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 from msgspec import Meta
 
@@ -79,6 +79,14 @@ def rows_of(details: Sequence[Detail]) -> list[Row]:
         Row(system=row["system"], condition=row["condition"], measure=row["measure"], value=row["value"], n=row["n"])
         for row in details
     ]
+
+
+def summary_of(
+    collection: str, subset: str, rows: Sequence[Row], warnings: Sequence[str], own: Mapping[str, bool]
+) -> dict[str, Any]:
+    """Return the content of ``summary.json``; ``own`` says of the user's own measures whether lower is better."""
+    summary = {"collection": collection, "subset": subset, "rows": list(rows), "warnings": list(warnings)}
+    return summary | {"lower_is_better": dict(own)} if own else summary
 
 
 def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:

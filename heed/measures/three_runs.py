@@ -140,7 +140,7 @@ MEASURES = (
         function=mean_rank,
         lower_is_better=True,
         by_name=False,
-        value="mean rank of the documents that stay relevant; printed as it is, lower is better",
+        value="mean rank of the documents that stay relevant; printed as it is",
         needs="qrels of both",
         source="InfoSearch, as its tables print it",
     ),

@@ -35,7 +35,7 @@ def figures(results: Results, settings: Settings) -> dict[str, Any]:
         column = {
             "condition": condition,
             "measure": measure,
-            "lower": lower_is_better(measure),
+            "lower": lower_is_better(measure, results.lower_is_better),
             "factor": factor(measure),
             "means": [by_system.get(system) for system in systems],
             "part": condition in TYPES or " " in condition,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from heed.files import write_bytes
-from heed.measures.summary import ABSENT, Row, format_value, is_share, layout, lower_is_better
+from heed.measures.summary import ABSENT, format_value, is_share, layout, lower_is_better
 from heed.published.beside import grids
 from heed.report.charts.plots import MOST, Best, best, plots
 from heed.report.charts.rendering import draw, element
@@ -112,22 +112,23 @@ def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
 
 def _section(results: Results, settings: Settings) -> Section:
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    charted = best(results.rows, MOST)
-    pair = systems_link(results.folder, *best(results.rows, 2).systems) if len(systems) > 1 else ""
+    charted = best(results, MOST)
+    pair = systems_link(results.folder, *best(results, 2).systems) if len(systems) > 1 else ""
     qids = sorted(qid for detail in results.details for qid in detail["per_topic"])
     topics = topic_link(results.folder, qids[0], charted.systems[0]) if qids else ""
-    return Section(results, settings, len(systems), _best_rows(results.rows), charted, pair, topics)
+    return Section(results, settings, len(systems), _best_rows(results), charted, pair, topics)
 
 
-def _best_rows(rows: Sequence[Row]) -> set[int]:
+def _best_rows(results: Results) -> set[int]:
     """Return the indices of the best figures of each condition, measure and number of topics, of several systems."""
+    rows = results.rows
     columns: dict[tuple[str, str, int], list[int]] = {}
     for index, row in enumerate(rows):
         if not row["measure"].startswith("Judged") and not is_share(row["measure"]):
             columns.setdefault((row["condition"], row["measure"], row["n"]), []).append(index)
     marked = set()
     for (_, measure, _), indices in columns.items():
-        choose = min if lower_is_better(measure) else max
+        choose = min if lower_is_better(measure, results.lower_is_better) else max
         most = choose(rows[index]["value"] for index in indices)
         marked |= {index for index in indices if rows[index]["value"] == most and len(indices) > 1}
     return marked

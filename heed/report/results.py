@@ -1,7 +1,7 @@
 """Results folders read and checked: ``summary.json``, ``per_topic.json``, and whether the runs beside them changed."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
@@ -13,6 +13,7 @@ from heed.measures.summary import Detail, Label, Row, Shift
 from heed.progress import brief, log
 
 Record = TypeVar("Record", Row, Detail, Shift)
+Field = TypeVar("Field")
 INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
 NOTE = Path(".made") / "results.json"
 UNFINISHED = {"unfinished": True}  # in place of the note while figures are written
@@ -24,7 +25,7 @@ class Results(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
     ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
-    be those of the runs beside them.
+    be those of the runs beside them. ``lower_is_better`` is of the user's own measures.
     """
 
     folder: str
@@ -36,6 +37,7 @@ class Results(NamedTuple):
     warnings: list[str]
     path: Path
     doubt: str = ""
+    lower_is_better: Mapping[str, bool] = {}
 
     @property
     def title(self) -> str:
@@ -126,9 +128,10 @@ def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
     details = _records(topics_path, "rows", topics, Detail, problems)
     shifts = _records(topics_path, "shifts", topics, Shift, problems)
     problems += _contradictions(topics_path, rows, details)
-    warnings = _warnings(path, summary, problems)
+    warnings = _optional(path, summary, "warnings", list[Label], problems) or []
+    directions = _optional(path, summary, "lower_is_better", dict[Label, bool], problems) or {}
     collection, subset = summary.get("collection", ""), summary.get("subset", "")
-    return Results(name, collection, subset, rows, details, shifts, warnings, folder)
+    return Results(name, collection, subset, rows, details, shifts, warnings, folder, lower_is_better=directions)
 
 
 def _read_object(path: Path, record: type, problems: list[str]) -> dict[str, Any]:
@@ -146,13 +149,13 @@ def _read_object(path: Path, record: type, problems: list[str]) -> dict[str, Any
     return {} if wrong else value
 
 
-def _warnings(path: Path, summary: dict[str, Any], problems: list[str]) -> list[str]:
-    """Return the warnings of ``summary``, which those of older versions lack; else add to ``problems``."""
+def _optional(path: Path, summary: dict[str, Any], key: str, form: type[Field], problems: list[str]) -> Field | None:
+    """Return a field of ``summary`` that not every one has; None without it, and where it is added to ``problems``."""
     try:
-        return convert(summary.get("warnings", []), list[Label])
+        return convert(summary[key], form) if key in summary else None
     except INVALID as error:
-        problems.append(f"{path}: warnings: {error}")
-        return []
+        problems.append(f"{path}: {key}: {error}")
+        return None
 
 
 def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], problems: list[str]) -> list[Record]:

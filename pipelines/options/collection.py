@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from heed.measures.registry import help_text
 from heed.retrieval.bm25.index import K1, B
 from heed.retrieval.dense.search import KINDS
 from heed.types import CONDITIONS
@@ -61,8 +62,7 @@ def _system_options(systems: Group) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a measure beside the collection's own, such as nDCG@10, alpha_nDCG@20 or 'p-MRR kept' "
-        "(docs/measures.md); repeatable",
+        help=f"a measure beside the collection's own: {help_text()}, or 'p-MRR kept' (docs/measures.md); repeatable",
     )
     systems.add_argument(
         "--run",

@@ -51,12 +51,13 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
-def best(rows: Sequence[Row], most: int) -> Best:
+def best(results: Results, most: int) -> Best:
     """Return the ``most`` best systems by selectivity, p-MRR, another measure of instructions, or the first at all."""
+    rows = results.rows
     measured = [row for row in rows if row["condition"] not in TYPES]
     instructed = [row for row in measured if row["measure"] in INSTRUCTED]
     first = min(instructed or measured or rows, key=lambda row: [row["measure"] != name for name in FOLLOWING])
-    sign = -1 if lower_is_better(first["measure"]) else 1
+    sign = -1 if lower_is_better(first["measure"], results.lower_is_better) else 1
     marks = {
         row["system"]: sign * row["value"]
         for row in rows
@@ -70,7 +71,7 @@ def best(rows: Sequence[Row], most: int) -> Best:
 
 def _of_folder(results: Results, most: int) -> Iterator[Plot]:
     yield from _planes(results, most)
-    chosen = best(results.rows, most).systems
+    chosen = best(results, most).systems
     by_system: dict[str, list[Shift]] = {system: [] for system in chosen}
     for shift in results.shifts:
         by_system.setdefault(shift["system"], []).append(shift)
@@ -106,7 +107,7 @@ def _planes(results: Results, most: int) -> Iterator[Plot]:
             x, y = (columns.get(axis, {}) for axis in axes)
             others = [Point(name, x[name], y[name]) for name in x if name in y]
             titles = f"{measure} of original, ×100", f"{following} of {condition}, ×100"
-            named = best(results.rows, min(most, MOST)).systems
+            named = best(results, min(most, MOST)).systems
             spec = partial(scatter.scatter, results.folder, points, named, titles, others)
             title = f"{results.title}: {measure} against {following}"
             yield Plot(*next(kinds), results.folder, title, spec)
