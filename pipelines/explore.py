@@ -1,10 +1,13 @@
 """See why: topics, narratives, rankings and documents of results folders in the browser, and what a change would do."""
 
 import argparse
+import secrets
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pipelines.command import run_command
 from pipelines.options.machine import machine_options
@@ -70,32 +73,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    import secrets
-
     from heed.progress import log
     from heed.report.results import read_tree
     from heed.web.guard import Access
     from heed.web.listening import listen
     from heed.web.playground.flags import FILE, Flags
-    from heed.web.playground.folders import Tree
-    from heed.web.playground.served_page import LivePage, live_policy
+    from heed.web.playground.folders import Folders
+    from heed.web.playground.served_page import served_page, served_policy
     from heed.web.playground.server import Server
 
     check_server_options(options)
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
-    page = LivePage(results, options.runs, flags.path, _link(options.annotate))
-    tree = Tree(results, options.indexes, _choice(options))
-    tree.check()
+    page = partial(served_page, results, options.runs, flags.path, _link(options.annotate))
+    folders = Folders(results, options.indexes, _choice(options))
+    folders.check()
     sock = listen(options.port, 0)
     log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
-    access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, live_policy())
+    access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, served_policy())
     try:
-        serve_page(options, Server(page, tree, flags).application(), sock, access)
+        serve_page(options, Server(page, folders, flags).application(), sock, access)
     except KeyboardInterrupt:
         log.info("stopped")
     finally:
-        tree.close()
+        folders.close()
 
 
 def _choice(options: argparse.Namespace) -> "Choice":
@@ -109,8 +110,6 @@ def _choice(options: argparse.Namespace) -> "Choice":
 
 def _link(url: str) -> str:
     """Return the address of a running annotation page; :class:`heed.errors.UsageError` for anything else."""
-    from urllib.parse import urlsplit
-
     from heed.errors import UsageError
 
     parts = urlsplit(url)

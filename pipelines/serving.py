@@ -1,21 +1,19 @@
 """What the commands that serve a page for a browser share: the links that they print, the browser."""
 
 import argparse
+import socket
+import threading
+import webbrowser
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import socket
-
     from starlette.types import ASGIApp
 
     from heed.web.guard import Access
 
 
-def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: "socket.socket", access: "Access") -> None:
+def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: socket.socket, access: "Access") -> None:
     """Print the links, open the first in a browser unless ``options`` forbid it, and serve until interrupted."""
-    import threading
-    import webbrowser
-
     from heed.web.listening import serve
 
     addresses = access.addresses(sock.getsockname()[1])

@@ -15,14 +15,14 @@ SCALE = 100_000  # values by topic are whole numbers of this
 def figures(results: Results, settings: Settings) -> dict[str, Any]:
     """Return the figures of a folder for JSON.
 
-    Of each column, which is a condition and a measure: ``means`` by system as printed, ``topics`` (places in the
+    Of each column, which is a condition and a measure: ``means`` by system as printed, ``topics`` (indices in the
     folder's list of qids) and ``values`` by system, parallel to these, in units of 1 / ``SCALE``; null where there is
     none. ``published`` are names and figures ×100 of other people's systems. ``part`` is whether the condition is a
     part of another one's topics or judgements.
     """
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
     qids = sorted({qid for detail in results.details for qid in detail["per_topic"]})
-    place = {qid: number for number, qid in enumerate(qids)}
+    index_of = {qid: index for index, qid in enumerate(qids)}
     details: dict[tuple[str, str], dict[str, Detail]] = {}
     for detail in results.details:
         details.setdefault((detail["condition"], detail["measure"]), {})[detail["system"]] = detail
@@ -41,7 +41,7 @@ def figures(results: Results, settings: Settings) -> dict[str, Any]:
             "part": condition in TYPES or " " in condition,
             "published": sorted(published.get((condition, measure.lower()), {}).items()),
         }
-        columns.append(column | _by_topic(details.get((condition, measure), {}), systems, place))
+        columns.append(column | _by_topic(details.get((condition, measure), {}), systems, index_of))
     return {
         "folder": results.folder,
         "title": results.title,
@@ -52,14 +52,14 @@ def figures(results: Results, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _by_topic(details: Mapping[str, Detail], systems: Sequence[str], place: Mapping[str, int]) -> dict[str, Any]:
+def _by_topic(details: Mapping[str, Detail], systems: Sequence[str], index_of: Mapping[str, int]) -> dict[str, Any]:
     """Return the topics of a column and the values of each system."""
     qids = sorted({qid for detail in details.values() for qid in detail["per_topic"]})
     values = [
         [_whole(details[system]["per_topic"].get(qid)) for qid in qids] if system in details else None
         for system in systems
     ]
-    return {"topics": [place[qid] for qid in qids], "values": values}
+    return {"topics": [index_of[qid] for qid in qids], "values": values}
 
 
 def _whole(value: float | None) -> int | None:

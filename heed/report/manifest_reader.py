@@ -1,9 +1,12 @@
-"""How results were made, as ``manifest.yml`` beside them says: names and values for a page."""
+"""The reader of ``manifest.yml`` beside the runs, and its settings as names and values for a page."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
+from heed.errors import DataError
 from heed.files import read_bytes
 from heed.progress import warn
 
@@ -15,20 +18,26 @@ class Settings(NamedTuple):
     systems: dict[str, list[tuple[str, str]]]
 
 
-def read_settings(folder: Path) -> Settings:
-    """Return the settings of the results in ``folder``; warn of a manifest that cannot be read."""
-    import yaml
-
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the content of the manifest in ``folder``, empty without one; :class:`DataError` for another form."""
     path = folder / "manifest.yml"
     if not path.exists():
-        return Settings([], {})
+        return {}
     try:
         manifest = yaml.load(read_bytes(path), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        warn(f"{path}: not YAML, its settings are left out ({' '.join(str(error).split())[:200]})")
-        return Settings([], {})
+        raise DataError(f"{path}: not YAML ({' '.join(str(error).split())[:200]}); run the collection again") from error
     if not isinstance(manifest, dict):
-        warn(f"{path}: found {type(manifest).__name__}, expected names and values; its settings are left out")
+        raise DataError(f"{path}: {type(manifest).__name__}, expected names and values; run the collection again")
+    return manifest
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return the settings of the results in ``folder``; warn of a manifest that cannot be read, and leave it out."""
+    try:
+        manifest = read_manifest(folder)
+    except DataError as error:
+        warn(f"{error}; its settings are left out")
         return Settings([], {})
     method = manifest.get("method")
     entries = method.pop("retrieval", None) if isinstance(method, dict) else None
@@ -45,8 +54,8 @@ def _pairs(value: Any, name: str) -> Iterator[tuple[str, str]]:
         for key, inner in value.items():
             yield from _pairs(inner, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        for place, item in enumerate(value):
-            yield from _pairs(item, f"{name}[{place}]")
+        for number, item in enumerate(value):
+            yield from _pairs(item, f"{name}[{number}]")
     elif isinstance(value, list):
         yield name, ", ".join(map(str, value))
     else:

@@ -1,4 +1,4 @@
-"""Who may send a server of pages requests, and the security headers of every answer.
+"""Checks of who may send a server of pages requests, and the security headers of every answer.
 
 Any page that a browser has open can send a server on this machine requests, and so can other users of the machine:
 every request must carry the token, name this host or one that was allowed (else a foreign name could be made to resolve
@@ -129,10 +129,10 @@ def check_host(text: str) -> str:
 
 
 def _host_problem(host: str) -> str:
-    wanted = host if HOST.fullmatch(host) else "HOST:PORT"
+    name = host if HOST.fullmatch(host) else "HOST:PORT"
     return (
         "this host is not served here; if you have come through a port forward, start the command with "
-        f"--allow-host {wanted} and open the link that it prints"
+        f"--allow-host {name} and open the link that it prints"
     )
 
 

@@ -20,7 +20,7 @@ from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.web.playground.answers import answer
 from heed.web.playground.flags import Flag, Flags
-from heed.web.playground.folders import Tree
+from heed.web.playground.folders import Folders
 from heed.web.playground.loaded_systems import Choice, LiveSystems, Question, shards_in
 from heed.web.playground.searching import search
 
@@ -245,18 +245,18 @@ def sent(server: Running, body: object) -> "contextlib.closing[http.client.HTTPC
 def test_systems_of_folders_that_were_not_asked_lately_are_released(runs: Path, tmp_path: Path) -> None:
     results = read_tree(runs)[0]
     names = ["a", "b", "c"]
-    tree = Tree([results._replace(folder=name) for name in names], None, Choice())
-    first = tree.live("a")
+    folders = Folders([results._replace(folder=name) for name in names], None, Choice())
+    first = folders.live("a")
     question = asked(first, "01", "original")
     scores = first.scores("polarity", question)
-    assert tree.live("b") is not first is tree.live("a")
-    tree.live("c")  # b was asked before a
-    assert tree.live("a") is first
-    tree.live("b")
-    tree.live("c")
-    assert tree.live("a") is not first
+    assert folders.live("b") is not first is folders.live("a")
+    folders.live("c")  # b was asked before a
+    assert folders.live("a") is first
+    folders.live("b")
+    folders.live("c")
+    assert folders.live("a") is not first
     assert first.scores("polarity", question) == scores  # who still holds it is answered
-    tree.close()
+    folders.close()
 
 
 def test_an_answer_takes_less_than_a_third_of_a_second(live: LiveSystems) -> None:

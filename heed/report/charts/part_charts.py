@@ -21,7 +21,7 @@ from heed.report.charts.vega_lite import (
 )
 
 Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
-Links = Mapping[tuple[str, str], str]  # (system, part) -> place in the page
+Links = Mapping[tuple[str, str], str]  # (system, part) -> link in the page
 
 TYPES = ("C1", "C2", "S1", "S2", "S3")  # FollowTable's kinds of constraint, on content and on schema
 RADIUS = 110  # pixels of the radar's outermost ring
@@ -39,7 +39,7 @@ class Disc(NamedTuple):
     high: float
 
     def point(self, turn: float, height: float) -> Spec:
-        """Return the place at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
+        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
         share = (height - self.low) / (self.high - self.low)
         return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
 
@@ -60,10 +60,10 @@ def radar(title: str, series: Series, links: Links) -> Spec:
     axes = {"x": number("x", "", **plain), "y": number("y", "", **plain)}
     values = [
         disc.point(disc.turn(part), 100 * of[part])
-        | {"at": place, "name": short(system, 30), "says": f"{system}, {part}: {100 * of[part]:z.1f}"}
+        | {"at": position, "name": short(system, 30), "says": f"{system}, {part}: {100 * of[part]:z.1f}"}
         | {"to": links.get((system, part), "")}
         for system, of in series.items()
-        for place, part in enumerate([*parts, parts[0]])
+        for position, part in enumerate([*parts, parts[0]])
         if part in of
     ]
     ends = [value for value in values if value["at"] < len(parts)]
@@ -80,8 +80,8 @@ def radar(title: str, series: Series, links: Links) -> Spec:
 def _marks(series: Series) -> tuple[Spec, Spec]:
     """Return the channels of a colour and of a shape for each system."""
     names = [short(system, 30) for system in series]
-    colours = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    colours = [PALETTE[index % len(PALETTE)] for index in range(len(names))]
+    shapes = [SHAPES[index % len(SHAPES)] for index in range(len(names))]
     legend = {"columns": columns(names)}
     return {"color": listed("name", names, colours, **legend)}, {"shape": listed("name", names, shapes, **legend)}
 
@@ -90,7 +90,7 @@ def _grid(disc: Disc, rings: Sequence[int], axes: Spec) -> Iterator[Spec]:
     """Yield the radar's rings with their heights, and its spokes with the names of the parts."""
     thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
     for height in rings:
-        ring = [disc.point(place / CIRCLE, height) | {"at": place} for place in range(CIRCLE + 1)]
+        ring = [disc.point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
         style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
         yield layer(ring, thin | style, axes | ORDER)
     figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}

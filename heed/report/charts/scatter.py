@@ -75,12 +75,12 @@ def scatter(
     chosen = [point for point in points if point.system in named]
     style = {"color": {"field": "colour", "scale": None}, "shape": {"field": "shape", "scale": None}}
     dots = [_dot(point, GREY, "circle") | {"says": f"published: {_says(point)}"} for point in published]
-    own = [_dot(point, BLUE, "circle") for point in points if point.system not in named]
-    own += [
-        _dot(point, PALETTE[place % len(PALETTE)], SHAPES[place // len(PALETTE) % len(SHAPES)])
-        for place, point in enumerate(chosen)
+    ours = [_dot(point, BLUE, "circle") for point in points if point.system not in named]
+    ours += [
+        _dot(point, PALETTE[index % len(PALETTE)], SHAPES[index // len(PALETTE) % len(SHAPES)])
+        for index, point in enumerate(chosen)
     ]
-    for dot in own:
+    for dot in ours:
         rival = next((point.system for point in chosen if point.system != dot["name"]), "")
         dot["to"] = systems_link(folder, dot["name"], rival) if rival else ""
     layers = [level(0, opacity=0.5)]
@@ -89,7 +89,7 @@ def scatter(
         layers.append(layer(dots, {"type": "point", "filled": True, "size": 28, "opacity": 0.6}, axes | style | says))
     size = 70 if len(points) <= len(named) else 36
     channels = axes | style | (linked() if len(points) > 1 else {"description": {"field": "says"}})
-    layers.append(layer(own, {"type": "point", "filled": True, "size": size, "opacity": 0.9}, channels))
+    layers.append(layer(ours, {"type": "point", "filled": True, "size": size, "opacity": 0.9}, channels))
     names = [*_names(points, chosen, x_axis, y_axis)]
     layers.append(layer(names, {"type": "text", "color": TEXT}, axes | {"text": {"field": "name"}}))
     far = [
@@ -125,7 +125,7 @@ def _axis(title: str, values: Sequence[float]) -> Axis:
 def _names(points: Sequence[Point], named: Sequence[Point], x_axis: Axis, y_axis: Axis) -> Iterator[Spec]:
     """Yield each name beside its point, where it covers the least of other names, points and the frame.
 
-    A name that is not next to its point has the place of a line between them.
+    A name that is not next to its point has the end of a line to it.
     """
     (width, height), frame = SIZE, Box(0, 0, *SIZE)
     across, down = width / (x_axis.high - x_axis.low), height / (y_axis.high - y_axis.low)
@@ -135,25 +135,25 @@ def _names(points: Sequence[Point], named: Sequence[Point], x_axis: Axis, y_axis
     for point in named:
         name = short(point.system, 30)
 
-        def cost(place: tuple[float, Box]) -> float:
-            distance, box = place
+        def cost(candidate: tuple[float, Box]) -> float:
+            distance, box = candidate
             outside = (box.right - box.left) * LINE - box.overlap(frame)
             return 4 * outside + 4 * _covered(box, names) + _covered(box, dots) + 2 * distance
 
-        distance, box = min(_places(*centres[point], LETTER * len(name)), key=cost)
+        distance, box = min(_candidates(*centres[point], LETTER * len(name)), key=cost)
         names.append(box)
         x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
         edge = min((box.left, x, box.right), key=lambda end: abs(end - centres[point][0]))
-        beside = {"x2": x_axis.low + edge / across, "y2": y_axis.high - y / down} if distance > NEAR else {}
-        yield {"x": x_axis.low + x / across, "y": y_axis.high - y / down, "name": name} | beside
+        line = {"x2": x_axis.low + edge / across, "y2": y_axis.high - y / down} if distance > NEAR else {}
+        yield {"x": x_axis.low + x / across, "y": y_axis.high - y / down, "name": name} | line
 
 
 def _covered(box: Box, others: Sequence[Box]) -> float:
     return sum(box.overlap(other) for other in others)
 
 
-def _places(x: float, y: float, width: float) -> Iterator[tuple[float, Box]]:
-    """Yield distance and place of names of ``width`` around the pixel ``x``, ``y``, the nearest first."""
+def _candidates(x: float, y: float, width: float) -> Iterator[tuple[float, Box]]:
+    """Yield distance and box of names of ``width`` around the pixel ``x``, ``y``, the nearest first."""
     for step in range(0, 90, LINE):
         for side, rise in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1)):
             right, up = (9 + step) * side, (NEAR + step) * rise

@@ -72,7 +72,7 @@ def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
     if len(shifts) <= DOTS:
         return shifts
     ordered = sorted(shifts, key=lambda each: (each["new"] / each["base"], each["qid"], each["docid"]))
-    return [ordered[round(place * (len(ordered) - 1) / (DOTS - 1))] for place in range(DOTS)]
+    return [ordered[round(index * (len(ordered) - 1) / (DOTS - 1))] for index in range(DOTS)]
 
 
 def topics(folder: str, detail: Detail, highest: float) -> Spec:

@@ -1,4 +1,4 @@
-"""What the charts have in common, as Vega-Lite specifications: plain dictionaries.
+"""Parts of Vega-Lite specifications that the charts share: plain dictionaries.
 
 Lines and texts take the colour of the page around them, black in a file.
 """
@@ -72,7 +72,7 @@ def listed(field: str, values: Sequence[str], colours: Sequence[str], **legend: 
 
 def line(points: Sequence[tuple[float, float]], axes: Spec, **mark: Any) -> Spec:
     """Return a thin line through ``points``, on the scales of ``axes``."""
-    values = [{"x": x, "y": y, "at": at} for at, (x, y) in enumerate(points)]
+    values = [{"x": x, "y": y, "at": index} for index, (x, y) in enumerate(points)]
     style = {"type": "line", "color": TEXT, "strokeWidth": 1, "opacity": 0.5} | mark
     return layer(values, style, axes | {"order": {"field": "at", "type": "quantitative"}})
 

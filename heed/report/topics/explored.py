@@ -18,7 +18,7 @@ AGAIN = "run the command that made it once more (runs are used again)"
 
 
 class Key(NamedTuple):
-    """What names one figure of a topic: ``condition`` may be a pair, ``original>changed``."""
+    """The key of one figure of a topic: ``condition`` may be a pair, ``original>changed``."""
 
     system: str
     condition: str
@@ -33,7 +33,7 @@ class Explored:
     """
 
     def __init__(self, results: Results, indexes: Path | None = None) -> None:
-        """Read what the folder of ``results`` notes; raises :class:`DataError` for a note of another form.
+        """Read the files of the folder of ``results``; raises :class:`DataError` for a ``topics.json`` of another form.
 
         ``indexes`` is where the folder of indexes is now, if it was moved.
         """
@@ -83,8 +83,8 @@ class Explored:
             return None
         store = existing_store(self.stored, inputs.documents)
         if store is None:
-            place = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
-            self.notes.append(f"The documents are no longer in {place}, so their texts are not shown: {AGAIN}.")
+            path = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
+            self.notes.append(f"The documents are no longer in {path}, so their texts are not shown: {AGAIN}.")
         return store
 
     @cached_property

@@ -47,7 +47,7 @@ PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
 
 
 class Blocks(NamedTuple):
-    """What was packed: ``firsts`` has the number of each block's first item, ``items`` how many are in blocks."""
+    """Packed items: ``firsts`` has the number of each block's first item, ``items`` how many are in blocks."""
 
     firsts: list[int]
     packed: list[str]
@@ -70,7 +70,7 @@ def packed(explored: Explored, limit: int) -> Packed:
     lists = _lists(explored)
     shown = {qid: shown_docids(explored, explored.topics[qid], of_topic) for qid, of_topic in lists.items()}
     docids = _by_importance(explored, lists, shown)
-    number = {docid: place for place, docid in enumerate(docids)}
+    number = {docid: index for index, docid in enumerate(docids)}
     about = {**folder_view(explored)}
     titles: list[str] = []
     room = limit - len(pack(encode([about, docids])))
@@ -105,17 +105,17 @@ def _lists(explored: Explored) -> dict[str, Lists]:
     """Return for each topic its lists, by system and condition."""
     by_topic: dict[str, dict[tuple[str, str], RankedList]] = {qid: {} for qid in explored.topics}
     for condition in explored.conditions:
-        asked: dict[str, list[Topic]] = defaultdict(list)
+        topics_of: dict[str, list[Topic]] = defaultdict(list)
         judged: dict[str, set[str]] = defaultdict(set)
         for topic in explored.topics.values():
             qid = explored.qid_under(topic, condition)
-            asked[qid].append(topic)
+            topics_of[qid].append(topic)
             judged[qid] |= explored.judged(topic)
         for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
             for qid, listed in read_lists(path, DEPTH, judged).items():
-                for topic in asked.get(qid, ()):
-                    own = listed if len(asked[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))
-                    by_topic[topic.qid][system, condition] = own
+                for topic in topics_of.get(qid, ()):
+                    of_topic = listed if len(topics_of[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))
+                    by_topic[topic.qid][system, condition] = of_topic
     return {**by_topic}
 
 
@@ -135,9 +135,9 @@ def _by_importance(explored: Explored, lists: Mapping[str, Lists], shown: Mappin
 
 
 def _topic(explored: Explored, topic: Topic, lists: Lists, docids: list[str], number: Mapping[str, int]) -> bytes:
-    place = {docid: index for index, docid in enumerate(docids)}
+    index_of = {docid: index for index, docid in enumerate(docids)}
     rows = [
-        [_list(lists.get((system, condition)), place) for condition in explored.conditions]
+        [_list(lists.get((system, condition)), index_of) for condition in explored.conditions]
         for system in explored.systems
     ]
     numbers = [number[docid] for docid in docids]
@@ -146,12 +146,17 @@ def _topic(explored: Explored, topic: Topic, lists: Lists, docids: list[str], nu
     )
 
 
-def _list(listed: RankedList | None, place: Mapping[str, int]) -> object:
+def _list(listed: RankedList | None, index_of: Mapping[str, int]) -> object:
     if listed is None:
         return 0
     first = min(listed.length, DEPTH)
     scores = ",".join(["%.5g"] * first) % tuple(listed.scores[:first])  # in one go, since there are many
-    return [listed.length, [place[docid] for docid in listed.docids], listed.ranks[first:], Raw(f"[{scores}]".encode())]
+    return [
+        listed.length,
+        [index_of[docid] for docid in listed.docids],
+        listed.ranks[first:],
+        Raw(f"[{scores}]".encode()),
+    ]
 
 
 def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iterator[bytes]:
@@ -160,13 +165,13 @@ def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iter
         return
     for start in range(0, len(docids), BATCH):
         batch = docids[start : start + BATCH]
-        found = explored.store.find(batch)
+        stored = explored.store.find(batch)
         for docid in batch:
-            if docid not in found:  # judged, but not in the collection
+            if docid not in stored:  # judged, but not in the collection
                 titles.append("")
                 yield b"0"
                 continue
-            document = found[docid]
+            document = stored[docid]
             titles.append(title_of(document))
             yield encode(_packed_document(document))
 

@@ -31,7 +31,7 @@ Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
 
 
 def folder_view(explored: Explored) -> FolderView:
-    """Return what can be looked at in a results folder."""
+    """Return the systems, conditions, topics and figures of a results folder."""
     return FolderView(
         folder=explored.results.folder,
         title=explored.results.title,
@@ -80,10 +80,10 @@ def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
     for key in explored.values:
         if (value := explored.value(key, topic)) is not None:
             values.setdefault(key.system, {}).setdefault(key.condition, {})[key.measure] = value
-    place = {docid: index for index, docid in enumerate(docids)}
+    index_of = {docid: index for index, docid in enumerate(docids)}
     rankings: dict[str, dict[str, Ranking]] = {}
     for (system, condition), listed in lists.items():
-        rankings.setdefault(system, {})[condition] = _ranking(listed, place)
+        rankings.setdefault(system, {})[condition] = _ranking(listed, index_of)
     return TopicView(
         **_entry(topic),
         narratives=narratives(explored, topic),
@@ -108,8 +108,8 @@ def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
     return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
 
 
-def _ranking(listed: RankedList, place: Mapping[str, int]) -> Ranking:
-    documents = [place[docid] for docid in listed.docids]
+def _ranking(listed: RankedList, index_of: Mapping[str, int]) -> Ranking:
+    documents = [index_of[docid] for docid in listed.docids]
     return Ranking(length=listed.length, documents=documents, ranks=listed.ranks, scores=[*listed.scores])
 
 
@@ -117,14 +117,14 @@ def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str,
     """Return the grades of ``docids`` by condition, where the topic is judged."""
     by_condition = {condition: explored.grades(topic, condition) for condition in explored.conditions}
     return {
-        condition: [given.get(docid) for docid in docids]
-        for condition, given in by_condition.items()
-        if given is not None
+        condition: [of_condition.get(docid) for docid in docids]
+        for condition, of_condition in by_condition.items()
+        if of_condition is not None
     }
 
 
 def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
-    """Return the topic's instructions by condition of the runs, with what is read in them as asked and as excluded."""
+    """Return the topic's instructions by condition of the runs, with the spans that ask and those that exclude."""
     return {
         condition: narrative_of(topic.instructions[condition], topic.lang)
         for condition in explored.conditions
@@ -133,15 +133,15 @@ def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
 
 
 def narrative_of(text: str, lang: str) -> Narrative:
-    """Return an instruction with what is read in it as asked and as excluded."""
-    asked: list[Span] = []
-    excluded: list[Span] = []
+    """Return an instruction with the spans of its text that ask for something and those that exclude something."""
+    spans_asked: list[Span] = []
+    spans_excluded: list[Span] = []
     # two units in JavaScript
-    wide = [place for place, character in enumerate(text) if character > BMP] if max(text) > BMP else []
+    wide = [index for index, character in enumerate(text) if character > BMP] if max(text) > BMP else []
     for piece in pieces(text, lang):
         span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
-        (asked if piece.sign > 0 else excluded).append(span)
-    return Narrative(text=text, asked=asked, excluded=excluded)
+        (spans_asked if piece.sign > 0 else spans_excluded).append(span)
+    return Narrative(text=text, asked=spans_asked, excluded=spans_excluded)
 
 
 def absences(explored: Explored, topic: Topic) -> list[Absence]:
@@ -175,11 +175,11 @@ def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[
 
 def document_view(explored: Explored, docid: str) -> DocumentView:
     """Return a document; raises :class:`DataError` if it is not here."""
-    found = explored.store.find([docid]) if explored.store else {}
-    if docid not in found:
+    documents = explored.store.find([docid]) if explored.store else {}
+    if docid not in documents:
         notes = " ".join(explored.notes) or "expected one of the collection"
         raise DataError(f"{explored.path}: no document {docid!r}; {notes}")
-    return view_of(found[docid])
+    return view_of(documents[docid])
 
 
 def title_of(document: Document) -> str:

@@ -100,6 +100,11 @@ class Polarity:
         self._bm25.close()
 
     @property
+    def index_name(self) -> str:
+        """The name of the folder of the index that it reads."""
+        return self._bm25.index_name
+
+    @property
     def at_once(self) -> int:
         """How many queries are scored at once."""
         return self._bm25.copies.at_once if self._bm25.copies else 1

@@ -37,8 +37,8 @@ class Flag(msgspec.Struct, frozen=True):
     time: str = ""
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
-        """What is flagged."""
+    def key(self) -> tuple[str, str, str, str]:
+        """The folder, topic, document and condition that are flagged."""
         return self.folder, self.topic, self.docid, self.condition
 
 
@@ -65,8 +65,8 @@ class Flags:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 bad.append(str(line_no))
                 continue
-            flags.pop(flag.place, None)
-            flags[flag.place] = flag
+            flags.pop(flag.key, None)
+            flags[flag.key] = flag
         if bad:
             warn(f"{self.path}: no flags in lines {brief(bad)}, left out")
         return [flag for flag in flags.values() if flag.flagged]

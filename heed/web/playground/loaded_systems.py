@@ -1,19 +1,20 @@
-"""The systems of a results folder, loaded once: they rank what is asked as a command would."""
+"""The systems of a results folder, loaded once: they rank the documents of a question as a command would."""
 
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock, Thread
 from typing import NamedTuple, cast
 
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import StoredDocuments
 from heed.judging.pools.fusion import pool as fused_pool
 from heed.languages import language
 from heed.models.registry.entries import Registry
+from heed.progress import log
 from heed.ranking import ranked
 from heed.report.topics.explored import AGAIN, Explored
 from heed.reranking.polarity.explain import Explanation, explain
@@ -25,11 +26,11 @@ from heed.retrieval.corpus import Corpus
 from heed.systems.by_name import RERANKERS, RETRIEVERS, refuse_twins
 from heed.systems.settings import Machine, Search, systems_of
 from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
-from heed.web.playground.run_settings import read_made
+from heed.web.playground.run_settings import read_run_settings
 from heed.workers.pool import open_pool
 
 INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
-KEPT = 64  # lists of earlier questions
+REMEMBERED = 64  # lists of earlier questions
 
 
 class Choice(NamedTuple):
@@ -64,32 +65,33 @@ class LiveSystems:
         """
         if explored.store is None or explored.stored is None:
             raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
-        self.explored, self.made, self.documents = explored, read_made(explored.path), explored.store
-        if self.made.foreign:
+        self.explored, self.documents = explored, explored.store
+        self.settings = read_run_settings(explored.path)
+        if self.settings.foreign:
             raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
-        self._depth, self._size = self.made.depth, choice.rerank_depth or self.made.pool_depth
-        self._open, self._loaded = ExitStack(), set[str]()
-        self._opening, self._loading = threading.Lock(), threading.Lock()  # of indexes, and of models, one at a time
+        self._depth, self._size = self.settings.depth, choice.rerank_depth or self.settings.pool_depth
+        self._open, self._loaded, self._load_begun = ExitStack(), set[str](), False
+        self._opening, self._loading = Lock(), Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
-        search, registry = Search(self.made.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
+        search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
         retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
         rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
         self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
         refuse_twins(self.names)
-        self._answering = {name: threading.Lock() for name in self.names}
+        self._answering = {name: Lock() for name in self.names}
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
-        own = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
-        self._bm25 = next(own, None) or cast(Bm25, systems.retriever("bm25"))
-        self._found = lru_cache(KEPT)(self._search)
-        self._ranked = lru_cache(KEPT)(self._rank)
+        searched = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
+        self._bm25 = next(searched, None) or cast(Bm25, systems.retriever("bm25"))
+        self._listed = lru_cache(REMEMBERED)(self._search)
+        self._ranked = lru_cache(REMEMBERED)(self._rank)
 
     def _names(self, light: Sequence[str], otherwise: str, further: Sequence[str]) -> list[str]:
         """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
-        ran = [name for name in light if name in self.made.systems]
+        ran = [name for name in light if name in self.settings.systems]
         return list(dict.fromkeys([*(ran or [otherwise]), *further]))
 
     def release(self) -> None:
@@ -99,7 +101,7 @@ class LiveSystems:
                 waited.enter_context(lock)
             self.close()
             self._loaded.clear()
-            self._found.cache_clear()
+            self._listed.cache_clear()
             self._ranked.cache_clear()
 
     def close(self) -> None:
@@ -113,6 +115,18 @@ class LiveSystems:
         self._load(self._bm25)
         for name in names:
             self._load(self._system(name))
+
+    def begin_loading(self) -> None:
+        """Load all systems in another thread, once: somebody is looking at the folder."""
+        if not self._load_begun:
+            self._load_begun = True
+            Thread(target=self._load_all, daemon=True).start()
+
+    def _load_all(self) -> None:
+        try:
+            self.load(self.names)
+        except HeedError as error:  # whoever asks a system gets it too
+            log.info(f"{self.explored.path}: {error}")
 
     def check(self, name: str) -> None:
         """Raise :class:`DataError` for a system that is not here."""
@@ -152,9 +166,9 @@ class LiveSystems:
 
     def _has_index(self, system: Retriever | Reranker) -> bool:
         """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
-        reads = system.index_name if isinstance(system, Bm25) else "bm25" if isinstance(system, Polarity) else ""
-        found = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
-        return any(match and reads in ("", match[1]) for match in found)
+        needed = getattr(system, "index_name", "")
+        indexes = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
+        return any(match and needed in ("", match[1]) for match in indexes)
 
     @property
     def searcher(self) -> Searcher:
@@ -168,13 +182,13 @@ class LiveSystems:
         return ranked(self.searcher.search({"": text}, depth, fields=fields)[""])
 
     def scores(self, name: str, question: Question) -> Mapping[str, float]:
-        """Return what system ``name`` answers: the scores of its documents, as a command writes them into a run."""
+        """Return the scores of the documents of system ``name``, as a command writes them into a run."""
         self._make_ready(name)
         return self._ranked(name, question)
 
     def _make_ready(self, name: str) -> None:
         """Load what system ``name`` needs; :class:`DataError` where these runs gave it other documents than a pool."""
-        if self.made.published and name not in self._retrievers:
+        if self.settings.published and name not in self._retrievers:
             raise DataError(f"{name}: reranked a paper's candidates in these runs; here it would get other documents")
         self.load([name] if name in self._retrievers else [*self._retrievers, name])
 
@@ -208,29 +222,29 @@ class LiveSystems:
 
     def query(self, question: Question) -> Query:
         """Return the question as systems get it."""
-        return self.topic(question).under(question.condition, self.made.join)
+        return self.topic(question).under(question.condition, self.settings.join)
 
     def _rank(self, name: str, question: Question) -> Mapping[str, float]:
         query = self.query(question)
         if name in self._retrievers:
-            return self._found(name, query)
+            return self._listed(name, query)
         docids = self._pool(self.topic(question))
         reranker = self._rerankers[name]
         with self._answering[name]:
-            [given] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
-        return dict(zip(docids, checked(name, query.qid, docids, given), strict=True))
+            [scores] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
+        return dict(zip(docids, checked(name, query.qid, docids, scores), strict=True))
 
     def _pool(self, topic: Topic) -> list[str]:
         """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
         base = topic.base or topic.qid
-        asked = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
+        topics = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
         queries = [
-            each.under(condition, self.made.join)
+            each.under(condition, self.settings.join)
             for condition in self.explored.conditions
-            for each in asked
+            for each in topics
             if (each.base or each.qid) == base and each.has(condition)
         ]
-        lists: Iterator[Run] = ({base: self._found(name, query)} for name in self._retrievers for query in queries)
+        lists: Iterator[Run] = ({base: self._listed(name, query)} for name in self._retrievers for query in queries)
         return fused_pool(lists, self._size, self._size).get(base, [])
 
     def _search(self, name: str, query: Query) -> dict[str, float]:
@@ -240,5 +254,5 @@ class LiveSystems:
 
 def shards_in(folder: Path) -> int:
     """Return into how many shards the index of BM25 in ``folder`` is split."""
-    found = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
-    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in found if match), default=1)
+    names = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in names if match), default=1)

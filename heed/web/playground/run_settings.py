@@ -1,4 +1,4 @@
-"""How the runs of a folder were made, as far as it decides what a question's answer is."""
+"""The settings of the runs of a folder that decide the answer to a question, as ``manifest.yml`` has them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from heed.errors import DataError
-from heed.files import read_bytes
+from heed.report.manifest_reader import read_manifest
 from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings
 from heed.retrieval.bm25.retriever import FIELDS
 from heed.types import JOIN
 
 
-class Made(NamedTuple):
+class RunSettings(NamedTuple):
     """``join`` is how query and instruction became one text; ``depth`` documents a topic in a run and in a pool.
 
     ``systems`` are the names of those that ran; ``foreign`` says that BM25 searched an index made elsewhere,
@@ -29,18 +29,13 @@ class Made(NamedTuple):
     published: bool = False
 
 
-def read_made(folder: Path) -> Made:
-    """Return what ``manifest.yml`` in ``folder`` says, else the defaults; :class:`DataError` if it is broken."""
-    import yaml
-
-    path = folder / "manifest.yml"
-    if not path.exists():
-        return Made()
+def read_run_settings(folder: Path) -> RunSettings:
+    """Return the settings in the manifest of ``folder``, else the defaults; :class:`DataError` if it is broken."""
+    manifest = read_manifest(folder)
     try:
-        manifest = yaml.load(read_bytes(path), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-        return msgspec.convert(manifest, _Manifest).made()
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())[:200]}; run the collection again") from error
+        return msgspec.convert(manifest, _Manifest).settings_of_runs() if manifest else RunSettings()
+    except msgspec.ValidationError as error:
+        raise DataError(f"{folder / 'manifest.yml'}: {error}; run the collection again") from error
 
 
 class _Collection(msgspec.Struct):
@@ -75,13 +70,15 @@ class _Manifest(msgspec.Struct):
     settings: _Settings = msgspec.field(default_factory=_Settings)
     method: _Method = msgspec.field(default_factory=_Method)
 
-    def made(self) -> Made:
+    def settings_of_runs(self) -> RunSettings:
         parameters = next(self._of_bm25(), {})
         bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B), *self._weights()], Bm25Settings)
         depth, pool_depth = self.settings.depth, self.settings.pool.depth or self.settings.depth
         systems = tuple(system.name for system in self.method.retrieval)
         published = self.settings.pool.source == "published candidates"
-        return Made(self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters, published)
+        return RunSettings(
+            self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters, published
+        )
 
     def _weights(self) -> list[Any]:
         """Return the weights of a table's fields; none where no system searched these."""

@@ -33,24 +33,24 @@ class FoundDocument(TypedDict):
     excerpt: str
 
 
-class Found(TypedDict):
-    """What a search found; ``way`` says in a sentence how documents were searched."""
+class SearchResult(TypedDict):
+    """The topics and documents of a search; ``way`` says in a sentence how documents were searched."""
 
     topics: list[FoundTopic]
     documents: list[FoundDocument]
     way: str
 
 
-def search(explored: Explored, live: LiveSystems | None, text: str) -> Found:
+def search(explored: Explored, live: LiveSystems | None, text: str) -> SearchResult:
     """Return the topics and documents with ``text``: topics that hold all its words, documents best first.
 
     ``live`` has the index, None where there is none: documents are then read one by one for a second.
     """
     words = text.casefold().split()
-    topics = [found for topic in explored.topics.values() if (found := _in_topic(topic, words, text))][:MOST]
+    topics = [match for topic in explored.topics.values() if (match := _in_topic(topic, words, text))][:MOST]
     store = explored.store
     if store is None or not words:
-        return Found(topics=topics, documents=[], way=" ".join(explored.notes))
+        return SearchResult(topics=topics, documents=[], way=" ".join(explored.notes))
     named = [*store.find([text.strip()]).values()]
     docids = _by_bm25(live, text)
     if docids is None:
@@ -59,7 +59,7 @@ def search(explored: Explored, live: LiveSystems | None, text: str) -> Found:
         by_docid = store.find(docids)
         listed, way = [by_docid[docid] for docid in docids], "Documents by BM25, best first."
     documents = dict.fromkeys([*named, *listed])
-    return Found(topics=topics, documents=[_document(each, words) for each in documents][:MOST], way=way)
+    return SearchResult(topics=topics, documents=[_document(each, words) for each in documents][:MOST], way=way)
 
 
 def _by_bm25(live: LiveSystems | None, text: str) -> list[str] | None:
@@ -90,18 +90,18 @@ def _in_topic(topic: Topic, words: Sequence[str], text: str) -> FoundTopic | Non
 
 def _scanned(explored: Explored, words: Sequence[str]) -> tuple[list[Document], str]:
     """Return the documents with all ``words`` that are found in a second, in the order of docids."""
-    found: list[Document] = []
+    matches: list[Document] = []
     read, end = 0, time.monotonic() + PATIENCE
     for document in explored.store or ():
         read += 1
         text = document.contents().casefold()
         if all(word in text for word in words):
-            found.append(document)
-        if len(found) == MOST or time.monotonic() > end:
+            matches.append(document)
+        if len(matches) == MOST or time.monotonic() > end:
             break
     count = explored.store.count if explored.store else 0
     part = f"the first {read} of {count}" if read < count else f"all {count}"
-    return found, f"Documents with all words, among {part} by docid: there is no index of BM25."
+    return matches, f"Documents with all words, among {part} by docid: there is no index of BM25."
 
 
 def _document(document: Document, words: Sequence[str]) -> FoundDocument:
@@ -111,7 +111,7 @@ def _document(document: Document, words: Sequence[str]) -> FoundDocument:
 def _excerpt(text: str, words: Sequence[str]) -> str:
     """Return ``text`` around the first of ``words`` in it, else its beginning."""
     low = text.casefold()
-    places: Iterator[int] = (low.find(word) for word in words) if len(low) == len(text) else iter(())
-    start = max(min((place for place in places if place >= 0), default=0) - AROUND, 0)
+    positions: Iterator[int] = (low.find(word) for word in words) if len(low) == len(text) else iter(())
+    start = max(min((position for position in positions if position >= 0), default=0) - AROUND, 0)
     end = start + 2 * AROUND + 60
     return f"{'…' if start else ''}{' '.join(text[start:end].split())}{'…' if end < len(text) else ''}"

@@ -3,6 +3,7 @@
 from asyncio import Lock
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -17,13 +18,11 @@ from heed.errors import DataError, HeedError
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import DEPTH, document_view, folder_view, topic_view
 from heed.web.json_answers import json_route, read_json
-from heed.web.playground.answers import answer
+from heed.web.playground.answers import answer, reason
 from heed.web.playground.flags import Flag, Flags
-from heed.web.playground.folders import Tree
+from heed.web.playground.folders import Folders
 from heed.web.playground.loaded_systems import LiveSystems, Question
-from heed.web.playground.reasons import reason
-from heed.web.playground.searching import Found, search
-from heed.web.playground.served_page import LivePage
+from heed.web.playground.searching import SearchResult, search
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
@@ -47,16 +46,16 @@ class Ask(msgspec.Struct):
     docid: str = ""
 
     def question(self) -> Question:
-        """Return what systems are asked."""
+        """Return the question to a system."""
         return Question(self.topic, self.condition, self.query, self.instruction)
 
 
 class Server:
     """The routes over a tree of results folders and a file of flags."""
 
-    def __init__(self, page: LivePage, tree: Tree, flags: Flags) -> None:
-        """Nothing is read before the first request."""
-        self._page, self._tree, self._flags = page, tree, flags
+    def __init__(self, page: Callable[[], str], folders: Folders, flags: Flags) -> None:
+        """``page`` makes the page when it is first asked for: its charts take a while. Nothing is read before that."""
+        self._page, self._folders, self._flags = cache(page), folders, flags
         self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
 
     def application(self) -> Starlette:
@@ -77,19 +76,21 @@ class Server:
         )
 
     async def _index(self, request: Request) -> Response:
-        return HTMLResponse(await run_in_threadpool(self._page.html))
+        return HTMLResponse(await run_in_threadpool(self._page))
 
     def _folder(self, request: Request) -> object:
         explored = self._explored(request)
         names, problem = list[str](), ""
         try:
-            names = self._tree.warm(explored.results.folder).names
+            live = self._folders.live(explored.results.folder)
+            live.begin_loading()
+            names = live.names
         except HeedError as error:
             problem = str(error)
         return {**folder_view(explored), "playground": names, "problem": problem}
 
     def _explored(self, request: Request) -> Explored:
-        return self._tree.explored(request.query_params.get("folder", ""))
+        return self._folders.explored(request.query_params.get("folder", ""))
 
     def _topic(self, request: Request) -> object:
         explored, qid = self._explored(request), request.query_params.get("id", "")
@@ -100,11 +101,11 @@ class Server:
     def _document(self, request: Request) -> object:
         return document_view(self._explored(request), request.query_params.get("docid", ""))
 
-    def _search(self, request: Request) -> Found:
+    def _search(self, request: Request) -> SearchResult:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
         try:
-            live = self._tree.live(explored.results.folder)
+            live = self._folders.live(explored.results.folder)
         except HeedError:  # the folder's view says why
             live = None
         return search(explored, live, text)
@@ -118,7 +119,7 @@ class Server:
     async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
         """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
         ask = _read(await read_json(request), Ask)
-        live = await run_in_threadpool(self._tree.live, ask.folder)
+        live = await run_in_threadpool(self._folders.live, ask.folder)
         live.check(ask.system)
         async with self._turns[ask.folder, ask.system]:
             if await request.is_disconnected():
@@ -130,11 +131,11 @@ class Server:
         return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, flag)))
 
     def _flagged(self, flag: Flag) -> Flag:
-        explored = self._tree.explored(flag.folder)
+        explored = self._folders.explored(flag.folder)
         if flag.topic not in explored.topics or flag.condition not in explored.conditions:
             raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
-        given = explored.grades(explored.topics[flag.topic], flag.condition) or {}
-        return self._flags.add(msgspec.structs.replace(flag, grade=given.get(flag.docid)))
+        grades = explored.grades(explored.topics[flag.topic], flag.condition) or {}
+        return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
 
 
 def _read(body: object, kind: type[Body]) -> Body:
