@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.datasets.tables import JOIN, read_followtable
+from heed.datasets.followtable import JOIN, read_followtable
 from heed.formats.document_store import open_store
 from heed.formats.pairs import renamed
 from heed.judging.pools.fusion import pool

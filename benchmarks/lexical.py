@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _real(data: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    from heed.datasets.tables import JOIN, read_followtable
+    from heed.datasets.followtable import JOIN, read_followtable
     from heed.tables.documents import Tables
     from heed.types import under
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heed.datasets.tables import JOIN, read_followtable
+from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files

@@ -103,7 +103,7 @@ def _hub_topics(path: Path) -> object:
 
 
 def _followtable(path: Path) -> object:
-    from heed.datasets.tables import RAW, read_followtable
+    from heed.datasets.followtable import RAW, read_followtable
 
     path.replace(path.with_name(RAW))
     return read_followtable(path.parent)

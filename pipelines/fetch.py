@@ -13,9 +13,9 @@ from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.datasets.catalogue import Catalogue
-    from heed.datasets.downloads import Download, File
     from heed.datasets.fetchable import ByHand, Holding
     from heed.datasets.hub import Repository
+    from heed.downloads import Download, File
 
 EXAMPLES = (
     "",
@@ -49,8 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.catalogue import Catalogue
-    from heed.datasets.downloads import check_space
     from heed.datasets.fetchable import holdings
+    from heed.downloads import check_space
 
     catalogue = Catalogue([options.catalogue] if options.catalogue else [])
     if not options.collection:
@@ -85,7 +85,7 @@ def _offline(holding: "Holding") -> "tuple[list[Download], list[Repository]]":
 
 def _fetch(planned: "list[tuple[Holding, list[Download]]]") -> None:
     """Fetch what is missing, check everything, print the commands that use it; raise for what only the user can do."""
-    from heed.datasets.downloads import check
+    from heed.downloads import check
     from heed.progress import log, timed
 
     downloads = [download for _, of_holding in planned for download in of_holding]
@@ -131,7 +131,7 @@ def _plan(holding: "Holding", downloads: "list[Download]", unreachable: "list[Re
 
 
 def _download_lines(download: "Download") -> list[str]:
-    from heed.datasets.downloads import bytes_to_fetch, free_space, size_text
+    from heed.downloads import bytes_to_fetch, free_space, size_text
 
     shown = download.files[:SHOWN]
     width = max(len(file.name) for file in shown)

@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.trec import given_files
+    from heed.datasets.own_files import given_files
     from heed.experiment.run_files import rescore_to_file
     from heed.files import locked
     from heed.formats.origin import noted_documents

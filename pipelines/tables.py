@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.tables import find_tables
+    from heed.datasets.followtable import find_tables
     from pipelines.launch import finish, launch
     from pipelines.options.settings import own_files
 

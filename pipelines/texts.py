@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from heed.datasets.trec import given_files
+from heed.datasets.own_files import given_files
 from heed.files import locked
 from heed.formats.origin import noted_documents
 from heed.formats.pools import Pool

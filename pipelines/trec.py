@@ -78,8 +78,8 @@ def _run(options: argparse.Namespace) -> None:
 def _collections(options: argparse.Namespace) -> "list[Collection]":
     """Return the collections that the options name, all of a benchmark's or one."""
     from heed.datasets.catalogue import Catalogue
-    from heed.datasets.entries import find_entries
-    from heed.datasets.trec import english_sample, own_collection
+    from heed.datasets.described import find_entries
+    from heed.datasets.own_files import english_sample, own_collection
     from heed.progress import log
     from pipelines.options.settings import own_files
 
@@ -104,10 +104,10 @@ def _collections(options: argparse.Namespace) -> "list[Collection]":
 def _named(options: argparse.Namespace, fields: str) -> "list[Collection]":
     """Return the collections of an entry of the catalogue, or of an id of ir_datasets."""
     from heed.datasets.catalogue import Catalogue
-    from heed.datasets.entries import find_entries
+    from heed.datasets.described import find_entries
     from heed.datasets.irds import is_known
     from heed.datasets.loading import NAMES, load
-    from heed.datasets.trec import ir_dataset
+    from heed.datasets.own_files import ir_dataset
     from pipelines.options.settings import own_files
 
     name, catalogue = options.dataset, Catalogue([options.catalogue] if options.catalogue else [])

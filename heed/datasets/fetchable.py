@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.datasets.catalogue import Catalogue, Entry, Named, Part
-from heed.datasets.downloads import Download, File, fetch
 from heed.datasets.followir import files_of
 from heed.datasets.hub import Repository, hub_download
 from heed.datasets.irds import home, known_file
+from heed.downloads import Download, File, fetch
 from heed.errors import UsageError
 from heed.formats.layouts import SUFFIXES
 from heed.languages import code_of, suggestion

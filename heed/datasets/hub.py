@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.datasets.downloads import TIMEOUT, Download, File
+from heed.downloads import TIMEOUT, Download, File
 from heed.errors import DataError
 from heed.models.files.model_files import cache_of, fetching, quiet_hub
 from heed.progress import log

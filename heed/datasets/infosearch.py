@@ -10,7 +10,7 @@ from pathlib import Path
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
-from heed.datasets.entries import find_entries
+from heed.datasets.described import find_entries
 from heed.datasets.fetchable import holdings
 from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import Files

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.datasets.downloads import File
+from heed.downloads import File
 from heed.errors import DataError, HeedError, UsageError
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE

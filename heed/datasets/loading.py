@@ -6,13 +6,13 @@ from pathlib import Path
 
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
-from heed.datasets.entries import find_entries
+from heed.datasets.described import find_entries
 from heed.datasets.followir import REPOSITORIES
+from heed.datasets.followtable import find_tables
 from heed.datasets.infosearch import find_dimensions
 from heed.datasets.irds import IrDataset
 from heed.datasets.neuclir import NewsSettings, find_news
-from heed.datasets.tables import find_tables
-from heed.datasets.trec import SAMPLE, english_sample, ir_dataset, own_collection
+from heed.datasets.own_files import SAMPLE, english_sample, ir_dataset, own_collection
 from heed.errors import DataError, UsageError, fail
 from heed.formats.topic_files import OwnFiles
 from heed.languages import code_of, language

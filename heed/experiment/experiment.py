@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Self
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.datasets.prebuilt import find_index
 from heed.errors import UsageError, fail
 from heed.experiment.manifest import manifest, write_manifest
 from heed.experiment.result_files import earlier_results, forget_results, judging_recipe, note_results, program
@@ -31,6 +30,7 @@ from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
+from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe, ensure_file
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypedDict
 
 from heed.datasets.fetchable import holdings
 from heed.datasets.followir import REPOSITORIES
+from heed.datasets.followtable import local_subset
 from heed.datasets.infosearch import DIMENSIONS
-from heed.datasets.tables import local_subset
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
 from heed.measures.three_runs import GOLD_RANK

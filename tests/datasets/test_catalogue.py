@@ -19,7 +19,7 @@ import heed as library
 from hardening.hub import Hub, online
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
-from heed.datasets.entries import find_entries
+from heed.datasets.described import find_entries
 from heed.errors import DataError, UsageError
 from heed.measures.evaluate import evaluate
 

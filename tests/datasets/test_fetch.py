@@ -17,9 +17,9 @@ from huggingface_hub import file_download
 from mfollowir_copy import hub_copy
 
 from hardening.hub import CORE17, MAIN, Hub, online
-from heed.datasets.downloads import Download, File, check, fetch, file_digest, size_text
 from heed.datasets.fetchable import every_holding, holdings
 from heed.datasets.irds import known_file
+from heed.downloads import Download, File, check, fetch, file_digest, size_text
 from heed.errors import HeedError
 
 FETCH = "pipelines.fetch"

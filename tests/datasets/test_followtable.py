@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import write_jsonl
 
-from heed.datasets.tables import JOIN, constraint, is_followtable, read_followtable
+from heed.datasets.followtable import JOIN, constraint, is_followtable, read_followtable
 from heed.errors import HeedError
 from heed.tables.documents import Tables
 from heed.types import Topic, under

@@ -4,9 +4,9 @@ import pytest
 from conftest import ROOT, write_jsonl
 
 from heed.datasets.collection import Collection
+from heed.datasets.followtable import find_tables
 from heed.datasets.loading import NAMES, load, load_files
 from heed.datasets.neuclir import NewsSettings, find_news
-from heed.datasets.tables import find_tables
 from heed.errors import DataError, UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Documents

@@ -16,7 +16,7 @@ from conftest import ROOT, SHARED, Heed, call, stranger, write_jsonl
 from test_bm25 import anserini
 from test_followtable import beir, raw
 
-from heed.datasets.tables import find_tables
+from heed.datasets.followtable import find_tables
 from heed.experiment.experiment import Experiment
 from heed.formats.topic_files import read_listed, read_topics
 from heed.formats.topics import read_jsonl_topics

@@ -19,8 +19,8 @@ from tiny_language_models import llama_tokenizer
 from hardening.hostile_files import ODD, odd_archive
 from hardening.tiny import tiny_models
 from heed import files
+from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
-from heed.datasets.tables import RAW, read_followtable
 from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
 from heed.formats.configs import judgements

@@ -202,7 +202,7 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
     from heed.datasets.neuclir import NewsSettings, find_news
-    from heed.datasets.trec import own_collection
+    from heed.datasets.own_files import own_collection
     from heed.formats.topic_files import OwnFiles
 
     annotation.edit("02", "只要居民自己发起的抗议。\n其他均不相关。")

@@ -15,11 +15,11 @@ from conftest import ROOT, Heed, write_jsonl
 import heed as library
 from benchmarks.prebuilt_indexes import listed
 from hardening.hub import Hub
-from heed.datasets import prebuilt
-from heed.datasets.downloads import file_digest
-from heed.datasets.prebuilt import Prebuilt, prebuilt_indexes
+from heed.downloads import file_digest
 from heed.errors import DataError, UsageError
 from heed.languages import language
+from heed.retrieval.bm25 import prebuilt
+from heed.retrieval.bm25.prebuilt import Prebuilt, prebuilt_indexes
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.jvm import anserini_version, jar
 from heed.retrieval.lucene.writer import write_index

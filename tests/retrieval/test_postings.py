@@ -14,7 +14,7 @@ from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.datasets.tables import JOIN, read_followtable
+from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from heed.datasets.catalogue import Catalogue, Named, Part
 from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.downloads import fetch
 from heed.datasets.fetchable import page_files, repository_of
 from heed.datasets.hub import Repository, snapshot
-from heed.datasets.trec import ir_dataset, of_documents, own_collection, source_of
+from heed.datasets.own_files import ir_dataset, of_documents, own_collection, source_of
+from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
 from heed.formats.configs import grades_of, listed_of, read_rows, topics_of, warn_blank
 from heed.formats.documents import Files

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
-from heed.datasets.downloads import Download, File, check, check_space, fetch, size_text
+from heed.downloads import Download, File, check, check_space, fetch, size_text
 from heed.errors import DataError, UsageError, fail
 from heed.files import UNREADABLE, finished_folder, locked, unreadable
 from heed.progress import log
