@@ -54,7 +54,9 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     with timed("pool") as work:
         inputs = pool_inputs(runs, qrels, settings, reused, languages)
         by_topic = budget_languages(options) and not languages
-        built = build_pool(inputs, settings, topic_languages(Path(options.topics), inputs.topics) if by_topic else {})
+        if by_topic:
+            inputs = inputs._replace(topic_languages=topic_languages(Path(options.topics), inputs.topics))
+        built = build_pool(inputs, settings)
         work.did(sum(map(len, built.documents.values())), "documents")
     with timed("statistics"):
         report = pool_report(built, inputs, runs, reused, options.seconds_per_document)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from heed.datasets.followir import is_mfollowir
-from heed.errors import DataError, HeedError, UsageError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.formats.pools import Pool, read_pool
 from heed.judging.annotate.assessors import parse_names
 from heed.judging.annotate.database import create, is_annotation, upgrade
@@ -116,28 +116,22 @@ def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list
             f"{sources.pool}: topics {brief(unknown)} are not in {store.path}, which has {brief([*task.pool])}; pool "
             "those, or name another file with --database"
         )
-    same_language = sources.lang in ("", task.lang)
-    if sources.topics:
+    if sources.lang not in ("", task.lang):  # its topics would differ too
+        problems.append(f"--lang {sources.lang}: another language {other}")
+    elif sources.topics:
         shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
-        differing = _other_topics(sources, store, task, shared, same_language)
+        differing = _other_topics(sources, store, task, shared)
         problems += [f"--topics {sources.topics}: other topics {other}{line}" for line in differing]
     if sources.qrels and read_judged(sources.qrels, task.lang, task.pool) != task.qrels:
         problems.append(f"--qrels {sources.qrels}: other judgements {other}")
     if sources.grades and parse_scale(sources.grades) != task.scale:
         problems.append(f"--grades {sources.grades}: other grades {other}")
-    if not same_language:
-        problems.append(f"--lang {sources.lang}: another language {other}")
     return problems
 
 
-def _other_topics(sources: Sources, store: Store, task: Task, pool: Pool, same_language: bool) -> list[str]:
-    """Return what differs in the given topics of ``pool``; those of another language may lack the task's language."""
-    try:
-        topics = topics_of_pool(replace(sources, lang=task.lang), pool)
-    except HeedError:
-        if same_language:
-            raise
-        return [""]
+def _other_topics(sources: Sources, store: Store, task: Task, pool: Pool) -> list[str]:
+    """Return the differences of the topics of ``pool``, as parts of a message."""
+    topics = topics_of_pool(replace(sources, lang=task.lang), pool)
     narratives = store.narratives()
     lines = []
     for qid, topic in topics.items():

@@ -1,6 +1,4 @@
-"""The models that judge: behind the chat completions API, or local; every answer is kept."""
-
-from typing import Protocol
+"""The models that judge: behind the chat completions API, or local; every answer is cached."""
 
 from heed.errors import UsageError
 from heed.files import digest_json
@@ -19,86 +17,61 @@ MOST = 100  # tokens of a local model's answer: umbrela 0.0.7, max_new_tokens
 LOCAL = ("causal", "listwise", "reasoning")  # families of language models that answer conversations
 
 
-class JudgeChat(Protocol):
-    """A model that is asked about one passage at a time."""
+class ApiJudge:
+    """A model of the chat completions API; ``price`` is None where it is not known.
 
-    @property
-    def config(self) -> Config:
-        """JSON data that decides its answers."""
-
-    @property
-    def price(self) -> tuple[float, float] | None:
-        """US dollars for a million tokens of questions, and of answers; None where it is not known."""
-
-    def close(self) -> None:
-        """Unload the model, or close its connections."""
-
-    def fits(self, conversation: list[Message]) -> bool:
-        """Whether there is room for the conversation and an answer."""
-
-    def cached(self, conversation: list[Message]) -> str | None:
-        """Return the answer if it is cached."""
-
-    def answer(self, conversation: list[Message]) -> str:
-        """Return the model's answer, empty where it refuses; a kept one is not requested again."""
-
-
-def judge_chat(model: Model, runtime: Runtime) -> JudgeChat:
-    """Return the model as one that judges; its answers are kept in ``runtime.answers``.
-
-    Raises :class:`UsageError` for a model that answers no conversation, and as its family does for one that cannot
-    be found.
+    ``config`` is JSON data that decides its answers, ``price`` US dollars for a million tokens of questions and of
+    answers.
     """
-    model = with_family(model, "causal")
-    if model.family == "api-chat":
-        return _ApiJudge(model, runtime)
-    if model.family not in LOCAL:
-        families = ", ".join(("api-chat", *LOCAL))
-        raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")
-    return _LocalJudge(model, runtime)
-
-
-class _ApiJudge:
-    """A model of the chat completions API."""
 
     def __init__(self, model: Model, runtime: Runtime) -> None:
+        """Find server and key; nothing is sent."""
         self._chat = ApiChat(model, runtime)
         self.config, self.price = self._chat.config, model.price
 
     def close(self) -> None:
+        """Close the connections."""
         self._chat.close()
 
     def fits(self, conversation: list[Message]) -> bool:
+        """Whether there is room for the conversation and an answer."""
         return self._chat.fits(conversation, EXPECTED)
 
     def cached(self, conversation: list[Message]) -> str | None:
+        """Return the answer if it is cached."""
         return self._chat.kept(conversation)
 
     def answer(self, conversation: list[Message]) -> str:
+        """Return the model's answer, empty where it refuses; a cached one is not requested again."""
         return self._chat.answer(conversation, EXPECTED)
 
 
-class _LocalJudge:
-    """A causal language model, decoded greedily."""
+class LocalJudge:
+    """A causal language model, decoded greedily; it has what :class:`ApiJudge` has."""
 
     price = (0.0, 0.0)
 
     def __init__(self, model: Model, runtime: Runtime) -> None:
+        """Find the model's files; they are loaded for the first answer."""
         self._chat, self._answers = LocalChat(model, runtime), Answers(runtime.answers)
         self.config: Config = {**self._chat.config, "answer": [VERSION, MOST]}
 
     def close(self) -> None:
+        """Unload the model."""
         self._chat.close()
 
     def fits(self, conversation: list[Message]) -> bool:
+        """As :meth:`ApiJudge.fits`."""
         return self._chat.has_room(conversation, MOST)
 
     def cached(self, conversation: list[Message]) -> str | None:
+        """As :meth:`ApiJudge.cached`."""
         key = self._key(conversation)
         answer = self._answers.get([key]).get(key)
         return None if answer is None else answer.decode()
 
     def answer(self, conversation: list[Message]) -> str:
+        """As :meth:`ApiJudge.answer`."""
         cached = self.cached(conversation)
         if cached is not None:
             return cached
@@ -108,3 +81,21 @@ class _LocalJudge:
 
     def _key(self, conversation: list[Message]) -> str:
         return digest_json([self.config, conversation])
+
+
+JudgeChat = ApiJudge | LocalJudge
+
+
+def judge_chat(model: Model, runtime: Runtime) -> JudgeChat:
+    """Return the model as one that judges; its answers are cached in ``runtime.answers``.
+
+    Raises :class:`UsageError` for a model that answers no conversation, and as its family does for one that cannot
+    be found.
+    """
+    model = with_family(model, "causal")
+    if model.family == "api-chat":
+        return ApiJudge(model, runtime)
+    if model.family not in LOCAL:
+        families = ", ".join(("api-chat", *LOCAL))
+        raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")
+    return LocalJudge(model, runtime)

@@ -55,7 +55,8 @@ class PoolInputs(NamedTuple):
     """The whole lists by topic of the pool, and what is known under these topics.
 
     ``base_of`` has the topic of every qid, ``judged`` the documents that need no judgement, ``only`` those to
-    take if it is not empty, ``grades`` what guides the order, ``languages`` the documents' languages, if given.
+    take if it is not empty, ``grades`` what guides the order. ``languages`` are the documents' languages, if given,
+    ``topic_languages`` those of the topics, if budgets need them.
     """
 
     topics: dict[str, list[RankedList]]
@@ -64,6 +65,11 @@ class PoolInputs(NamedTuple):
     only: dict[str, set[str]]
     grades: Qrels
     languages: Mapping[str, str]
+    topic_languages: Mapping[str, str]
+
+    def language_of(self, topic: str, docid: str) -> str:
+        """Return the language of a topic's document: its own where the documents' are known, else the topic's."""
+        return self.languages[docid] if self.languages else self.topic_languages[topic]
 
 
 class Chosen(NamedTuple):
@@ -75,11 +81,10 @@ class Chosen(NamedTuple):
 
 
 class BuiltPool(NamedTuple):
-    """A pool, the settings and the languages of topics that it was built by, and its sample, if it is one."""
+    """A pool, the settings that it was built by, and its sample, if it is one."""
 
     documents: Pool
     settings: PoolSettings
-    topic_languages: Mapping[str, str]
     by_stratum: dict[str, list[list[str]]]
     sample: Sample
 
@@ -114,7 +119,7 @@ def pool_inputs(
     check_topics("--exclude-judged", qrels.excluded, topics, base_of)
     check_topics("--judged", qrels.judged, topics, base_of)
     judged = _judged(topics, qrels, base_of)
-    return PoolInputs(topics, base_of, judged, only, qrels_by_topic(qrels.judged, base_of), languages)
+    return PoolInputs(topics, base_of, judged, only, qrels_by_topic(qrels.judged, base_of), languages, {})
 
 
 def _bases(in_runs: set[str], qids: set[str], by_base: bool) -> dict[str, str]:
@@ -156,7 +161,7 @@ def _judged(
     return fully_judged(judged, {topic: {ranking.qid for ranking in lists} for topic, lists in topics.items()})
 
 
-def build_pool(inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapping[str, str]) -> BuiltPool:
+def build_pool(inputs: PoolInputs, settings: PoolSettings) -> BuiltPool:
     """Return the pool that ``settings`` describe; topics without a document to judge are logged and left out.
 
     The language of a document, for budgets, is its own, else its topic's. Documents that are judged
@@ -167,8 +172,8 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapp
     fail([f"--size {topic}=…: not pooled" for topic in unknown], UsageError)
     inputs = inputs._replace(topics=first_documents(inputs.topics, settings.depth))
     fused = {topic: fuse(ranking.docids for ranking in lists) for topic, lists in inputs.topics.items()}
-    _check_languages(fused, inputs, settings, topic_languages)
-    documents, by_stratum, sample = choose(fused, inputs, settings, topic_languages)
+    _check_languages(fused, inputs, settings)
+    documents, by_stratum, sample = choose(fused, inputs, settings)
     pool = {
         topic: _ordered(topic, chosen, fused[topic], inputs, settings) for topic, chosen in documents.items() if chosen
     }
@@ -177,24 +182,20 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapp
         raise DataError("the pool is empty: all documents of the runs are judged already")
     if empty:
         log.info(f"{len(empty)} topics have no document left to judge and are left out: {brief(empty)}")
-    return BuiltPool(pool, settings, topic_languages, by_stratum, sample)
+    return BuiltPool(pool, settings, by_stratum, sample)
 
 
-def _check_languages(
-    fused: Candidates, inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapping[str, str]
-) -> None:
+def _check_languages(fused: Candidates, inputs: PoolInputs, settings: PoolSettings) -> None:
     """Raise :class:`UsageError` for the budget of a language that no document is in."""
     budgeted = settings.budgets.keys() - {ALL}
     if not budgeted:
         return
-    languages = {
-        language_in(inputs, topic_languages, topic, docid) for topic, documents in fused.items() for docid in documents
-    }
+    languages = {inputs.language_of(topic, docid) for topic, documents in fused.items() for docid in documents}
     expected = f"no pooled document is in this language; expected one of {', '.join(sorted(languages))}"
     fail([f"--budget {language}: {expected}" for language in sorted(budgeted - languages)], UsageError)
 
 
-def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings, topic_languages: Mapping[str, str]) -> Chosen:
+def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings) -> Chosen:
     """Return which of the ``fused`` documents ``settings`` take; see :func:`build_pool`."""
     chosen = _unjudged(fused, inputs)
     by_stratum: dict[str, list[list[str]]] = {}
@@ -203,16 +204,8 @@ def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings, topic_
         by_stratum = split_by_stratum(chosen, settings.strata)
         sample = draw_sample(by_stratum, settings.strata, settings.seed)
         chosen = {topic: {docid: chosen[topic][docid] for docid in drawn} for topic, drawn in sample.items()}
-
-    def language_of(topic: str, docid: str) -> str:
-        return language_in(inputs, topic_languages, topic, docid)
-
-    return Chosen(spend_by_language(cut(chosen, settings.sizes), settings.budgets, language_of), by_stratum, sample)
-
-
-def language_in(inputs: PoolInputs, topic_languages: Mapping[str, str], topic: str, docid: str) -> str:
-    """Return the language of a topic's document: its own where the documents' are known, else the topic's."""
-    return inputs.languages[docid] if inputs.languages else topic_languages[topic]
+    chosen = spend_by_language(cut(chosen, settings.sizes), settings.budgets, inputs.language_of)
+    return Chosen(chosen, by_stratum, sample)
 
 
 def _unjudged(fused: Candidates, inputs: PoolInputs) -> Candidates:

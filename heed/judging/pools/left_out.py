@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from heed.judging.pools.build import DEPTH, BuiltPool, PoolInputs, PoolSettings, choose, language_in
+from heed.judging.pools.build import DEPTH, BuiltPool, PoolInputs, PoolSettings, choose
 from heed.judging.pools.fusion import ALL, fuse
 from heed.judging.pools.inputs import first_documents, system_of
 from heed.judging.pools.statistics import Lists
@@ -76,7 +76,7 @@ def absent_rebuilt(documents: Documents, built: BuiltPool, inputs: PoolInputs, r
             for topic, lists in inputs.topics.items()
         }
         with logging_only(log.name, logging.WARNING):
-            rebuilt = choose(others, inputs, settings, built.topic_languages).documents
+            rebuilt = choose(others, inputs, settings).documents
         absent[system] = {topic: docids.difference(rebuilt.get(topic, ())) for topic, docids in documents.items()}
     return absent
 
@@ -88,11 +88,7 @@ def _as_large(documents: Documents, built: BuiltPool, inputs: PoolInputs, by_dep
         return replace(settings, sizes={topic: len(docids) for topic, docids in documents.items()})
     counts = Counter(ALL for docids in documents.values() for _ in docids)
     if built.settings.budgets.keys() - {ALL}:
-        counts = Counter(
-            language_in(inputs, built.topic_languages, topic, docid)
-            for topic, docids in documents.items()
-            for docid in docids
-        )
+        counts = Counter(inputs.language_of(topic, docid) for topic, docids in documents.items() for docid in docids)
     return replace(settings, depth=max(settings.depth, DEPTH), budgets=counts)
 
 
