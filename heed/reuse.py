@@ -1,34 +1,203 @@
-"""Files and folders that are built once: a note beside each says from what, so that a second run can reuse it.
+"""Why something is made again, or used again: notes of what was made from what, and the version of each way of making.
 
-A *recipe* is plain JSON data: settings, versions and the digests of the inputs. A file or folder is
-reused only if its recipe is the same and nobody has changed it.
+A *recipe* is plain JSON data: settings, versions and the digests of inputs. A *note* holds the recipe of files, and
+their digests; a file or folder is used again only where its recipe is the same and nobody has changed it. There is one
+form of note, in three places: ``made.json`` in a folder that is made as a whole, ``.made/<file>.json`` beside a file,
+and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 """
 
 import json
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import HeedError
-from heed.files import digest, finished_folder, read_bytes, write_json
-from heed.progress import log
+from heed.errors import DataError, HeedError
+from heed.files import digest, digest_json, finished_folder, read_bytes, write_json
+from heed.progress import brief, log
 
 Recipe = dict[str, Any]
-NOTE = "made.json"
 Signature = dict[str, tuple[int, int]]
+NOTE = "made.json"
+RESULTS = Path(".made") / "results.json"  # in a folder of results
+SOURCE = Path(".made") / "source.json"  # in folders of results and indexes: where their documents are from
+DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the random text of a system without a config
 
 
-class Made(NamedTuple):
-    """A file of :func:`ensure_file`: whether it was reused, its SHA-256, and what ``build`` noted about it."""
+class Version(NamedTuple):
+    """The number of a way of making something, and what is different where it is raised."""
 
-    reused: bool
-    sha256: str
-    about: Recipe
+    number: int
+    change: str
 
 
-_read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # folders whose digests were checked
+# by the key that a recipe has; raise a number when what it says is true, so that nothing older is used again
+VERSIONS = {
+    # documents, indexes and vectors
+    "store": Version(4, "documents are stored in another form"),
+    "tables": Version(2, "tables are parsed or written in another way"),
+    "index": Version(2, "the index is built in another way"),
+    "postings": Version(2, "the arrays of postings have another form"),
+    "index made elsewhere": Version(2, "the index is compared with the collection in another way"),
+    "vectors": Version(1, "vectors are stored in another form"),
+    "vectors made elsewhere": Version(2, "vectors are compared with the model, or written, in another way"),
+    "faiss": Version(1, "the dense index is built in another way"),
+    "lsa": Version(2, "LSA's model is computed in another way"),
+    # runs, and the scores of systems
+    "run": Version(4, "runs are made in another way"),
+    "polarity": Version(10, "polarity gives other scores"),
+    "passages": Version(2, "documents are cut in another way"),
+    "decompose": Version(1, "decompose gives other scores"),
+    "similarity": Version(1, "similarity gives other scores"),
+    "fusion": Version(1, "fusion gives other scores"),
+    "cross-encoder": Version(2, "cross-encoders give other scores"),
+    "yes-no": Version(1, "yes/no models give other scores"),
+    "block": Version(1, "block rerankers give other scores"),
+    "reasoning": Version(3, "reasoning models give other scores"),
+    "listwise": Version(3, "list-wise models give other orders"),
+    "vllm": Version(1, "vLLM gives other scores"),
+    "late": Version(1, "late interaction has other tokens or vectors"),
+    "maxsim": Version(1, "late interaction gives other scores"),
+    "api": Version(1, "services get other requests"),
+    "rerank": Version(1, "services that rerank get other requests"),
+    "answer": Version(1, "the same question gives another answer of a judging model"),
+    # what is written for good
+    "train": Version(1, "adapters are trained in another way"),
+    "annotations": Version(2, "the database of annotations has another schema"),
+}
+CHANGED = {  # how the log calls an input whose digest is in a recipe
+    "documents": "the documents have changed",
+    "topics": "the topics have changed",
+    "queries": "the topics have changed",
+    "pool": "the pool has changed",
+    "judging": "judgements or measures have changed",
+    "program": "Heed or an installed package has changed",
+    "encoder": "the encoder has changed",
+    "data": "the examples have changed",
+}
+
+
+def recipe_version(key: str) -> int:
+    """Return the version of what a recipe calls ``key``."""
+    return VERSIONS[key].number
+
+
+@cache
+def program() -> str:
+    """Return a digest of Heed's files, Python's version and the names and versions of the installed packages."""
+    root = Path(__file__).parent
+    files = {str(path.relative_to(root)): digest(path) for path in root.rglob("*") if _is_source(path)}
+    packages = sorted(path.name for folder in sys.path for path in Path(folder or ".").glob("*-info"))
+    return digest_json([files, packages, sys.version])
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix != ".pyc" and path.is_file()
+
+
+class Note(NamedTuple):
+    """What files were made from: the recipe, the SHA-256 of each file, and facts that are needed without reading them.
+
+    One that is not ``finished`` is of files that are being made: those it lists are complete.
+    """
+
+    recipe: Recipe
+    files: Mapping[str, str]
+    facts: Recipe = {}  # noqa: RUF012 (of a NamedTuple, which nobody changes)
+    finished: bool = True
+
+
+def note_of(path: Path) -> Path:
+    """Return where the note of the file ``path`` is."""
+    return path.parent / ".made" / f"{path.name}.json"
+
+
+def write_note(path: Path, note: Note) -> None:
+    """Write ``note`` to ``path``."""
+    content: Recipe = {"recipe": note.recipe} if note.recipe else {}
+    state = {} if note.finished else {"unfinished": True}
+    write_json(path, {**content, **note.facts, "files": note.files, **state})
+
+
+def read_note(path: Path) -> Note | None:
+    """Return the note in ``path``; None where there is none that can be read."""
+    try:
+        content = json.loads(read_bytes(path))
+        if "sha256" in content:  # a file's, of version 0.2.0
+            content = {"recipe": content["recipe"], "files": {path.stem: content["sha256"]}, **content.get("about", {})}
+        recipe, files = dict(content.pop("recipe", {})), dict(content.pop("files", {}))
+        return Note(recipe, files, finished=not content.pop("unfinished", False), facts=content)
+    except (ValueError, KeyError, TypeError, AttributeError, HeedError):
+        return None
+
+
+def rebuild_reason(
+    path: Path, recipe: Recipe, digests: Callable[[], Mapping[str, str]], names: Mapping[str, str] | None = None
+) -> str | None:
+    """Return in words why what the note in ``path`` is about must be made; None if it can be used again.
+
+    ``digests`` returns the files that are there, with their SHA-256; ``names`` says how inputs are called, by their
+    keys in ``recipe``.
+    """
+    if not path.exists():
+        return "building"
+    note = read_note(path)
+    if note is None:
+        return "rebuilding, its note cannot be read"
+    changes = _changes(note.recipe, json.loads(json.dumps(recipe)), names or {})
+    if changes:
+        return f"rebuilding, {'; '.join(changes)}"
+    if not note.finished:
+        return "building, it was stopped before its end"
+    present = digests()
+    if note.files == present:
+        return None
+    other = sorted(name for name in note.files.keys() | present.keys() if note.files.get(name) != present.get(name))
+    return f"rebuilding, not as it was left: {brief(other)}"
+
+
+def _changes(old: Recipe, new: Recipe, names: Mapping[str, str], parents: str = "") -> list[str]:
+    """Return in words each input and setting that differs between two recipes."""
+    changes = []
+    for key in sorted(old.keys() | new.keys()):
+        before, after = old.get(key), new.get(key)
+        if isinstance(before, dict) and isinstance(after, dict):
+            changes += _changes(before, after, names, f"{parents}{key}.")
+        elif before != after:
+            known = f"{names[key]} has changed" if key in names else CHANGED.get(key)
+            changes.append(_in_words(key, f"{parents.partition('.')[2]}{key}", known, before, after))
+    return list(dict.fromkeys(changes))
+
+
+def _in_words(key: str, label: str, known: str | None, before: Any, after: Any) -> str:
+    if key in VERSIONS and _version_in(before) != _version_in(after):
+        return VERSIONS[key].change
+    if not (_has_digest(before) or _has_digest(after)):
+        return f"{label} was {_brief(before)} and is now {_brief(after)}"
+    if before is None or after is None:
+        return f"{label} is {'new' if before is None else 'gone'}"
+    return known or f"{label} has changed"
+
+
+def _version_in(value: Any) -> int | None:
+    """Return the version that a recipe holds as ``value``, or as the first item of it."""
+    first = value[0] if isinstance(value, list) and value else value
+    return first if type(first) is int else None
+
+
+def _has_digest(value: Any) -> bool:
+    return DIGEST.search(json.dumps(value)) is not None
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
 _logged: ContextVar[set[Path] | None] = ContextVar("logged", default=None)
 
 
@@ -42,98 +211,90 @@ def logged_once() -> Iterator[None]:
         _logged.reset(token)
 
 
-def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -> Path:
+def folder_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
+    """Return in words why ``folder`` must be made, as :func:`rebuild_reason` does."""
+    return rebuild_reason(folder / NOTE, recipe, lambda: digests(folder), names)
+
+
+def is_begun(folder: Path, recipe: Recipe) -> bool:
+    """Return whether ``folder`` was begun for ``recipe`` and is not finished."""
+    note = read_note(folder / NOTE)
+    return note is not None and not note.finished and note.recipe == json.loads(json.dumps(recipe))
+
+
+def ensure_folder(
+    folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None], names: Mapping[str, str] | None = None
+) -> Path:
     """Return ``folder`` as ``build`` fills it for ``recipe``: reused if it is the same, else built again.
 
-    ``build`` gets an empty folder; if it fails, the earlier folder stays.
+    ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. ``names``
+    says how the log calls inputs, by their keys in ``recipe``.
     """
-    reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
+    reason = folder_reason(folder, recipe, names)
     logged = _logged.get()
     if reason or logged is None or folder not in logged:
         log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
     if logged is not None:
         logged.add(folder)
-    if reason is None:
-        return folder
-    build_folder(folder, recipe, build)
+    if reason is not None:
+        build_folder(folder, recipe, build)
     return folder
 
 
-def build_folder(folder: Path, recipe: Recipe, build: Callable[[Path], None]) -> None:
+def build_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None]) -> None:
     """Make ``folder`` as :func:`ensure_folder` does where it is not there."""
     with finished_folder(folder) as part:
-        build(part)
-        write_json(part / NOTE, {"recipe": recipe, "files": digests(part)})
+        facts = build(part)
+        write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
+
+
+def folder_note(folder: Path) -> Note:
+    """Return the note in a folder of :func:`ensure_folder`; raises :class:`DataError` where there is none."""
+    note = read_note(folder / NOTE)
+    if note is None:
+        raise DataError(f"{folder / NOTE}: no note that can be read; remove the folder, it is made again")
+    return note
+
+
+class Made(NamedTuple):
+    """A file of :func:`ensure_file`: whether it was reused, its SHA-256, and the facts that ``build`` returned."""
+
+    reused: bool
+    sha256: str
+    facts: Recipe
 
 
 def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> Made:
-    """Make sure that ``path`` is what ``build`` writes for ``recipe``.
+    """Make sure that ``path`` is what ``build``, which returns facts for the note, writes for ``recipe``.
 
-    Without ``reuse`` it is always built. The note is in ``.made/`` beside it and holds the file's digest, and what
-    ``build`` returns: facts about the file that are needed without reading it.
+    Without ``reuse`` it is always built.
     """
-    note = path.parent / ".made" / f"{path.name}.json"
-    reason = rebuild_reason(note, recipe, lambda noted: path.exists() and digest(path) == noted["sha256"])
-    if reason is None and reuse:
-        noted = json.loads(read_bytes(note))
-        return Made(True, noted["sha256"], noted.get("about", {}))
-    if note.exists() and reason:
+    position = note_of(path)
+    reason = rebuild_reason(position, recipe, lambda: {path.name: digest(path)} if path.exists() else {})
+    note = read_note(position) if reason is None and reuse else None
+    if note:
+        return Made(True, note.files[path.name], note.facts)
+    if position.exists() and reason:
         log.info(f"{path}: {reason}")
-    note.unlink(missing_ok=True)
-    about = build()
+    position.unlink(missing_ok=True)
+    facts = build()
     sha256 = digest(path)
-    write_json(note, {"recipe": recipe, "sha256": sha256, "about": about})
-    return Made(False, sha256, about)
+    write_note(position, Note(recipe, {path.name: sha256}, facts))
+    return Made(False, sha256, facts)
 
 
-def rebuild_reason(note: Path, recipe: Recipe, intact: Callable[[dict[str, Any]], bool]) -> str | None:
-    """Return why the artifact of ``note`` must be built; None if it can be reused."""
-    if not note.exists():
-        return "building"
-    try:
-        noted = json.loads(read_bytes(note))
-        changes = _changes(noted["recipe"], json.loads(json.dumps(recipe)))
-        if changes:
-            return "rebuilding, " + "; ".join(changes)
-        return None if intact(noted) else "rebuilding, its files are not as they were left"
-    except (ValueError, KeyError, TypeError, HeedError):
-        return "rebuilding, its note cannot be read"
-
-
-def _changes(old: Recipe, new: Recipe, prefix: str = "") -> list[str]:
-    changes = []
-    for key in sorted(old.keys() | new.keys()):
-        before, after = old.get(key), new.get(key)
-        if isinstance(before, dict) and isinstance(after, dict):
-            changes += _changes(before, after, f"{prefix}{key}.")
-        elif before != after:
-            changes.append(f"{prefix}{key} was {_brief(before)} and is now {_brief(after)}")
-    return changes
-
-
-def _brief(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+_read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # of folders whose digests were computed
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file under ``folder`` but the note."""
-    return {name: digest(folder / name) for name in _signature(folder)}
+    """Return the SHA-256 of every file under ``folder`` but the note.
 
-
-def unchanged(folder: Path, files: Mapping[str, str]) -> bool:
-    """Return whether the files under ``folder`` are exactly those of ``files``, name -> SHA-256.
-
-    Files that this process has checked before, and that have not changed since, are not read again.
+    Files that this process has read before, and that have not changed since, are not read again.
     """
     signature = _signature(folder)
-    if signature.keys() != files.keys():
-        return False
-    if _read.get(folder) != (signature, files):
-        if digests(folder) != files:
-            return False
-        _read[folder] = signature, dict(files)
-    return True
+    if folder not in _read or _read[folder][0] != signature:
+        _read[folder] = signature, {name: digest(folder / name) for name in signature}
+    return dict(_read[folder][1])
 
 
 def _signature(folder: Path) -> Signature:

@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.datasets.own_files import given_files
     from heed.experiment.run_files import rescore_to_file
     from heed.files import locked
-    from heed.formats.origin import noted_documents
+    from heed.formats.origin import open_documents
     from heed.formats.trec_files import as_tag
     from heed.languages import language
     from heed.progress import timed
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> None:
     machine.check()
     with locked(options.out.parent), locked(indexes), open_pool(machine.workers, machine.device) as workers:
         with timed("documents") as work:
-            store = noted_documents(source, indexes)
+            store = open_documents(source, indexes)
             work.did(store.count, "documents")
         pooled = _pool(options, topics, store)
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]

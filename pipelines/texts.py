@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from heed.datasets.own_files import given_files
 from heed.files import locked
-from heed.formats.origin import noted_documents
+from heed.formats.origin import open_documents
 from heed.formats.pools import Pool
 from heed.judging.exchange.exports import ExportedPool
 from heed.types import Topic
@@ -23,6 +23,6 @@ def exported_pool(options: argparse.Namespace, pool: Pool) -> ExportedPool:
     )
     indexes = options.indexes / (options.name or name) / code
     with locked(indexes):
-        store = noted_documents(source, indexes)
+        store = open_documents(source, indexes)
     condition = options.condition or usual_condition(topics)
     return ExportedPool(pool, {topic.qid: topic for topic in topics}, condition, store)

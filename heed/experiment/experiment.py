@@ -11,14 +11,14 @@ from typing import Self
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.errors import UsageError, fail
 from heed.experiment.manifest import manifest, write_manifest
-from heed.experiment.result_files import earlier_results, forget_results, judging_recipe, note_results, program
+from heed.experiment.result_files import begin_results, earlier_results, judging_recipe, note_results
 from heed.experiment.results import Results, SystemRuns
 from heed.experiment.run_files import FileRuns, RunFile, contents, digests_of, rescore_to_file, search_to_file
 from heed.experiment.runs import Run
 from heed.experiment.stray_runs import move_aside
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
-from heed.formats.origin import noted_documents
+from heed.formats.origin import open_documents
 from heed.formats.pools import read_pool, write_pool
 from heed.formats.trec_files import as_tag, write_run
 from heed.judging.pools.fusion import pool as fused_pool
@@ -32,7 +32,7 @@ from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
-from heed.reuse import Recipe, ensure_file
+from heed.reuse import Recipe, ensure_file, program
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
 from heed.systems.own import check_name
 from heed.systems.settings import Machine, Search, systems_of
@@ -127,7 +127,7 @@ class Experiment:
     def documents(self) -> DocumentStore:
         """The collection's documents, read and sorted by docid the first time."""
         with self._working(), timed("documents") as work:
-            store = noted_documents(self.collection.source, self._index, self.folder)
+            store = open_documents(self.collection.source, self._index, self.folder)
             work.did(store.count, "documents")
         self._missing = missing_documents(self.collection, store)
         return store
@@ -178,7 +178,8 @@ class Experiment:
         digests = digests_of({system.name: system.runs for system in runs})
         if digests is None or not base:
             return self._fused(runs, base, depth)
-        recipe = {"program": program(), "runs": list(digests.items()), "depth": depth, "queries": digest_json(base)}
+        recipe = {"program": program(), "runs": digests, "depth": depth, "queries": digest_json(base)}
+        recipe["order"] = list(digests)
         path = self.folder / "pool.jsonl"
 
         made: dict[str, list[str]] = {}
@@ -293,7 +294,7 @@ class Experiment:
             if earlier:
                 results = self._results(judging, earlier.details)
             else:
-                forget_results(folder)
+                begin_results(folder)
                 write_manifest(folder / "manifest.yml", made_by)  # the report reads it
                 results = self._measured(systems, judging)
                 note_results(folder, recipe, self.warnings)

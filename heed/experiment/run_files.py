@@ -9,10 +9,8 @@ from heed.files import digest, digest_json
 from heed.formats.trec_files import as_tag, read_run, write_run
 from heed.progress import brief, timed, warn
 from heed.reranking.rescore import PoolDocuments, rescore
-from heed.reuse import ensure_file
+from heed.reuse import ensure_file, note_of, recipe_version
 from heed.types import Config, Query, Reranker, Retriever, config_of, load
-
-VERSION = 4  # raise when runs are made in another way
 
 Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
 
@@ -101,7 +99,7 @@ def rescore_to_file(
 
     What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
     """
-    journal = path.parent / ".made" / f"{path.name}.partial"
+    journal = note_of(path).with_suffix(".partial")
     recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
     file = _ensure(
         path, reranker, queries, recipe, lambda: rescore(reranker, queries, documents, journal, documents.digest)
@@ -116,7 +114,13 @@ def _ensure(
     """Return the run, and warn where nothing was found for a query."""
     name, config = _label(system, queries), config_of(system)
     condition = queries[0].condition if queries else ""
-    made_of = {"run": VERSION, "system": config, "condition": condition, "topics": digest_json(queries), **recipe}
+    made_of = {
+        "run": recipe_version("run"),
+        "system": config,
+        "condition": condition,
+        "topics": digest_json(queries),
+        **recipe,
+    }
     file = RunFile(path)
 
     def build() -> Config:
@@ -127,8 +131,8 @@ def _ensure(
         file.write({qid: scores for qid, scores in run.items() if scores}, tag)
         return {"without documents": [query.qid for query in queries if query.qid not in file.read()]}
 
-    file.reused, file.sha256, about = ensure_file(path, made_of, build, reuse=config is not None)
-    empty = about.get("without documents")
+    file.reused, file.sha256, facts = ensure_file(path, made_of, build, reuse=config is not None)
+    empty = facts.get("without documents")
     if empty is None:  # noted by an earlier version
         empty = [query.qid for query in queries if query.qid not in file.read()]
     if empty:

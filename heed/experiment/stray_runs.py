@@ -4,14 +4,12 @@
 it could have been made now: over these documents, for these topics, and with the settings of the system's other runs.
 """
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from heed.errors import HeedError
-from heed.files import digest, read_bytes
+from heed.files import digest
 from heed.progress import brief, log
-from heed.reuse import Recipe
+from heed.reuse import Recipe, note_of, read_note
 from heed.types import CONDITIONS
 
 ASIDE = "earlier"
@@ -32,7 +30,7 @@ def move_aside(folder: Path, made: Collection[Path], documents: str, topics: Map
     aside.mkdir(parents=True)
     for path in stray:
         path.rename(aside / path.name)
-        _note(path).unlink(missing_ok=True)
+        note_of(path).unlink(missing_ok=True)
     names = brief([path.name for path in stray])
     # no warning of the results: they are the same when the command runs again, and nothing is there to be moved
     log.warning(f"{aside}: {len(stray)} runs of other documents, topics or settings are moved there: {names}")
@@ -57,17 +55,10 @@ def _belongs(path: Path, documents: str, topics: Mapping[str, str], settings: Ma
     return system not in settings or (recipe["system"] is not None and _settings(path) == settings[system])
 
 
-def _note(path: Path) -> Path:
-    return path.parent / ".made" / f"{path.name}.json"
-
-
 def _recipe(path: Path) -> Recipe:
     """Return what a run was made of; empty where there is no note of it, or it was changed since."""
-    try:
-        note = json.loads(read_bytes(_note(path)))
-        return dict(note["recipe"]) if note["sha256"] == digest(path) else {}
-    except (ValueError, KeyError, TypeError, HeedError):
-        return {}
+    note = read_note(note_of(path))
+    return note.recipe if note and note.files == {path.name: digest(path)} else {}
 
 
 def _settings(path: Path) -> Recipe:

@@ -6,7 +6,6 @@ Documents are numbered in docid order, so that counting and splitting them into 
 Each is compressed on its own (:mod:`heed.formats.compression`), so that reading one unpacks no other.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -16,14 +15,14 @@ from typing import Any, NamedTuple, overload
 from weakref import finalize
 
 from heed.errors import SHOWN, DataError, HeedError, fail
-from heed.files import digest_json, read_bytes
+from heed.files import digest_json
 from heed.formats.compression import Sample, joined, packer, separated, unpacker
 from heed.formats.documents import Source
 from heed.progress import bar
-from heed.reuse import NOTE, Recipe, ensure_folder
+from heed.reuse import NOTE, Recipe, ensure_folder, read_note, recipe_version
 from heed.types import Document
 
-VERSION = 4  # raise when the stored form changes
+VERSION = recipe_version("store")
 FILE = "documents.sqlite"
 STAGED = "staged.sqlite"  # the documents in the order of their files, while the store is built
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
@@ -211,18 +210,18 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
 
-    ensure_folder(folder, recipe, build)
+    ensure_folder(folder, recipe, build, {"documents": str(source)})
     return DocumentStore(folder, digest_json(inputs))
 
 
 def existing_store(folder: Path, documents: str) -> DocumentStore | None:
     """Return the store in ``folder`` if it is there and of the documents with this digest, else None."""
+    note = read_note(folder / NOTE)
+    if not note or note.recipe.get("store") != VERSION or digest_json(note.recipe.get("documents")) != documents:
+        return None
     try:
-        recipe = json.loads(read_bytes(folder / NOTE))["recipe"]
-        if recipe["store"] != VERSION or digest_json(recipe["documents"]) != documents:
-            return None
         return DocumentStore(folder, documents)
-    except (ValueError, KeyError, TypeError, HeedError, sqlite3.Error):
+    except (HeedError, sqlite3.Error):
         return None
 
 

@@ -3,17 +3,26 @@
 Documents that were edited in place are built again; other documents from another place are another collection.
 """
 
-import json
 import os
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from heed.errors import DataError, HeedError
-from heed.files import digest_json, read_bytes, write_json
+from msgspec import ValidationError, convert
+
+from heed.errors import DataError
+from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Source
+from heed.reuse import SOURCE, Note, read_note, write_note
 
-NOTE = Path(".made") / "source.json"
+
+@dataclass(frozen=True)
+class Origin:
+    """The digest of a folder's documents, and the files, folders or data set that they are from."""
+
+    documents: str
+    places: list[str]
 
 
 @runtime_checkable
@@ -25,7 +34,7 @@ class Placed(Protocol):
         """Files and folders, or the id of a data set."""
 
 
-def noted_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
+def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
     """Return the documents of ``source``, stored below ``index``; it and ``others`` note where these are from.
 
     Raises :class:`DataError` as :func:`check_origin` does, before anything is written.
@@ -44,11 +53,11 @@ def check_origin(folder: Path, source: Source) -> None:
 
     Sources without places, and folders that do not say, are taken as they come.
     """
-    noted = _noted(folder)
-    if not noted or not isinstance(source, Placed) or _meet(noted["places"], _relative(source, folder)):
+    earlier = _origin(folder)
+    if not earlier or not isinstance(source, Placed) or _meet(earlier.places, _relative(source, folder)):
         return
-    if digest_json(source.recipe) != noted["documents"]:
-        others = ", ".join(_shown(folder, place) for place in noted["places"])
+    if digest_json(source.recipe) != earlier.documents:
+        others = ", ".join(_shown(folder, path) for path in earlier.places)
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
             f"{source}; give this collection another name (--name) or other folders (--out and --indexes), or remove "
@@ -60,20 +69,22 @@ def note_origin(folder: Path, source: Source, documents: str) -> None:
     """Write into ``folder`` where its documents, of digest ``documents``, are from."""
     if not isinstance(source, Placed):
         return
-    noted, places = _noted(folder), _relative(source, folder)
-    if noted and noted["documents"] == documents:
-        places = sorted({*places, *noted["places"]})
-    if noted != (note := {"documents": documents, "places": places}):
-        write_json(folder / NOTE, note)
+    earlier, places = _origin(folder), _relative(source, folder)
+    if earlier and earlier.documents == documents:
+        places = sorted({*places, *earlier.places})
+    if earlier != (origin := Origin(documents, places)):
+        write_note(folder / SOURCE, Note(asdict(origin), {}))
 
 
-def _noted(folder: Path) -> dict[str, Any]:
-    """Return the note of ``folder``; empty without one that can be read."""
+def _origin(folder: Path) -> Origin | None:
+    """Return where the documents of ``folder`` are from; None without a note that can be read."""
+    note = read_note(folder / SOURCE)
+    if note is None:
+        return None
     try:
-        noted = json.loads(read_bytes(folder / NOTE))
-        return {"documents": str(noted["documents"]), "places": list(map(str, noted["places"]))}
-    except (ValueError, KeyError, TypeError, HeedError):
-        return {}
+        return convert(note.recipe or note.facts, Origin)  # the latter of version 0.2.0
+    except ValidationError:
+        return None
 
 
 def _relative(source: Placed, folder: Path) -> list[str]:
@@ -81,12 +92,12 @@ def _relative(source: Placed, folder: Path) -> list[str]:
     return sorted(os.path.relpath(place, folder) if Path(place).exists() else place for place in source.places)
 
 
-def _shown(folder: Path, place: str) -> str:
-    path = os.path.normpath(folder / place)
-    return path if place.startswith(os.pardir) or Path(path).exists() else place
+def _shown(folder: Path, name: str) -> str:
+    path = os.path.normpath(folder / name)
+    return path if name.startswith(os.pardir) or Path(path).exists() else name
 
 
 def _meet(before: list[str], now: list[str]) -> bool:
     """Whether a file or folder is among both, or in one of the other's."""
-    paths = [(Path(one), Path(other)) for one in before for other in now]
-    return any(one.is_relative_to(other) or other.is_relative_to(one) for one, other in paths)
+    pairs = [(Path(earlier), Path(path)) for earlier in before for path in now]
+    return any(path.is_relative_to(earlier) or earlier.is_relative_to(path) for earlier, path in pairs)

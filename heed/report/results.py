@@ -11,12 +11,11 @@ from heed.errors import DataError, HeedError, fail
 from heed.files import digest, read_bytes
 from heed.measures.summary import Detail, Label, Row, Shift
 from heed.progress import brief, log
+from heed.reuse import RESULTS, read_note
 
 Record = TypeVar("Record", Row, Detail, Shift)
 Field = TypeVar("Field")
 INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
-NOTE = Path(".made") / "results.json"
-UNFINISHED = {"unfinished": True}  # in place of the note while figures are written
 AGAIN = "run the command that made them once more (what is complete is used again)"
 Records = Annotated[list[Any], Meta(description="a list")]
 
@@ -102,19 +101,17 @@ def _mismatch(folder: Path) -> str:
     The note has the digests of the runs that were measured (:func:`heed.experiment.result_files.note_results`); the
     warning is empty without a note.
     """
-    path = folder / NOTE
-    if not path.exists():
+    if not (folder / RESULTS).exists():
         return ""
-    try:
-        note = json.loads(read_bytes(path))
-        if note == UNFINISHED:
-            return f"The writing of these figures was stopped, so that they may be those of earlier runs; {AGAIN}."
-        by_system = note["recipe"]["runs"].items()
-        measured = {f"{name}.{condition}.run": sha for name, runs in by_system for condition, sha in runs.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, HeedError):  # another version's, or damaged
-        return f"It is not known whether these figures are those of the runs: {NOTE} cannot be read; {AGAIN}."
-    runs = [path for path in sorted(folder.glob("*.run")) if path.name in measured]
-    changed = [path.name for path in runs if digest(path) != measured[path.name]]
+    note = read_note(folder / RESULTS)
+    if note and not note.finished:
+        return f"The writing of these figures was stopped, so that they may be those of earlier runs; {AGAIN}."
+    measured = note.recipe.get("runs") if note else None
+    if not isinstance(measured, dict):  # another version's, or damaged
+        return f"It is not known whether these figures are those of the runs: {RESULTS} cannot be read; {AGAIN}."
+    digests = {f"{name}.{condition}.run": sha for name, runs in measured.items() for condition, sha in runs.items()}
+    runs = [path for path in sorted(folder.glob("*.run")) if path.name in digests]
+    changed = [path.name for path in runs if digest(path) != digests[path.name]]
     return f"These figures are not those of the runs: {brief(changed)} changed since; {AGAIN}." if changed else ""
 
 

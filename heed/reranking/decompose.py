@@ -14,9 +14,8 @@ from heed.instructions.clauses import split
 from heed.instructions.cues import cues_digest, warn_without_cues
 from heed.reranking.similarity import VectorReranker
 from heed.retrieval.corpus import Corpus
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Encoder, Query, config_of
-
-VERSION = 1  # raise when scores change
 
 
 class Weights(NamedTuple):
@@ -41,7 +40,7 @@ class Decompose(VectorReranker):
         config = config_of(encoder)
         if config is not None:
             self.config: Config = {
-                "decompose": [VERSION, *weights],
+                "decompose": [recipe_version("decompose"), *weights],
                 "cues": cues_digest(),
                 "encoder": config,
             }

@@ -6,9 +6,9 @@ from itertools import tee
 from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rescore import BatchReranker, Pair, score_all
 from heed.retrieval.corpus import Corpus
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
 
-VERSION = 1  # raise when scores change
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on
 # nDCG@10 rises further and IRS falls: python -m benchmarks.decompose
 WEIGHT = 0.1
@@ -28,7 +28,7 @@ class Fusion:
         self._polarity, self._other, self._weight = polarity, other, weight
         config = config_of(other)
         if config is not None:
-            self.config: Config = {"fusion": [VERSION, weight], "of": [polarity.config, config]}
+            self.config: Config = {"fusion": [recipe_version("fusion"), weight], "of": [polarity.config, config]}
 
     def over(self, corpus: Corpus) -> "Fusion":
         """Return the same reranker with polarity's statistics of other documents."""

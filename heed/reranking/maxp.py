@@ -14,9 +14,9 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Line
 from heed.languages import counted, words_in
 from heed.reranking.rescore import BatchReranker, Pair, score_all
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
 
-VERSION = 2  # raise when documents are cut in another way
 UNIT = counted()
 
 
@@ -74,7 +74,7 @@ class Passages:
     def recipe(self) -> Config:
         """The documents and how they are cut."""
         return {
-            "passages": [VERSION, *self._cut],
+            "passages": [recipe_version("passages"), *self._cut],
             "documents": self._store.digest,
             "chosen": digest_json(self._docids),
         }
@@ -96,7 +96,7 @@ class MaxP:
             raise UsageError(f"passages: found {cut}, expected an overlap from 0 and below the words")
         config = config_of(reranker)
         if config is not None:
-            self.config: Config = {"maxp": [VERSION, *cut], "of": config}
+            self.config: Config = {"maxp": [recipe_version("passages"), *cut], "of": config}
 
     def load(self) -> None:
         """Load the reranker of passages."""

@@ -9,9 +9,8 @@ import numpy as np
 
 from heed.reranking.document_vectors import DocumentVectors
 from heed.retrieval.corpus import Corpus
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Encoder, Query, config_of
-
-VERSION = 1  # raise when scores change
 
 
 class VectorReranker:
@@ -43,7 +42,7 @@ class Similarity(VectorReranker):
         self.name = encoder.name
         config = config_of(encoder)
         if config is not None:
-            self.config: Config = {"similarity": VERSION, "encoder": config}
+            self.config: Config = {"similarity": recipe_version("similarity"), "encoder": config}
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the inner product for each document, in double precision, so that near ones do not tie."""

@@ -11,13 +11,13 @@ from pathlib import Path
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes
 from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus
+from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
 ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
-VERSION = 2  # raise when tables are parsed or written in another way
 
 
 class Tables:
@@ -43,7 +43,7 @@ class Tables:
         """The files' digests (with their names where a file is a table) and the form."""
         records = [path for path in self.paths if path.name.endswith(SUFFIXES)]
         single = sorted([path.name, digest(path)] for path in self.paths if not path.name.endswith(SUFFIXES))
-        settings = {"tables": VERSION, "form": self._form, "titles": self._titles}
+        settings = {"tables": recipe_version("tables"), "form": self._form, "titles": self._titles}
         return {**settings, "files": sorted(map(digest, records)), "single": single}
 
     def lines(self) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, ModelError, fail
-from heed.files import digest, digest_json, finished_folder, locked, read_lines, write_json
+from heed.files import digest, digest_json, finished_folder, locked, read_lines
 from heed.models.files.model_files import fingerprint, local_copy
 from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, place, precision
 from heed.models.local.runtime import Runtime
@@ -17,14 +17,13 @@ from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
 from heed.progress import log
-from heed.reuse import Recipe, rebuild_reason
+from heed.reuse import Note, Recipe, rebuild_reason, recipe_version, write_note
 from heed.training.trainer import WEIGHTS, EncodedExample, Trainer, TrainingSettings
 from heed.types import Document
 
 NOTE, CHECKPOINT = "training.json", "checkpoint.safetensors"
 # the fields that scoring must share with training
 TEMPLATE = ("family", "query", "document", "prompt", "bare", "task", "tokens")
-VERSION = 1  # raise when the adapter changes
 TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
 MAY_BE_EMPTY = "instruction"
 LABELS = {"true": True, "1": True, "false": False, "0": False}
@@ -121,7 +120,7 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     base = base._replace(source=str(Path(base.source).resolve())) if Path(base.source).is_dir() else base
     config = _causal_config(base)
     recipe = _recipe(data, base, template, settings)
-    reason = rebuild_reason(out / NOTE, recipe, lambda stored: _digests(out) == stored["files"])
+    reason = rebuild_reason(out / NOTE, recipe, lambda: _digests(out))
     if reason is None:
         log.info(f"{out}: used again, data and settings are the same")
         return
@@ -137,8 +136,8 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
         losses = trainer.train(encoded, work / CHECKPOINT, digest_json(recipe))
         with finished_folder(out) as part:
             trainer.save(part, entry["base"], entry.get("base_revision"))
-            note = {"recipe": recipe, "examples": len(examples), "loss": losses, "model": entry}
-            write_json(part / NOTE, {**note, "files": _digests(part)})
+            facts = {"examples": len(examples), "loss": losses, "model": entry}
+            write_note(part / NOTE, Note(recipe, _digests(part), facts))
         shutil.rmtree(work, ignore_errors=True)
     log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; run it with --reranker {out} --family causal")
 
@@ -175,7 +174,7 @@ def _causal_config(base: Model) -> Any:
 
 def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings) -> Recipe:
     return {
-        "train": VERSION,
+        "train": recipe_version("train"),
         "data": digest(data),
         "settings": {**settings._asdict(), "device": place(settings.device)},
         "frame": {field: getattr(template, field) for field in TEMPLATE},

@@ -1,50 +1,18 @@
 """A results folder holds what belongs together: one collection of a name, and no runs of another one's."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Heed, write_jsonl
+from drinks import TEXTS, Twice, Words, collection
 
-from heed import Collection, DataError, Document, Documents, Experiment, Judging, Query, Topic, language, load_files
+from heed import Collection, DataError, Document, Documents, Experiment, Judging, load_files
 from heed.measures.system_comparison import find_runs
 
 pytestmark = pytest.mark.usefixtures("undrawn")
-TEXTS = {"a": "tea with milk", "b": "coffee with milk", "c": "milk"}
-
-
-class Words:
-    """A retriever whose scores are the words in common, times ``weight``."""
-
-    name = "words"
-
-    def __init__(self, weight: float = 1.0, config: Any = 1) -> None:
-        self._weight = weight
-        if config is not None:
-            self.config = {"weight": weight}
-
-    def search(self, queries: Sequence[Query], depth: int) -> Mapping[str, Mapping[str, float]]:
-        return {
-            query.qid: {
-                docid: self._weight * len(set(query.text.split()) & set(text.split())) for docid, text in TEXTS.items()
-            }
-            for query in queries
-        }
-
-
-class Twice(Words):
-    name = "twice"
-
-
-def collection(**fields: Any) -> Collection:
-    documents = Documents([Document(docid, "", text) for docid, text in TEXTS.items()])
-    topics = [Topic("1", "eng", "tea", {"original": "milk", "changed": "no milk"})]
-    grades = {"1": {"a": 1, "c": 1}}
-    judging = Judging({"original": grades, "changed": {"1": {"a": 1, "c": 0}}})
-    return replace(Collection("drinks", "eng", language("eng"), documents, topics, judging), **fields)
 
 
 def evaluate(folder: Path, of: Collection, *systems: Words, conditions: Sequence[str] = ()) -> None:

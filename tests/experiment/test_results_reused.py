@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_results_folders import Words, collection
+from conftest import write_jsonl
+from drinks import TEXTS, Words, collection
 
 from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
+from heed.formats.documents import Files
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
@@ -178,17 +180,40 @@ def test_a_reused_run_whose_file_was_changed_before_it_is_read_is_an_error(tmp_p
         words["original"]
 
 
-def test_runs_that_an_older_version_noted_are_used_again(tmp_path: Path) -> None:
-    """Their notes say nothing of topics without documents."""
-    first = measured(tmp_path)
-    for note in (tmp_path / DRINKS / ".made").glob("*.run.json"):
-        noted = json.loads(note.read_text())
-        del noted["about"]
-        note.write_text(json.dumps(noted))
-    (tmp_path / DRINKS / ".made/results.json").unlink()
-    before = (tmp_path / DRINKS / "words.original.run").stat().st_mtime_ns
-    assert measured(tmp_path).rows == first.rows
-    assert (tmp_path / DRINKS / "words.original.run").stat().st_mtime_ns == before
+def in_the_form_of_0_2_0(notes: Path) -> None:
+    """Write the notes of a results folder as version 0.2.0 wrote them: of runs without what a topic lacks."""
+    for path in notes.glob("*.json"):
+        note = json.loads(path.read_text())
+        if path.name == "source.json":
+            note = note["recipe"]
+        elif path.name != "results.json":
+            [sha256] = note["files"].values()
+            note = {"recipe": note["recipe"], "sha256": sha256}
+        else:
+            note["recipe"]["program"] = "0" * 64
+        path.write_text(json.dumps(note))
+
+
+def test_a_folder_of_0_2_0_is_used_again_and_says_what_is_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = write_jsonl(tmp_path / "drinks.jsonl", [{"id": docid, "text": text} for docid, text in TEXTS.items()])
+    from_file = collection(source=Files([documents]))
+    first = measured(tmp_path, from_file)
+    run = tmp_path / DRINKS / "words.original.run"
+    before = run.stat().st_mtime_ns
+    in_the_form_of_0_2_0(tmp_path / DRINKS / ".made")
+    capsys.readouterr()
+    assert measured(tmp_path, from_file).rows == first.rows and run.stat().st_mtime_ns == before
+    assert (
+        f"{tmp_path / DRINKS}/summary.json, report.html and more: rebuilding, Heed or an installed package has changed"
+    ) in capsys.readouterr().err.splitlines()
+    run.write_text(run.read_text().replace("Q0 a", "Q0 b"))
+    [results] = read_tree(tmp_path / DRINKS)
+    assert results.doubt.startswith("These figures are not those of the runs: words.original.run changed")
+    other = write_jsonl(tmp_path / "elsewhere" / "drinks.jsonl", [{"id": "a", "text": "tea"}])
+    with pytest.raises(DataError, match="is of another collection of this name"):
+        measured(tmp_path, collection(source=Files([other])))
 
 
 def test_a_topic_for_which_nothing_is_found_is_told_each_time(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from heed.models.rerankers.listwise_local import LocalChat
 from heed.models.rerankers.reasoning import ReasoningReranker
 from heed.models.rerankers.yes_no import YesNoReranker, score_of
 from heed.models.text.prompts import Prompts
+from heed.reuse import recipe_version
 
 HERE = find_spec("vllm") is not None
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -92,7 +93,7 @@ def test_the_config_says_what_runs_the_model(folders: dict[str, Path], monkeypat
     assert not any("inference" in one for one in before.values())
     after = configs(folders, VLLM)
     for family in ("causal", "reasoning", "listwise"):
-        assert after[family] == before[family] | {"inference": ["vllm", vllm_models.VERSION]}
+        assert after[family] == before[family] | {"inference": ["vllm", recipe_version("vllm")]}
     assert after["seq2seq"] == before["seq2seq"]  # vLLM has no such models; transformers runs them as before
 
 

@@ -17,9 +17,10 @@ from heed.files import digest_json
 from heed.formats.pools import Pool
 from heed.judging.annotate.documents import PooledDocument
 from heed.judging.annotate.task import Task, dump_task, join_pools
+from heed.reuse import recipe_version
 
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
-VERSION = 2  # raise when the schema changes
+VERSION = recipe_version("annotations")
 DIGEST_ONLY = 1  # the version that stored of the pool only its digest
 WAIT = 10.0  # seconds for another process's transaction to end
 

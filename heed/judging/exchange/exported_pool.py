@@ -1,17 +1,16 @@
 """A pool with its topics and documents as exports show it, checked before anything is written."""
 
 import gzip
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
-from heed.errors import DataError, HeedError, UsageError, fail
-from heed.files import finished, finished_folder, locked, read_bytes, write_json
+from heed.errors import DataError, UsageError, fail
+from heed.files import finished, finished_folder, locked
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool
-from heed.reuse import NOTE, digests, unchanged
+from heed.reuse import NOTE, Note, digests, read_note, write_note
 from heed.types import CONDITIONS, Topic
 
 AT_ONCE = 200  # documents in memory
@@ -137,11 +136,9 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise DataError(f"{path}: is there already and not empty; name a new folder, or remove this one first")
     with locked(path.parent), finished_folder(path) as part:
         yield part
-        write_json(part / NOTE, {"files": digests(part)})
+        write_note(part / NOTE, Note({}, digests(part)))
 
 
 def _is_export(folder: Path) -> bool:
-    try:
-        return unchanged(folder, json.loads(read_bytes(folder / NOTE))["files"])
-    except (HeedError, ValueError, KeyError, TypeError, AttributeError):  # no note, or not ours
-        return False
+    note = read_note(folder / NOTE)
+    return note is not None and note.files == digests(folder)

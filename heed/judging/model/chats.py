@@ -10,9 +10,9 @@ from heed.models.remote.cost import Answers
 from heed.models.remote.listwise import ApiChat
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.models.rerankers.listwise_prompt import Message
+from heed.reuse import recipe_version
 from heed.types import Config
 
-VERSION = 1  # raise when the same question gives another answer
 MOST = 100  # tokens of a local model's answer: umbrela 0.0.7, max_new_tokens
 LOCAL = ("causal", "listwise", "reasoning")  # families of language models that answer conversations
 
@@ -54,7 +54,7 @@ class LocalJudge:
     def __init__(self, model: Model, runtime: Runtime) -> None:
         """Find the model's files; they are loaded for the first answer."""
         self._chat, self._answers = LocalChat(model, runtime), Answers(runtime.answers)
-        self.config: Config = {**self._chat.config, "answer": [VERSION, MOST]}
+        self.config: Config = {**self._chat.config, "answer": [recipe_version("answer"), MOST]}
 
     def close(self) -> None:
         """Unload the model."""

@@ -14,10 +14,9 @@ from heed.models.local.runtime import DEFAULT, Runtime, on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
 from heed.progress import log
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Matrix, Query
 
-TOKENS_VERSION = 1  # raise when tokens or their vectors change
-VERSION = 1  # raise when scores change
 KEPT = 4 * 2**30  # bytes of a pool's vectors in memory: 46,000 documents of 180 tokens of 128 numbers
 BLOCK = 2**24  # products at a time: 64 MB
 FLOAT = 4  # bytes
@@ -33,7 +32,7 @@ class LateEncoder(SentenceEncoder):
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """As of :class:`SentenceEncoder`."""
         super().__init__(model, runtime)
-        self.config["late"] = TOKENS_VERSION
+        self.config["late"] = recipe_version("late")
         self._markers: dict[str, int] = {}
 
     def _similarity(self) -> str:
@@ -137,7 +136,7 @@ class LateReranker:
         """
         self._encoder = LateEncoder(model, runtime)
         self.name = self._encoder.name
-        self.config: Config = {"maxsim": VERSION, "encoder": self._encoder.config}
+        self.config: Config = {"maxsim": recipe_version("maxsim"), "encoder": self._encoder.config}
         self._queries: dict[tuple[str, str], Matrix] = {}
         self._documents: dict[tuple[str, int], Matrix] = {}  # by docid and hash
         self._room = KEPT

@@ -23,10 +23,10 @@ from heed.models.local.language_models import (
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
+from heed.reuse import recipe_version
 from heed.types import Config
 
 INFERENCE = ("transformers", "vllm")
-VERSION = 1  # raise when scores change
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # of LoRA adapters, as vLLM 0.32's LoRAConfig takes them
 CPU_CACHE = 4 << 30  # bytes of keys and values on a CPU; without a figure vLLM takes 92% of all memory
 FREE = 0.9  # of a GPU's memory that is free: vLLM counts in all of it, other models included
@@ -57,7 +57,7 @@ def uses_vllm(model: Model, inference: str) -> bool:
 
 def engine_config(model: Model, inference: str) -> Config:
     """Return what the engine adds to the ``config`` of a reranker: nothing for transformers."""
-    return {"inference": ["vllm", VERSION]} if uses_vllm(model, inference) else {}
+    return {"inference": ["vllm", recipe_version("vllm")]} if uses_vllm(model, inference) else {}
 
 
 class VllmModel:

@@ -15,12 +15,12 @@ from heed.errors import ServiceError, UsageError
 from heed.files import digest_json
 from heed.models.registry.entries import Model
 from heed.progress import log
+from heed.reuse import recipe_version
 from heed.types import Config
 
 if TYPE_CHECKING:
     from urllib3.util import Retry
 
-VERSION = 1  # raise when the same inputs give other requests
 RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
 ATTEMPTS = 6
 CONNECT, READ = 10.0, 180.0  # seconds; a reasoning model thinks before it sends its first byte
@@ -84,11 +84,11 @@ class Endpoint:
     @property
     def config(self) -> Config:
         """What decides the answers of this address."""
-        return {"api": VERSION, "url": self.shown, "model": self.model}
+        return {"api": recipe_version("api"), "url": self.shown, "model": self.model}
 
     def digest(self, path: str, body: Config) -> str:
         """Return the key under which the answer to ``body`` is kept."""
-        return digest_json([VERSION, f"{self.shown}/{path}", self.model, body])
+        return digest_json([recipe_version("api"), f"{self.shown}/{path}", self.model, body])
 
 
 def endpoint(

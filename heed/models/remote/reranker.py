@@ -14,9 +14,9 @@ from heed.models.remote.rerank_forms import FORMS, PATH, SERVER, SERVICES, form_
 from heed.models.text.fit import room_for_document
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
 
-VERSION = 1  # raise when the same inputs give other requests
 TOKENS = 200_000  # of a request, by our estimate: Contextual takes 400,000, Voyage 600,000 (their API references)
 
 
@@ -46,7 +46,7 @@ class ApiReranker:
         self.config: Config = {
             **settings_of(model),
             **self._endpoint.config,
-            "rerank": [VERSION, name, self._form.most, TOKENS],
+            "rerank": [recipe_version("rerank"), name, self._form.most, TOKENS],
         }
         self._client, self._answers = Client(self._endpoint), Answers(runtime.answers)
         self._long = self._scored = 0

@@ -17,10 +17,10 @@ from heed.models.text.fit import Cutter, room_for_document
 from heed.models.text.prompts import TAKE
 from heed.models.text.templates import query_text
 from heed.progress import logging_only
+from heed.reuse import recipe_version
 from heed.templates import placed
 from heed.types import Config, Document, Query
 
-VERSION = 1  # raise when scores change
 BLOCK = 64  # documents of a prompt where the entry does not say: the most that the models' cards allow
 PASSAGE, ASKED = "<|embed_token|>", "<|rerank_token|>"  # their states stand for a document and for the query
 OPENING = (
@@ -59,7 +59,10 @@ class BlockReranker(LocalModel):
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
         super().__init__(model, runtime)
-        self.config: Config = {**network_config(model, runtime), "block": [VERSION, model.block or BLOCK]}
+        self.config: Config = {
+            **network_config(model, runtime),
+            "block": [recipe_version("block"), model.block or BLOCK],
+        }
 
     @cached_property
     def _reader(self) -> "_Reader":

@@ -25,9 +25,8 @@ from heed.models.rerankers.chat_pairs import ChatPairs
 from heed.models.text.batches import Batches
 from heed.models.text.fit import room_for_document, whole_rows
 from heed.models.text.templates import document_text, query_text
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
-
-VERSION = 2  # raise when scores change
 
 
 class CrossEncoderReranker(LocalModel):
@@ -41,7 +40,11 @@ class CrossEncoderReranker(LocalModel):
         Raises :class:`ModelError` for a model with code of its own that the user has not allowed, and for an adapter.
         """
         super().__init__(model, runtime)
-        self.config: Config = {**fingerprint(model), **precision_config(model, runtime), "cross-encoder": VERSION}
+        self.config: Config = {
+            **fingerprint(model),
+            **precision_config(model, runtime),
+            "cross-encoder": recipe_version("cross-encoder"),
+        }
         _refuse_adapter(model)
 
     @cached_property

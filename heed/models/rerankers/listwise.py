@@ -11,9 +11,9 @@ from heed.models.registry.entries import Model
 from heed.models.rerankers.listwise_prompt import WINDOW, WORDS, Form, Message, longest, messages, most_words, pieces
 from heed.models.text.templates import query_text
 from heed.progress import log
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
 
-VERSION = 3  # raise when orders change
 STRIDE = 10  # documents: rank_llm's default, as WINDOW is
 MAX_POOL = 100  # documents of a pool that are ordered: rank_llm's default; the rest stay below them in their order
 CONTEXT = 4096  # tokens of question and answer where the entry does not say: rank_llm's default
@@ -87,7 +87,7 @@ class ListwiseReranker:
         form: Form = texts.pop("form")
         self.config: Config = {
             **chat.config,
-            "listwise": [VERSION, WINDOW, STRIDE, MAX_POOL, WORDS],
+            "listwise": [recipe_version("listwise"), WINDOW, STRIDE, MAX_POOL, WORDS],
             "texts": texts,
             **({"form": form._asdict()} if form != Form() else {}),
         }

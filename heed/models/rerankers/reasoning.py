@@ -20,12 +20,12 @@ from heed.models.rerankers.yes_no import score_of
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
 from heed.progress import log
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
 
 END = "</think>"
 THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
 LEAST = 512  # tokens of a thought for which a document is cut; where a prompt leaves fewer than THOUGHT, it is shorter
-VERSION = 3  # raise when scores change
 
 
 class ReasoningReranker(LocalModel):
@@ -46,7 +46,7 @@ class ReasoningReranker(LocalModel):
         check_entry(model)
         self.config: Config = {
             **network_config(model, runtime),
-            "reasoning": [VERSION, THOUGHT, LEAST],
+            "reasoning": [recipe_version("reasoning"), THOUGHT, LEAST],
             **engine_config(model, runtime.inference),
         }
 

@@ -17,9 +17,8 @@ from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
-
-VERSION = 1  # raise when scores change
 
 
 class YesNoReranker(LocalModel):
@@ -43,7 +42,7 @@ class YesNoReranker(LocalModel):
         check_entry(model)
         self.config: Config = {
             **network_config(model, runtime),
-            "yes-no": VERSION,
+            "yes-no": recipe_version("yes-no"),
             **engine_config(model, runtime.inference),
         }
         self._share_prefix = share_prefix

@@ -23,11 +23,11 @@ from heed.retrieval.bm25.index import FIELD, Subset, Term
 from heed.retrieval.bm25.index_copies import IndexCopy
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
 
 Doubles = NDArray[np.float64]
 
-VERSION = 10  # raise when scores change
 SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
 MAX_IDF = 200_000  # terms whose idf is kept in memory
 
@@ -81,7 +81,7 @@ class Polarity:
         self._vectors: dict[str, Weights] = {}  # of documents of that pool
         self._idf: dict[str, float] = {}
         self.config: Config = {
-            "polarity": [VERSION, SCALE, CHARACTERS, *self._settings],
+            "polarity": [recipe_version("polarity"), SCALE, CHARACTERS, *self._settings],
             "fields": self._fields,
             "cues": cues_digest(bm25.corpus.language.code),
             "bm25": bm25.config,

@@ -1,6 +1,5 @@
 """A Lucene index that Anserini or Pyserini made: identified, compared with the collection, and only read."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, fail
-from heed.files import digest, digest_json, read_bytes, unreadable, write_json
+from heed.files import digest, digest_json, unreadable
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, warn
 from heed.retrieval.bm25.index import FIELD
@@ -17,11 +16,10 @@ from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_facts import DocumentTerms, docids_of_index, index_problems
 from heed.retrieval.lucene.jvm import anserini_version, java_errors, start
 from heed.retrieval.lucene.shards import reading
-from heed.reuse import ensure_folder
+from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version
 from heed.types import Config, Document
 
-VERSION = 1  # raise when the comparison changes
-LUCENE, FACTS = "lucene", "facts.json"
+LUCENE = "lucene"
 SEGMENTS = re.compile(r"segments_([0-9a-z]+)")
 FOOTER = 16  # bytes at the end of each of Lucene's files: magic number, algorithm, checksum of all before
 SAMPLE = 20  # documents whose terms are compared with the index's
@@ -67,7 +65,7 @@ def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
     """
     sha256 = index_digest(path)
     recipe = {
-        "index made elsewhere": VERSION,
+        "index made elsewhere": recipe_version("index made elsewhere"),
         "path": str(path.resolve()),
         "sha256": sha256,
         "anserini": anserini_version(),
@@ -75,7 +73,7 @@ def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
         "documents": corpus.documents.digest,
     }
     folder = ensure_folder(corpus.folder / f"bm25-{sha256[:16]}", recipe, partial(_build, path, corpus, heap))
-    facts = Comparison(**json.loads(read_bytes(folder / FACTS)))
+    facts = Comparison(**folder_note(folder).facts)
     _tell(path, sha256, facts, corpus)
     config: Config = {
         "sha256": sha256,
@@ -112,12 +110,12 @@ def _footer(path: Path) -> str:
         return stream.read().hex()
 
 
-def _build(path: Path, corpus: Corpus, heap: str, folder: Path) -> None:
+def _build(path: Path, corpus: Corpus, heap: str, folder: Path) -> Recipe:
     start(heap)
     (folder / LUCENE).symlink_to(path.resolve())
     with reading(folder) as reader, java_errors(f"{path}: comparing the index with the collection"):
         fail(f"{path}: {problem}" for problem in index_problems(reader, FIELD))
-        write_json(folder / FACTS, _compared(path, reader, folder, corpus)._asdict())
+        return _compared(path, reader, folder, corpus)._asdict()
 
 
 def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> Comparison:

@@ -17,10 +17,9 @@ from heed.retrieval.lucene.jvm import anserini_version, java_errors
 from heed.retrieval.lucene.search import LuceneSearch, docid_filter
 from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_ranges
 from heed.retrieval.lucene.writer import write_index
-from heed.reuse import NOTE, Recipe, ensure_folder, rebuild_reason, unchanged
+from heed.reuse import Recipe, ensure_folder, folder_reason, recipe_version
 from heed.types import Document, Run
 
-VERSION = 2  # raise when the index is built in another way
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
@@ -60,9 +59,7 @@ class Shard(NamedTuple):
     @property
     def is_built(self) -> bool:
         """Whether it is there, of the same documents with the same settings."""
-        return (
-            rebuild_reason(self.folder / NOTE, self.recipe, lambda note: unchanged(self.folder, note["files"])) is None
-        )
+        return folder_reason(self.folder, self.recipe) is None
 
 
 def shards_of(
@@ -70,7 +67,7 @@ def shards_of(
 ) -> list[Shard]:
     """Return the parts of the index that :func:`build_index` makes."""
     recipe: Recipe = {
-        "index": VERSION,
+        "index": recipe_version("index"),
         "anserini": anserini_version(),
         "language": language.short,
         "documents": store.digest,

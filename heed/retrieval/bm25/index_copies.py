@@ -4,7 +4,6 @@ A topic takes a fraction of a second even of a million documents. So topics are 
 topic's documents, of which the lists would have to be merged after every step.
 """
 
-import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -12,13 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.files import read_bytes
 from heed.languages import Language
 from heed.progress import bar
 from heed.retrieval.bm25.index import Bm25Settings, Searcher
 from heed.retrieval.lucene.jvm import start
 from heed.retrieval.lucene.shards import postings_folder, shard_folders
-from heed.reuse import NOTE
+from heed.reuse import NOTE, folder_note
 from heed.types import Config, Document, Query, Reranker, Run
 from heed.workers.folders import send_files
 from heed.workers.pool import WorkerPool
@@ -44,8 +42,8 @@ class Opening(NamedTuple):
     @property
     def config(self) -> Config:
         """What scores depend on."""
-        notes = (json.loads(read_bytes(folder / NOTE)) for folder in shard_folders(self.folder, self.shards))
-        return {"index": [note["recipe"] for note in notes], "bm25": list(self.settings)}
+        recipes = [folder_note(folder).recipe for folder in shard_folders(self.folder, self.shards)]
+        return {"index": recipes, "bm25": list(self.settings)}
 
     def files(self) -> Iterator[str]:
         """Yield the names of the files that a copy needs, from the folder that the index is in."""

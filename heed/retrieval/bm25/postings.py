@@ -4,7 +4,6 @@ Documents are numbered in the order of their docids, which is the order of ties.
 BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 and b may change.
 """
 
-import json
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,13 +15,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import read_bytes
 from heed.progress import log, timed
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
 from heed.retrieval.lucene.shards import postings_folder, reading
-from heed.reuse import NOTE, Recipe, build_folder, ensure_folder, rebuild_reason, unchanged
+from heed.reuse import Recipe, build_folder, ensure_folder, folder_note, folder_reason, recipe_version
 
-VERSION = 2  # raise when the arrays change
 ID = "id"  # the field of docids
 BLOCK = 1 << 20  # postings converted at once
 KNOWN = 1 << 12  # of sorted strings that are held to find others
@@ -155,7 +152,7 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
     recipes = [postings_recipe(shard) for shard in shards]
     count = 0
     for shard, folder, recipe in zip(shards, folders, recipes, strict=True):
-        if rebuild_reason(folder / NOTE, recipe, partial(_intact, folder)) is None:
+        if folder_reason(folder, recipe) is None:
             count += ShardPostings(folder).postings
         else:
             with reading(shard) as reader:
@@ -171,7 +168,7 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
 
 def postings_recipe(index: Path) -> Recipe:
     """Return what the postings of an index depend on."""
-    return {"postings": VERSION, "index": json.loads(read_bytes(index / NOTE))["recipe"]}
+    return {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
 
 
 def build_postings(index: Path, fields: Sequence[str], most: int) -> Path | None:
@@ -182,10 +179,6 @@ def build_postings(index: Path, fields: Sequence[str], most: int) -> Path | None
     folder = postings_folder(index)
     build_folder(folder, postings_recipe(index), partial(_build, index, fields))
     return folder
-
-
-def _intact(folder: Path, note: dict[str, Any]) -> bool:
-    return unchanged(folder, note["files"])
 
 
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:

@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.files import digest, digest_json, write_bytes
-from heed.retrieval.dense.vectors import JOURNAL, finished_files, write_matrix
+from heed.progress import log
+from heed.retrieval.dense.vectors import write_matrix
+from heed.reuse import Note, note_of, read_note, write_note
 from heed.types import Matrix
 
 Vector = NDArray[np.float32]
 
 PREFIX = "pool-"
+OLD_JOURNAL = "shards.txt"  # of version 0.2.0, in place of notes
 
 
 class KeptVectors:
     """Vectors by key, of one encoder and collection; what is added is kept in a folder, or in memory alone.
 
-    The folder holds parts of vectors, each with a file of their keys, and a journal with the digests of both: a part
+    The folder holds parts of vectors, each with a file of their keys, and a note with the digests of both: a part
     that a kill left unfinished, or that was damaged, is as if it had never been added.
     """
 
@@ -29,11 +32,14 @@ class KeptVectors:
         self._rows: dict[str, Vector] = {}
         if folder is None:
             return
-        kept = finished_files(folder)
-        for name in kept:
-            if name.endswith(".npy") and _keys(name) in kept:
-                keys = (folder / _keys(name)).read_text(encoding="utf-8").split("\n")
-                rows = np.load(folder / name, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        if (folder / OLD_JOURNAL).exists():
+            log.info(f"{folder}: an older version of Heed noted these vectors in another form; they are computed again")
+            shutil.rmtree(folder)
+        for path in sorted(folder.glob("part-*.npy")):
+            note = read_note(note_of(path))
+            if note and note.files == _digests(path):
+                keys = _keys_of(path).read_text(encoding="utf-8").split("\n")
+                rows = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
                 self._rows.update(zip(keys, rows, strict=True))
 
     def __contains__(self, key: object) -> bool:
@@ -56,11 +62,13 @@ class KeptVectors:
         # named by its keys: whoever writes the same file at the same time writes the same vectors
         path = self._folder / f"part-{digest_json([*keys])[:16]}.npy"
         write_matrix(path, vectors)
-        write_bytes(path.with_name(_keys(path.name)), "\n".join(keys).encode())
-        lines = (f"{name} {digest(self._folder / name)}\n" for name in (path.name, _keys(path.name)))
-        with (self._folder / JOURNAL).open("a", encoding="utf-8") as journal:
-            journal.write("\n" + "".join(lines))  # the line before may have been cut by a kill
+        write_bytes(_keys_of(path), "\n".join(keys).encode())
+        write_note(note_of(path), Note({}, _digests(path)))
 
 
-def _keys(name: str) -> str:
-    return name.replace(".npy", ".txt")
+def _keys_of(path: Path) -> Path:
+    return path.with_suffix(".txt")
+
+
+def _digests(path: Path) -> dict[str, str]:
+    return {each.name: digest(each) for each in (path, _keys_of(path)) if each.exists()}

@@ -1,6 +1,5 @@
 """Vectors of documents that another tool computed: compared with the collection and with the model, then taken."""
 
-import json
 import shutil
 from collections.abc import Iterable
 from functools import partial
@@ -12,18 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import DataError, fail
-from heed.files import digest, digest_json, finished, read_bytes, write_bytes, write_json
+from heed.files import digest, digest_json, finished, write_bytes
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, timed, warn
 from heed.retrieval.dense.vector_files import Part, form_of, read_parts
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config
-from heed.reuse import Recipe, ensure_folder
+from heed.reuse import NOTE, Recipe, ensure_folder, folder_note, recipe_version
 from heed.types import Document, Encoder, config_of
 
 Matrix = NDArray[np.float32]
 
-VERSION = 1  # raise when the comparison, or what is written, changes
-FACTS = "facts.json"
 SAMPLE = 8  # documents that the model encodes again
 SHOWN = 6  # docids kept for messages, which show five
 # of the cosine between a document's vector and the model's: half precision gives 0.999 and more, another prefix,
@@ -61,7 +58,7 @@ class ForeignVectors:
         """
         config = config_of(encoder)
         recipe: Recipe = {
-            "vectors made elsewhere": VERSION,
+            "vectors made elsewhere": recipe_version("vectors made elsewhere"),
             "sha256": self.sha256,
             "shard": SHARD,
             "documents": store.digest,
@@ -73,9 +70,9 @@ class ForeignVectors:
 
     def tell(self, folder: Path) -> None:
         """Log how the vectors fit the collection and the model, if they were taken into ``folder``."""
-        if not (folder / FACTS).is_file():
+        if not (folder / NOTE).is_file():
             return
-        facts = Comparison(**json.loads(read_bytes(folder / FACTS)))
+        facts = Comparison(**folder_note(folder).facts)
         what = f"{facts.vectors} vectors of {facts.dimensions} dimensions ({self.form})"
         log.info(
             f"{self.path}: {what}, SHA-256 {self.label}…; "
@@ -92,13 +89,14 @@ class ForeignVectors:
                 f"collection, left out: {escaped(brief(facts.unknown_examples))}"
             )
 
-    def _build(self, store: DocumentStore, encoder: Encoder, folder: Path) -> None:
+    def _build(self, store: DocumentStore, encoder: Encoder, folder: Path) -> Recipe:
         scratch = folder / "scratch"
         scratch.mkdir()
         with timed("vectors", encoder.name) as work:
-            write_json(folder / FACTS, self._compared(store, encoder, folder, scratch)._asdict())
+            comparison = self._compared(store, encoder, folder, scratch)
             work.did(store.count, "documents")
         shutil.rmtree(scratch)
+        return comparison._asdict()
 
     def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> Comparison:
         rows = _Rows(self.path, read_parts(self.path, scratch))

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
 
-from heed.models.encoders.late_interaction import VERSION, maxsim
+from heed.models.encoders.late_interaction import maxsim
 from heed.progress import bar
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, embed
+from heed.reuse import recipe_version
 from heed.types import Config, Encoder, Query, Run, close, config_of
 
 
@@ -25,7 +26,7 @@ class LateRetriever:
         """Search with ``encoder``, of packed matrices; vectors of documents go to a folder of its name."""
         self.name = encoder.name
         self._encoder, self._corpus = encoder, corpus
-        self.config: Config = {"maxsim": VERSION, "system": config_of(encoder)}
+        self.config: Config = {"maxsim": recipe_version("maxsim"), "system": config_of(encoder)}
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there."""

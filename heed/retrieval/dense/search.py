@@ -17,12 +17,11 @@ from heed.retrieval.dense.foreign_vectors import ForeignVectors
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed
 from heed.retrieval.lsa.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa.lsa import Lsa, build_lsa
-from heed.reuse import Recipe, ensure_folder
+from heed.reuse import Recipe, ensure_folder, recipe_version
 from heed.types import Config, Encoder, Matrix, Query, Run, close, config_of
 from heed.workers.pool import WorkerPool
 
 KINDS = ("exact", "hnsw", "ivfpq")
-VERSION = 1  # raise when the index is built in another way
 SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned
 LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
 PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
@@ -89,7 +88,13 @@ def open_index(
         remote = pool is not None and pool.remote
         return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not remote else scan)
     scaled = {"scaled": True} if vectors.scaled else {}
-    index_recipe: Recipe = {"faiss": VERSION, "kind": kind, "settings": _settings(kind), "vectors": recipe, **scaled}
+    index_recipe: Recipe = {
+        "faiss": recipe_version("faiss"),
+        "kind": kind,
+        "settings": _settings(kind),
+        "vectors": recipe,
+        **scaled,
+    }
     ensure_folder(folder, index_recipe, lambda part: _write(part / "faiss", vectors, kind))
     # mapped, so that memory does not grow with the collection
     index: Any = faiss.read_index(str(folder / "faiss"), faiss.IO_FLAG_MMAP_IFC)

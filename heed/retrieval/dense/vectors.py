@@ -13,17 +13,15 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest, finished, write_bytes, write_json
+from heed.files import digest, finished
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, log, timed
-from heed.reuse import NOTE, Recipe, digests, rebuild_reason, unchanged
+from heed.reuse import NOTE, Note, Recipe, digests, folder_reason, is_begun, read_note, recipe_version, write_note
 from heed.types import Config, Document, Encoder, Matrix, config_of
 
-VERSION = 1  # raise when the shards change
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
 # of models' entries, and how vectors are compared: what version 0.2.0 computed is used again
 QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label", "compared")
-PLAN, JOURNAL = "plan.json", "shards.txt"
 
 
 @runtime_checkable
@@ -111,33 +109,31 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
     """
     recipe = recipe_of(store, encoder)
-    reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
+    reason = folder_reason(folder, recipe)
     if reason is None:
         log.info(f"{folder}: used again, inputs and settings are the same")
         return Vectors(folder, is_cosine(encoder))
     log.info(f"{folder}: {reason}")
-    if rebuild_reason(folder / PLAN, recipe, lambda _: True) is not None:
+    if not is_begun(folder, recipe):
         shutil.rmtree(folder, ignore_errors=True)
-        write_json(folder / PLAN, {"recipe": recipe})
     if isinstance(encoder, EstimatingEncoder):
         encoder.begin(store)
-    _write_shards(folder, store, encoder)
-    write_json(folder / NOTE, {"recipe": recipe, "files": digests(folder)})
+    _write_shards(folder, recipe, store, encoder)
+    write_note(folder / NOTE, Note(recipe, digests(folder)))
     return Vectors(folder, is_cosine(encoder))
 
 
 def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:
     """Return what :func:`embed` left in ``folder``, where it is complete and it would use it again; else None."""
     recipe = recipe_of(store, encoder)
-    reason = rebuild_reason(folder / NOTE, recipe, lambda note: unchanged(folder, note["files"]))
-    return Vectors(folder, is_cosine(encoder)) if reason is None else None
+    return Vectors(folder, is_cosine(encoder)) if folder_reason(folder, recipe) is None else None
 
 
 def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
     """Return what the vectors of the documents of ``store`` depend on."""
     config = config_of(encoder)
     encoder_config = document_config(config) if config is not None else uuid4().hex
-    return {"vectors": VERSION, "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
+    return {"vectors": recipe_version("vectors"), "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
 
 
 def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
@@ -147,11 +143,11 @@ def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator
     return map(encoder.encode_documents, batches)
 
 
-def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
+def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: Encoder) -> None:
     docids: list[str] = []
     ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
-    done = finished_files(folder)
-    write_bytes(folder / JOURNAL, "".join(f"{name} {sha256}\n" for name, sha256 in done.items()).encode())
+    done = finished_shards(folder)
+    write_note(folder / NOTE, Note(recipe, done, finished=False))
     documents = bar(iter(store), store.count, f"{encoder.name} vectors", "documents")
 
     def missing() -> Iterator[Sequence[Document]]:
@@ -166,12 +162,11 @@ def _write_shards(folder: Path, store: DocumentStore, encoder: Encoder) -> None:
         for vectors in encoded(encoder, missing()):
             shard, count = ahead.popleft()
             write_matrix(shard, vectors)
-            with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
-                journal.write(f"{shard.name} {digest(shard)}\n")
+            done[shard.name] = digest(shard)
+            write_note(folder / NOTE, Note(recipe, done, finished=False))
             work.did(count, "documents")
     with finished(folder / "docids.txt") as stream:
         stream.write("\n".join(docids).encode())
-    (folder / JOURNAL).unlink()
 
 
 def write_matrix(path: Path, vectors: Matrix) -> None:
@@ -180,12 +175,8 @@ def write_matrix(path: Path, vectors: Matrix) -> None:
         np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
 
 
-def finished_files(folder: Path) -> dict[str, str]:
-    """Return name and digest of the files in the journal of ``folder`` that nobody has changed since."""
-    journal = folder / JOURNAL
-    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
-    done = {}
-    for name, *rest in (line.split(" ") for line in lines):  # a kill may have cut the last one, and its digest
-        if (folder / name).is_file() and rest == [digest(folder / name)]:
-            done[name] = rest[0]
-    return done
+def finished_shards(folder: Path) -> dict[str, str]:
+    """Return name and digest of the shards that the note of ``folder`` lists and nobody has changed since."""
+    note = read_note(folder / NOTE)
+    shards = note.files.items() if note else ()
+    return {name: sha for name, sha in shards if (folder / name).is_file() and digest(folder / name) == sha}

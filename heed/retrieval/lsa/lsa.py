@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from heed.errors import DataError
 from heed.files import finished
 from heed.formats.document_store import DocumentStore
-from heed.reuse import ensure_folder
+from heed.reuse import ensure_folder, recipe_version
 from heed.types import Config, Document, Matrix, Query
 from heed.workers.parallel import ParallelEncoder
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import plain_system
 
 SETTINGS: Config = {
-    "lsa": 2,  # raise when the model changes
+    "lsa": recipe_version("lsa"),
     "ngrams": [2, 4],
     "features": 2**16,
     "dimensions": 256,
