@@ -1,4 +1,4 @@
-"""What decides the scores of a model: read by the code that runs it, from its files without the numbers of weights."""
+"""The settings that decide a model's scores, read by the code that runs it, without the numbers of its weights."""
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ PARTS = {0: "{query}", 1: "{document}"}
 
 
 def scoring_facts(model: Model, runtime: Runtime, here: bool) -> dict[str, Any]:
-    """Return what decides the scores of ``model``, by the names of ``FIELDS``, ``backend``, and ``problem``.
+    """Return the settings that decide a model's scores, by the names of ``FIELDS``, ``backend``, and ``problem``.
 
     What only the model's files say is None where they are not ``here``, or where they cannot be read: ``problem`` then
     says why. Nothing is downloaded.

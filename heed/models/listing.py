@@ -22,7 +22,6 @@ from heed.models.text.templates import document_text, prompt_of, prompt_text, qu
 from heed.types import Document
 
 UNKNOWN = "-"
-LISTWISE = {"listwise": "rank_zephyr", "api-chat": "rank_gpt"}  # families that order documents, and their prompts
 # an example; no mark ends the query, so that Promptriever's is seen
 EXAMPLE_QUERY = "solar power in the desert"
 EXAMPLE = {
@@ -88,7 +87,7 @@ def family_of(model: Model) -> str:
 
 
 def missing(model: Model) -> list[str]:
-    """Return what this machine lacks to run ``model``, without asking the network."""
+    """Return the weights, packages and variables that ``model`` needs and this machine lacks; no network is used."""
     if model.status == "named" or model.family == LEXICAL:
         return []
     if model.status == "api" or model.family == API_RERANK:
@@ -163,7 +162,7 @@ def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str,
         for condition, instruction in EXAMPLE.items():
             yield condition, block_text(model, EXAMPLE_QUERY, instruction, [document, document])
         return
-    listwise = model.family in LISTWISE
+    listwise = model.family and FAMILIES[model.family].prompt
     if model.prompt is None and not listwise:
         yield "document", document
     for condition, instruction in EXAMPLE.items():
@@ -183,7 +182,7 @@ def reads_chat(model: Model) -> bool:
 def _conversation(model: Model, condition: str, query: str) -> Iterator[tuple[str, str]]:
     """Yield the conversation about two passages, which are the same here."""
     text = passage(model, EXAMPLE_DOCUMENT, WORDS)
-    turns = messages(pieces(model, LISTWISE[model.family]), query, [text, text])
+    turns = messages(pieces(model, FAMILIES[model.family].prompt), query, [text, text])
     for number, message in enumerate(turns, 1):
         yield f"{condition}, {number} {message['role']}", message["content"]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from heed.errors import DataError, ModelError, fail
 from heed.files import digest, digest_json, finished_folder, locked, read_lines
 from heed.models.files.model_files import fingerprint, local_copy
-from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, place, precision
+from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, precision, torch_device
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
@@ -176,7 +176,7 @@ def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings
     return {
         "train": recipe_version("train"),
         "data": digest(data),
-        "settings": {**settings._asdict(), "device": place(settings.device)},
+        "settings": {**settings._asdict(), "device": torch_device(settings.device)},
         "frame": {field: getattr(template, field) for field in TEMPLATE},
         "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, Runtime(settings.device))},
         "versions": {name: version(name) for name in ("torch", "transformers", "peft")},

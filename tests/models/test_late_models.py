@@ -177,7 +177,10 @@ def odd_marker(made: Made) -> None:
     ("spoil", "message"),
     [
         (no_projection, "model.safetensors: no linear.weight, the projection of HF_ColBERT; copy the whole model"),
-        (no_layer, "2 weights are missing, such as encoder.layer.1.attention.self.key.bias; copy the whole model"),
+        (
+            no_layer,
+            "missing weights: 2, such as encoder.layer.1.attention.self.key.bias; expected all that BertModel has",
+        ),
         (no_metadata, "artifact.metadata: is missing, but it says how HF_ColBERT reads texts; copy the whole model"),
         (odd_marker, "query_token_id is {'root': 'x'}, expected the marker's token, mostly '.unused0.'"),
     ],

@@ -23,7 +23,6 @@ from heed.models.listing import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
-    LISTWISE,
     find_entry,
     inputs,
     list_models,
@@ -31,6 +30,7 @@ from heed.models.listing import (
     visible,
 )
 from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import FAMILIES
 from heed.models.rerankers.block import block_text
 from heed.models.rerankers.listwise_prompt import PROMPTS
 from heed.models.text.templates import document_text, prompt_text, query_text
@@ -167,7 +167,7 @@ def golden() -> str:
             if one.family == "block":
                 lines.append(f"    prompt  {visible(block_text(one, EXAMPLE_QUERY, EXAMPLE[condition], [document]))}")
             if one.prompt is not None:
-                asked = one.prompt if one.family in LISTWISE else prompt_text(one.prompt, query, document)
+                asked = one.prompt if FAMILIES[one.family].prompt else prompt_text(one.prompt, query, document)
                 lines.append(f"    prompt  {visible(asked)}")
     return "\n".join(lines) + "\n"
 
@@ -262,7 +262,7 @@ def test_entries_have_the_settings_that_their_family_reads() -> None:
         reads = one.status == "runs" and one.family in ("causal", "seq2seq", "reasoning")
         assert (one.tokens is not None) == reads, name
         assert not reads or one.prompt, name
-        if one.family in LISTWISE and one.status != "named":
+        if one.family and FAMILIES[one.family].prompt and one.status != "named":
             assert one.prompt in PROMPTS, name
         assert one.label is None or one.family == "cross-encoder", name
         assert one.pool_prefix or (one.query or "").index("{query}") > 0, name

@@ -39,7 +39,7 @@ class ApiJudge:
 
     def cached(self, conversation: list[Message]) -> str | None:
         """Return the answer if it is cached."""
-        return self._chat.kept(conversation)
+        return self._chat.stored(conversation)
 
     def answer(self, conversation: list[Message]) -> str:
         """Return the model's answer, empty where it refuses; a cached one is not requested again."""

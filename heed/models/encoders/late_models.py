@@ -40,8 +40,8 @@ def load(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
     if not isinstance(encoder[0], Transformer):
         raise ModelError(f"{model.source}: begins with a {type(encoder[0]).__name__}, expected a transformer")
     _set_lengths(model, encoder[0])
+    check_network(folder, encoder, (POOLER,))
     if metadata is None:
-        check_network(folder, encoder, (POOLER,))
         return encoder, {}
     if model.padding == "left":
         raise ModelError(f"{model.source}: padding left, but {COLBERT} has its marker as a text's second token")
@@ -91,8 +91,8 @@ def _set_lengths(model: Model, transformer: Any) -> None:
     most = positions_of(transformer.model, transformer.tokenizer) or math.inf
     expansion = transformer.query_expansion
     transformer.query_expansion = None  # its setter refuses a query_length below it
-    own = expansion["length"] if expansion and expansion["strategy"] == "fixed" else transformer.query_length
-    transformer.query_length = model.query_length or model.max_length or own
+    stored = expansion["length"] if expansion and expansion["strategy"] == "fixed" else transformer.query_length
+    transformer.query_length = model.query_length or model.max_length or stored
     transformer.document_length = model.document_length or model.max_length or transformer.document_length
     for task in MARKERS:
         length = getattr(transformer, f"{task}_length")
@@ -114,7 +114,6 @@ def _as_colbert(folder: Path, metadata: dict[str, Any], encoder: Any) -> dict[st
     from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
     tokenizer, network = encoder.tokenizer, encoder[0].model
-    _check_weights(folder / WEIGHTS, network)
     names = {task: metadata[field] for task, (field, _) in MARKERS.items()}
     known = tokenizer.get_vocab()
     tokenizer.add_tokens([name for name in names.values() if name not in known])  # the query's first, as PLAID-X does
@@ -133,15 +132,3 @@ def _as_colbert(folder: Path, metadata: dict[str, Any], encoder: Any) -> dict[st
             module.skiplist_words = tokenizer.convert_ids_to_tokens([token for first in firsts for token in first])
             module.resolve_with_tokenizer(tokenizer)
     return markers
-
-
-def _check_weights(path: Path, network: Any) -> None:
-    """Raise :class:`ModelError` for weights that lack some of the network's; transformers would use random numbers."""
-    from safetensors import safe_open
-
-    with safe_open(path, "pt") as stream:
-        names = set(stream.keys())
-    names |= {name.partition(".")[2] for name in names}  # below the network's name in HF_ColBERT
-    missing = sorted(name for name in network.state_dict() if name not in names and not name.startswith("pooler."))
-    if missing:
-        raise ModelError(f"{path}: {len(missing)} weights are missing, such as {missing[0]}; copy the whole model")

@@ -9,7 +9,7 @@ import numpy as np
 
 from heed.errors import ModelError, fail
 from heed.models.files.model_files import fingerprint, loading, local_copy
-from heed.models.local.language_models import place, precision
+from heed.models.local.language_models import precision, torch_device
 from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.batches import Batches
@@ -37,7 +37,7 @@ class TableEncoder(LocalModel):
         """Find the files of ``model``; it is loaded when first used. Raises :class:`ModelError` without them."""
         super().__init__(model, runtime)
         self.config: Config = {**fingerprint(model), "precision": precision(model, runtime)}
-        self._device = place(runtime.device)
+        self._device = torch_device(runtime.device)
 
     @cached_property
     def _loaded(self) -> Any:
@@ -76,10 +76,10 @@ class TableEncoder(LocalModel):
         texts = [query_text(self._model, query.query, query.instruction) for query in queries]
         tokens = [self._tokens(text) for text in texts]
         room = self._limit(self._model.query_length) - 2
-        cut = sum(len(one) > room for one in tokens)
+        cut = sum(len(query) > room for query in tokens)
         if cut:
             log.info(f"{self.name}: {cut} of {len(texts)} queries are longer than {room + 2} tokens: their end is cut")
-        return self._vectors([self._text(one[:room]) for one in tokens], self._loaded.queries)
+        return self._vectors([self._text(query[:room]) for query in tokens], self._loaded.queries)
 
     def _limit(self, length: int | None) -> int:
         most: int = self._loaded.positions
@@ -87,7 +87,7 @@ class TableEncoder(LocalModel):
 
     def _tokens(self, text: str) -> list[str]:
         """Return the tokens of ``text``, ``[EMPTY]`` for one without words."""
-        tokens: list[str] = self._loaded.tokenizer.tokenize(_told(text))
+        tokens: list[str] = self._loaded.tokenizer.tokenize(_marked(text))
         return tokens
 
     def _text(self, tokens: list[str]) -> Input:
@@ -112,10 +112,10 @@ class TableEncoder(LocalModel):
         columns = min(len(column_names(table)), most_columns, room // 2)
         names, body = column_names(table)[:columns], [row[:columns] for row in table.body[:most_rows]]
         rows = max(self._fitting(names, body, room), 1)
-        cells = [list(map(_told, row)) for row in body[:rows]]
-        frame = pd.DataFrame(cells, columns=list(map(_told, names)), dtype=object)
-        features = self._loaded.tokenizer(frame, _told(caption), truncation="drop_rows_to_fit", max_length=limit)
-        types = [[*one[:RELATION], 0] for one in features["token_type_ids"]]
+        cells = [list(map(_marked, row)) for row in body[:rows]]
+        frame = pd.DataFrame(cells, columns=list(map(_marked, names)), dtype=object)
+        features = self._loaded.tokenizer(frame, _marked(caption), truncation="drop_rows_to_fit", max_length=limit)
+        types = [[*token[:RELATION], 0] for token in features["token_type_ids"]]
         return Input(features["input_ids"], types)
 
     def _head(self, text: str, room: int) -> str:
@@ -140,8 +140,8 @@ class TableEncoder(LocalModel):
         import torch
 
         batches = Batches(self.name, torch.device(self._device), self._runtime.batch_size)
-        counts = [len(one.ids) for one in inputs]
-        rows = batches.read(counts, lambda batch: self._read([inputs[at] for at in batch], tower))
+        counts = [len(text.ids) for text in inputs]
+        rows = batches.read(counts, lambda batch: self._read([inputs[position] for position in batch], tower))
         vectors = np.array(rows, dtype=np.float32)
         if not np.isfinite(vectors).all():
             raise ModelError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
@@ -150,19 +150,19 @@ class TableEncoder(LocalModel):
     def _read(self, inputs: Sequence[Input], tower: Any) -> list[Any]:
         import torch
 
-        longest = max(len(one.ids) for one in inputs)
+        longest = max(len(text.ids) for text in inputs)
         ids, mask = (torch.zeros(len(inputs), longest, dtype=torch.long) for _ in range(2))
         types = torch.zeros(len(inputs), longest, TYPES, dtype=torch.long)
-        for row, one in enumerate(inputs):
-            length = len(one.ids)
-            ids[row, :length], mask[row, :length] = torch.tensor(one.ids), 1
-            types[row, :length] = torch.tensor(one.types)
+        for row, text in enumerate(inputs):
+            length = len(text.ids)
+            ids[row, :length], mask[row, :length] = torch.tensor(text.ids), 1
+            types[row, :length] = torch.tensor(text.types)
         with torch.inference_mode():
             vectors = tower.vectors(*(tensor.to(self._device) for tensor in (ids, types, mask)))
         return list(vectors.float().cpu().numpy())
 
 
-def _told(text: str) -> str:
+def _marked(text: str) -> str:
     """Return ``text``; TAPAS has a token for an empty one, which transformers' tokenizer gives to a mark alone."""
     return text if text.strip() else "?"
 

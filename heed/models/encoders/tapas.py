@@ -78,8 +78,8 @@ def _config(folder: Path) -> TapasConfig:
     content = json.loads(path.read_text(encoding="utf-8"))
     lacking = [field for field in (*FIELDS, "type_vocab_size") if field not in content]
     if lacking or content.get("softmax_temperature", 1.0) != 1.0 or content.get("hidden_act", "gelu") != "gelu":
-        found = f"without {', '.join(lacking)}" if lacking else "with another softmax_temperature or hidden_act"
-        raise ModelError(f"{path}: a configuration {found}, expected that of one of Google's table retrievers")
+        difference = f"without {', '.join(lacking)}" if lacking else "with another softmax_temperature or hidden_act"
+        raise ModelError(f"{path}: a configuration {difference}, expected that of one of Google's table retrievers")
     fields = {field: content[field] for field in FIELDS}
     return TapasConfig(
         **fields,

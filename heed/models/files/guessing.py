@@ -6,28 +6,10 @@ from pathlib import Path
 from heed.files import read_bytes
 from heed.models.files.model_files import read_object, source_folder
 from heed.models.registry.entries import Model
-from heed.models.registry.families import BI_ENCODER, BLOCK, CROSS_ENCODER, LATE, TABLE
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, TABLE
 from heed.progress import log, warn
 
-SAVED_AS = {  # model_type in the file of sentence-transformers, or of pylate
-    "CrossEncoder": CROSS_ENCODER,
-    "SentenceTransformer": BI_ENCODER,
-    "MultiVectorEncoder": LATE,
-    "ColBERT": LATE,
-}
 OF_ADAPTERS = {"CAUSAL_LM": "causal", "SEQ_CLS": CROSS_ENCODER}  # task_type of an adapter of PEFT
-ARCHITECTURES = {  # endings of the class in config.json, the first that fits
-    "ColBERT": LATE,
-    "ForSequenceClassification": CROSS_ENCODER,
-    "ForRanking": BLOCK,
-    "ForCausalLM": "causal",
-    "LMHeadModel": "causal",
-    "ForConditionalGeneration": "seq2seq",
-    "ForMaskedLM": BI_ENCODER,
-    "ForPreTraining": BI_ENCODER,
-    "EncoderModel": BI_ENCODER,
-    "Model": BI_ENCODER,
-}
 
 
 def with_family(model: Model, otherwise: str) -> Model:
@@ -48,7 +30,7 @@ def with_family(model: Model, otherwise: str) -> Model:
 
 
 def guess(model: Model) -> tuple[str, str]:
-    """Return the family of a model without one, and what it is read from; two empty texts where nothing tells."""
+    """Return the family of a model without one, and the file and field that show it; two empty texts without."""
     if model.pooling is not None or model.similarity is not None:
         field = "pooling" if model.pooling is not None else "similarity"
         return BI_ENCODER, f"its entry, which has {field}"
@@ -68,13 +50,14 @@ def _modules(folder: Path) -> tuple[str, str] | None:
     """Read what sentence-transformers saved: the kind of model, else the modules after the transformer."""
     name = "config_sentence_transformers.json"
     kind = read_object(folder / name).get("model_type")
-    if kind in SAVED_AS:
-        return SAVED_AS[kind], f"{name} (model_type {kind})"
+    for row in ROWS:
+        if kind in row.saved_as:
+            return row.name, f"{name} (model_type {kind})"
     path = folder / "modules.json"
     if not path.is_file():
         return None
     types = [str(module["type"]) for module in json.loads(read_bytes(path))]
-    if any(".cross_encoder." in one for one in types):
+    if any(".cross_encoder." in kind for kind in types):
         return CROSS_ENCODER, f"modules.json ({types[-1].rpartition('.')[2]})"
     return BI_ENCODER, "modules.json"
 
@@ -82,8 +65,8 @@ def _modules(folder: Path) -> tuple[str, str] | None:
 def _architecture(folder: Path) -> tuple[str, str] | None:
     names = read_object(folder / "config.json").get("architectures")
     name = str(names[0]) if isinstance(names, list) and names else ""
-    family = next((family for ending, family in ARCHITECTURES.items() if name.endswith(ending)), None)
-    return (family, f"config.json ({name})") if family else None
+    endings = {ending: row.name for row in ROWS for ending in row.architectures if name.endswith(ending)}
+    return (endings[max(endings, key=len)], f"config.json ({name})") if endings else None
 
 
 def _tapas(folder: Path) -> tuple[str, str] | None:

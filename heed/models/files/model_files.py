@@ -17,14 +17,8 @@ from heed.models.registry.entries import Model
 from heed.progress import log, logging_only, quiet
 from heed.types import Config
 
-FETCHED = [
-    "*.json",
-    "*.safetensors",
-    "*.txt",
-    "*.model",
-    "*.jinja",
-    "*.metadata",
-]  # pickled weights only where these have none
+# pickled weights only where these have none
+FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]
 CODE = "*.py"  # fetched only where the user lets it run
 # what transformers, tokenizers, sentence-transformers and PEFT read without checking; each is an object
 OBJECTS = {
@@ -36,18 +30,8 @@ OBJECTS = {
 MODULES = "modules.json"  # of sentence-transformers: a list of objects
 # fields that decide no score: facts for people, and the user's permission
 FACTS = (
-    "status",
-    "pickled",
-    "licence",
-    "gated",
-    "price",
-    "search_price",
-    "api",
-    "needs",
-    "note",
-    "names",
-    "presets",
-    "trusted",
+    *("status", "pickled", "licence", "gated", "price", "search_price"),
+    *("api", "needs", "note", "names", "presets", "trusted"),
 )
 LATER = ("pair_length", "block")  # fields that 0.2.0 had not: where an entry leaves them out, its runs are used again
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
@@ -114,7 +98,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 @cache
 def _problem(path: Path, changed: int) -> str:
-    """Return what is wrong with a file of a model, empty if nothing is; one that ``changed`` is read again."""
+    """Return the problem with a file of a model, an empty text if there is none; one that ``changed`` is read again."""
     if path.suffix == ".safetensors":
         return _weights_problem(path)
     if path.name not in {*OBJECTS, MODULES}:
@@ -128,7 +112,7 @@ def _problem(path: Path, changed: int) -> str:
 
 
 def _expected(name: str, content: Any) -> str:
-    """Return what a JSON file should have held, empty if it does."""
+    """Return the form that a JSON file should have, an empty text if it has it."""
     if name == MODULES:
         valid = isinstance(content, list) and all(isinstance(module, dict) and "type" in module for module in content)
         return "" if valid else "a list of objects with type and path"
@@ -139,7 +123,7 @@ def _expected(name: str, content: Any) -> str:
 
 
 def _weights_problem(path: Path) -> str:
-    """Return what is wrong with weights: their header, and whether the file is as long as it says."""
+    """Return the problem with a file of weights, by their header and the length that it says; an empty text without."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -191,7 +175,7 @@ def in_cache(source: str, revision: str | None, patterns: list[str]) -> Path | N
 
 
 def fingerprint(model: Model) -> Config:
-    """Return what identifies a model in a ``config``: its settings, and the commit or the digests of its files.
+    """Return the identity of a model for a ``config``: its settings, and the commit or the digests of its files.
 
     Of a model in a local folder the path is left out: another machine may have the same files elsewhere. Pickled
     weights are converted first, so that what is wrong with them is said before anything is computed.

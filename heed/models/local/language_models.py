@@ -20,7 +20,7 @@ SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:", "tokens
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
 
 
-def place(device: str) -> str:
+def torch_device(device: str) -> str:
     """Return torch's name of the user's ``device``; ``auto`` is a GPU of NVIDIA where there is one, else the CPU."""
     import torch
 
@@ -64,17 +64,17 @@ def precision(model: Model, runtime: Runtime) -> str:
     """
     if runtime.dtype != "auto":
         return runtime.dtype
-    return "float32" if place(runtime.device) == "cpu" else model.dtype or "auto"
+    return "float32" if torch_device(runtime.device) == "cpu" else model.dtype or "auto"
 
 
 def precision_config(model: Model, runtime: Runtime) -> Config:
-    """Return what a model of sentence-transformers is computed in, for its ``config``."""
+    """Return the precision and backend of a model of sentence-transformers, for its ``config``."""
     backend = {} if runtime.backend == BACKENDS[0] else {"backend": runtime.backend}
     return {"precision": precision(model, runtime), **backend}
 
 
 def network_config(model: Model, runtime: Runtime) -> Config:
-    """Return what identifies a language model: its files, its base's, and its precision."""
+    """Return the identity of a language model for its ``config``: its files, its base's, and its precision."""
     base = base_of(model)
     return {**fingerprint(model), "precision": precision(model, runtime), "base": fingerprint(base) if base else None}
 
@@ -141,7 +141,7 @@ def load_network(model: Model, runtime: Runtime, kind: Any) -> Any:
     with loading(model.source):
         network = merged(model, lambda: _whole(base, runtime, kind)) if base else _whole(model, runtime, kind)
     warn_of_batches(model.source, network)
-    return network.to(place(runtime.device)).eval()
+    return network.to(torch_device(runtime.device)).eval()
 
 
 def _whole(model: Model, runtime: Runtime, kind: Any) -> Any:

@@ -78,7 +78,7 @@ def causal_logits(
     shared, side = (prefix.get_seq_length(), "right") if prefix else (0, side)
     ids, mask = padded(prompts, side, network.device)
     last = [ids.shape[1] - 1 if side == "left" else len(prompt) - 1 for prompt in prompts]
-    kept = sorted(set(last))
+    positions = sorted(set(last))
     with torch.inference_mode():
         logits = network(
             input_ids=ids,
@@ -86,9 +86,9 @@ def causal_logits(
             position_ids=(mask.cumsum(-1) - 1).clamp(min=0) + shared,
             past_key_values=prefix,
             use_cache=False,
-            logits_to_keep=torch.tensor(kept, device=ids.device),
+            logits_to_keep=torch.tensor(positions, device=ids.device),
         ).logits
-    return torch.stack([row[kept.index(position)] for row, position in zip(logits, last, strict=True)])
+    return torch.stack([row[positions.index(position)] for row, position in zip(logits, last, strict=True)])
 
 
 def read_prefix(network: Any, ids: Sequence[int]) -> Cache:

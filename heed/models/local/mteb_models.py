@@ -31,7 +31,7 @@ ANOTHER = "Only what has nothing to do with it is relevant."
 
 
 class MtebModel:
-    """What every model of MTEB has: an entry in its registry, or a repository of the hub that MTEB reads."""
+    """A model of MTEB: an entry in its registry, or a repository of the hub that MTEB reads."""
 
     def __init__(self, name: str, meta: Any, device: str) -> None:
         """Take the ``meta`` that MTEB has of the model; nothing is loaded."""
@@ -57,11 +57,11 @@ class MtebModel:
         self.__dict__.pop("_model", None)
         free_memory()
 
-    def _called(self, method: str, *loaders: Any, **asked: Any) -> Any:
-        """Return what ``predict`` or ``encode`` of the model gives for the ``loaders``."""
+    def _called(self, method: str, *loaders: Any, **options: Any) -> Any:
+        """Return the result of ``predict`` or ``encode`` of the model for the ``loaders``."""
         if not callable(getattr(self._model, method, None)):
             raise ModelError(f"{self.name}: MTEB's class {self._class} has no {method}")
-        return getattr(self._model, method)(*loaders, **_task(), **asked, **QUIET)
+        return getattr(self._model, method)(*loaders, **_task(), **options, **QUIET)
 
     @property
     def _class(self) -> str:
@@ -93,10 +93,10 @@ class MtebReranker(MtebModel):
         return self._scores(query, documents)
 
     def _scores(self, query: Query, documents: Sequence[Document]) -> list[float]:
-        asked = _loader(_query_columns([query] * len(documents)))
+        pairs = _loader(_query_columns([query] * len(documents)))
         instructions = {"instruction": [query.instruction] * len(documents)} if query.instruction else {}
         shown = _loader({**_document_columns(documents), **instructions})
-        scores: list[float] = _array(self._called("predict", asked, shown)).reshape(-1).tolist()
+        scores: list[float] = _array(self._called("predict", pairs, shown)).reshape(-1).tolist()
         return scores
 
 
@@ -222,11 +222,11 @@ def _loader(columns: dict[str, list[str]]) -> Any:
     return DataLoader(_dataset(columns), batch_size=BATCH)
 
 
-def _array(given: Any) -> Any:
+def _array(values: Any) -> Any:
     """Return scores or vectors, which may be a tensor in half precision on a GPU, as float32."""
     import torch
 
-    return torch.as_tensor(given).float().cpu().numpy()
+    return torch.as_tensor(values).float().cpu().numpy()
 
 
 def _short(error: Exception) -> str:

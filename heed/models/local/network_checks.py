@@ -32,8 +32,8 @@ def check_weights(folder: Path, network: Any, unused: Sequence[str] = ()) -> Non
     )
     fail(
         (
-            f"{folder}: {what} weights: {len(names)}, such as {names[0]}; {advice}"
-            for what, names, advice in problems
+            f"{folder}: {kind_of_problem} weights: {len(names)}, such as {names[0]}; {advice}"
+            for kind_of_problem, names, advice in problems
             if names
         ),
         ModelError,

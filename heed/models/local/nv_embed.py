@@ -32,9 +32,10 @@ class NvEmbedConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     ) -> None:
         """Read Mistral's configuration as one whose tokens attend to all others."""
         super().__init__(**others)
-        given = {key: value for key, value in (text_config or {}).items() if key != "model_type"}  # a name of their own
+        # their model_type is a name of their own
+        settings = {key: value for key, value in (text_config or {}).items() if key != "model_type"}
         # transformers' masks follow is_causal; the authors' mask has no sliding window
-        self.text_config = MistralConfig(**given | {"is_causal": False, "sliding_window": None})
+        self.text_config = MistralConfig(**settings | {"is_causal": False, "sliding_window": None})
         self.latent_attention_config = LATENT | (latent_attention_config or {})
         self.hidden_size = hidden_size
 

@@ -246,7 +246,7 @@ class Texts:
 
 
 def preprocessed(source: str, encoder: Any, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a loaded ``encoder`` reads of texts or pairs; :class:`ModelError` where its tokenizer cannot."""
+    """Return a loaded ``encoder``'s tokens of texts or pairs; :class:`ModelError` where its tokenizer cannot."""
     try:
         return dict(encoder.preprocess(inputs, **options))
     except (ValueError, IndexError) as error:

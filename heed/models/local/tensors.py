@@ -44,15 +44,21 @@ def check_weights(folder: Path, kind: str, expected: Shapes, may_lack: Collectio
     Transformers would use random numbers for those that are missing, and leave others out. ``may_lack`` are copies
     of others that a file need not repeat.
     """
-    found = weights_in(folder)
-    other = [name for name in sorted(found.keys() & expected.keys()) if found[name] != expected[name]]
+    stored = weights_in(folder)
+    other = [name for name in sorted(stored.keys() & expected.keys()) if stored[name] != expected[name]]
     problems = (
-        ("are missing, expected all of", sorted(expected.keys() - found.keys() - set(may_lack))),
-        ("have no place in", sorted(found.keys() - expected.keys())),
-        ("have another shape than in", [f"{name} ({found[name]}, not {expected[name]})" for name in other]),
+        ("are missing, expected all of", sorted(expected.keys() - stored.keys() - set(may_lack))),
+        ("have no place in", sorted(stored.keys() - expected.keys())),
+        ("have another shape than in", [f"{name} ({stored[name]}, not {expected[name]})" for name in other]),
     )
-    told = (f"weights {_told(names)} {what} {kind}" for what, names in problems if names)
-    fail((f"{folder}: {problem}; fetch its files again" for problem in told), ModelError)
+    fail(
+        (
+            f"{folder}: weights {_first(names)} {problem} {kind}; fetch its files again"
+            for problem, names in problems
+            if names
+        ),
+        ModelError,
+    )
 
 
 def shapes_of(network: Any) -> Shapes:
@@ -60,6 +66,6 @@ def shapes_of(network: Any) -> Shapes:
     return {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
 
 
-def _told(names: list[str]) -> str:
+def _first(names: list[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{', '.join(names[:3])}{more}"

@@ -16,9 +16,9 @@ from heed.models.local.language_models import (
     adapter_folder,
     base_of,
     load_config,
-    place,
     precision,
     tokenizer_folder,
+    torch_device,
 )
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
@@ -56,7 +56,7 @@ def uses_vllm(model: Model, inference: str) -> bool:
 
 
 def engine_config(model: Model, inference: str) -> Config:
-    """Return what the engine adds to the ``config`` of a reranker: nothing for transformers."""
+    """Return the name of the engine for the ``config`` of a reranker; nothing for transformers."""
     return {"inference": ["vllm", recipe_version("vllm")]} if uses_vllm(model, inference) else {}
 
 
@@ -199,7 +199,7 @@ def _device_options(device: str) -> dict[str, Any]:
     import torch
 
     built = _vllm("current_platform", ".platforms").device_type
-    if place(device) != built:
+    if torch_device(device) != built:
         raise UsageError(f"--device {device}: the vLLM that is installed runs on {built}; use --inference transformers")
     if built == "cpu":  # compiling takes a minute and a C++ compiler, and saves little there
         return {"kv_cache_memory_bytes": CPU_CACHE, "enforce_eager": True}

@@ -103,7 +103,7 @@ class Model(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What its runs are called: the last part of the hub id or path, with the preset if there is one."""
+        """The name of its runs: the last part of the hub id or path, with the preset if there is one."""
         name = re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.source).name) or "model"
         return f"{name}@{self.variant}" if self.variant else name
 
@@ -193,27 +193,27 @@ def read_entries(path: Path) -> dict[str, Model]:
     return {name: parse_entry(f"{path}: {name}", {"source": name, **entry}) for name, entry in entries.items()}
 
 
-def parse_entry(place: str, entry: Mapping[str, Any]) -> Model:
-    """Return the entry as a model; :class:`DataError`, which begins with ``place``, for what no entry may hold."""
+def parse_entry(origin: str, entry: Mapping[str, Any]) -> Model:
+    """Return the entry as a model; :class:`DataError`, which begins with ``origin``, for what no entry may hold."""
     known = [field for field in Model._fields if field not in SET_HERE]
     unknown = set(entry).difference(known)
     if unknown:
-        raise DataError(f"{place}: unknown fields {sorted(unknown)}; expected some of {', '.join(known)}")
+        raise DataError(f"{origin}: unknown fields {sorted(unknown)}; expected some of {', '.join(known)}")
     for field, allowed in (("pooling", POOLINGS), ("status", STATUSES), ("padding", ("left", "right"))):
         own_module = field == "pooling" and ":" in str(entry.get(field))
         if entry.get(field) is not None and entry[field] not in allowed and not own_module:
-            raise DataError(f"{place}: {field} {entry[field]!r}, expected one of {allowed}")
-    fail(f"{place}: {problem}" for problem in _family_problems(entry.get("family")))
+            raise DataError(f"{origin}: {field} {entry[field]!r}, expected one of {allowed}")
+    fail(f"{origin}: {problem}" for problem in _family_problems(entry.get("family")))
     tokens = entry.get("tokens")
     if isinstance(tokens, list | tuple) and len(tokens) not in (1, 2):
         raise DataError(
-            f"{place}: tokens is {tokens!r}, expected two, for no and yes, or the one whose logit is the score"
+            f"{origin}: tokens is {tokens!r}, expected two, for no and yes, or the one whose logit is the score"
         )
     if entry.get("layer_norm") and not entry.get("pooling"):
-        raise DataError(f"{place}: layer_norm follows a pooling, but there is none; say pooling too")
-    values = {field: _converted(place, field, value) for field, value in entry.items()}
+        raise DataError(f"{origin}: layer_norm follows a pooling, but there is none; say pooling too")
+    values = {field: _converted(origin, field, value) for field, value in entry.items()}
     for field in PLACES.keys() & values.keys():
-        check_template(place, field, values[field])
+        check_template(origin, field, values[field])
     return Model(**values)
 
 
@@ -225,16 +225,16 @@ def _family_problems(family: Any) -> list[str]:
     return [f"family {family!r} is unknown; {meant}There are {', '.join(FAMILIES)}"]
 
 
-def _converted(place: str, field: str, value: Any) -> Any:
+def _converted(origin: str, field: str, value: Any) -> Any:
     """Return a JSON value as the type of ``field``: lists become tuples."""
     try:
         return msgspec.convert(value, _field_types()[field])
     except msgspec.ValidationError as error:
         reason = str(error).replace("Expected", "expected", 1)
-        raise DataError(f"{place}: {field} is {repr(value)[:60]}, {reason}") from None
+        raise DataError(f"{origin}: {field} is {repr(value)[:60]}, {reason}") from None
 
 
-def check_template(place: str, field: str, template: str | None) -> None:
+def check_template(origin: str, field: str, template: str | None) -> None:
     """Raise :class:`DataError` where ``template`` lacks a placeholder of its kind or has one that nothing fills.
 
     A ``prompt`` of one word names a conversation of list-wise rerankers instead.
@@ -248,7 +248,7 @@ def check_template(place: str, field: str, template: str | None) -> None:
     if wrong:
         places = " and ".join(f"{{{name}}}" for name in needed)
         more = "".join(f", and may have {{{name}}}" for name in allowed)
-        raise DataError(f"{place}: {field} {template[:60]!r}: {'; '.join(wrong)}; expected {places}{more}")
+        raise DataError(f"{origin}: {field} {template[:60]!r}: {'; '.join(wrong)}; expected {places}{more}")
 
 
 @cache

@@ -14,7 +14,9 @@ class Family(NamedTuple):
     Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed.models`, of an
     entry and a :class:`heed.models.local.runtime.Runtime`. ``class_name`` computes its scores, and ``library`` loads
     it. ``vllm``: vLLM can run it instead. ``needs`` are fields that an entry must have. ``local``, if there is one, is
-    the reason why no worker runs it.
+    the reason why no worker runs it. ``prompt`` is the conversation of one that orders documents where its entry names
+    none. A folder is of the family where the class in its config.json ends in one of ``architectures``, or where
+    sentence-transformers or pylate saved it with one of ``saved_as`` as model_type.
     """
 
     name: str
@@ -25,6 +27,9 @@ class Family(NamedTuple):
     vllm: bool = False
     needs: tuple[str, ...] = ()
     local: str = ""
+    prompt: str = ""
+    architectures: tuple[str, ...] = ()
+    saved_as: tuple[str, ...] = ()
 
     def make(self, model: Any, runtime: Any) -> Any:
         """Return the system of ``model``, not loaded yet; raises as its class does."""
@@ -41,14 +46,62 @@ PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transfo
 TABLE_CLASS = "transformers.TapasModel, projected by heed"
 YES_NO, REASONING = "rerankers.yes_no:YesNoReranker", "rerankers.reasoning:ReasoningReranker"
 ROWS = (
-    Family(BI_ENCODER, ENCODER, "encoders.bi_encoder:SentenceEncoder", SENTENCE_TRANSFORMERS, ENCODER_CLASS),
-    Family(CROSS_ENCODER, RERANKER, "rerankers.cross_encoder:CrossEncoderReranker", SENTENCE_TRANSFORMERS, PAIR_CLASS),
+    Family(
+        BI_ENCODER,
+        ENCODER,
+        "encoders.bi_encoder:SentenceEncoder",
+        SENTENCE_TRANSFORMERS,
+        ENCODER_CLASS,
+        architectures=("ForMaskedLM", "ForPreTraining", "Model"),
+        saved_as=("SentenceTransformer",),
+    ),
+    Family(
+        CROSS_ENCODER,
+        RERANKER,
+        "rerankers.cross_encoder:CrossEncoderReranker",
+        SENTENCE_TRANSFORMERS,
+        PAIR_CLASS,
+        architectures=("ForSequenceClassification",),
+        saved_as=("CrossEncoder",),
+    ),
     Family("peft", ENCODER, "encoders.bi_encoder:PeftEncoder", SENTENCE_TRANSFORMERS, f"{ENCODER_CLASS}, with peft"),
-    Family("causal", RERANKER, YES_NO, TRANSFORMERS, CAUSAL_CLASS, vllm=True, needs=ANSWER),
-    Family("seq2seq", RERANKER, YES_NO, TRANSFORMERS, SEQ2SEQ_CLASS, needs=ANSWER),
+    Family(
+        "causal",
+        RERANKER,
+        YES_NO,
+        TRANSFORMERS,
+        CAUSAL_CLASS,
+        vllm=True,
+        needs=ANSWER,
+        architectures=("ForCausalLM", "LMHeadModel"),
+    ),
+    Family(
+        "seq2seq",
+        RERANKER,
+        YES_NO,
+        TRANSFORMERS,
+        SEQ2SEQ_CLASS,
+        needs=ANSWER,
+        architectures=("ForConditionalGeneration",),
+    ),
     Family("reasoning", RERANKER, REASONING, TRANSFORMERS, CAUSAL_CLASS, vllm=True, needs=ANSWER),
-    Family("listwise", RERANKER, "rerankers.listwise_local:local_listwise", TRANSFORMERS, CAUSAL_CLASS, vllm=True),
-    Family(BLOCK, RERANKER, "rerankers.block:BlockReranker", TRANSFORMERS, "transformers.AutoModel, projected by heed"),
+    Family(
+        "listwise",
+        RERANKER,
+        "rerankers.listwise_local:local_listwise",
+        TRANSFORMERS,
+        CAUSAL_CLASS,
+        vllm=True,
+        prompt="rank_zephyr",
+    ),
+    Family(
+        BLOCK,
+        RERANKER,
+        "rerankers.block:BlockReranker",
+        TRANSFORMERS,
+        "transformers.AutoModel, projected by heed",
+        architectures=("ForRanking",),
+    ),
     Family(
         LATE,
         RERANKER,
@@ -56,8 +109,12 @@ ROWS = (
         SENTENCE_TRANSFORMERS,
         LATE_CLASS,
         local="it keeps the vectors of documents from topic to topic",
+        architectures=("ColBERT",),
+        saved_as=("MultiVectorEncoder", "ColBERT"),
     ),
-    Family("api-chat", RERANKER, "remote.listwise:api_listwise", SERVICE, "a service", local=AT_SERVICE),
+    Family(
+        "api-chat", RERANKER, "remote.listwise:api_listwise", SERVICE, "a service", local=AT_SERVICE, prompt="rank_gpt"
+    ),
     Family("api-embedding", ENCODER, "remote.encoder:ApiEncoder", SERVICE, "a service", local=AT_SERVICE),
     Family(API_RERANK, RERANKER, "remote.reranker:ApiReranker", SERVICE, "a service", local="it runs at a server"),
     Family(LEXICAL, "", "", "", ""),  # BM25, which is no model

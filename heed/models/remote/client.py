@@ -83,7 +83,7 @@ class Endpoint:
 
     @property
     def config(self) -> Config:
-        """What decides the answers of this address."""
+        """The settings that decide the answers of this address."""
         return {"api": recipe_version("api"), "url": self.shown, "model": self.model}
 
     def digest(self, path: str, body: Config) -> str:
@@ -171,7 +171,7 @@ class Client:
         self._session.close()
 
     def post(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
-        """Return what ``read`` makes of the answer to ``body``.
+        """Return the value that ``read`` gives for the answer to ``body``.
 
         Timeouts, refused connections, statuses that may be temporary, and answers that are no JSON or for
         which ``read`` raises KeyError, IndexError, TypeError or ValueError are retried, with pauses that

@@ -137,6 +137,14 @@ class Answers:
                 answers.update(db.execute(query, part))
         return answers
 
+    def answer(self, key: str, request: Callable[[], bytes]) -> bytes:
+        """Return the stored answer of ``key``; without one that of ``request``, which is stored."""
+        stored = self.get([key]).get(key)
+        if stored is None:
+            stored = request()
+            self.put({key: stored})
+        return stored
+
     def put(self, answers: Mapping[str, bytes]) -> None:
         """Keep answers; they are on disk, all or none, when this returns."""
         self.path.parent.mkdir(parents=True, exist_ok=True)

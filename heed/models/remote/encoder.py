@@ -1,4 +1,4 @@
-"""Embeddings from an API; every vector is kept, so that none is paid twice."""
+"""Embeddings from an API; every vector is stored, so that none is paid twice."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -91,30 +91,30 @@ class ApiEncoder:
 
     def _count(self, bill: Bill, texts: Sequence[str], kind: Mapping[str, str]) -> None:
         by_key = {self._key(text, kind): text for text in texts}
-        kept = self._answers.get(list(by_key))
-        bill.free += len(kept)
-        for batch in _batches({key: text for key, text in by_key.items() if key not in kept}):
+        stored = self._answers.get(list(by_key))
+        bill.free += len(stored)
+        for batch in _batches({key: text for key, text in by_key.items() if key not in stored}):
             bill.add(list(batch.values()))
 
     def _key(self, text: str, kind: Mapping[str, str]) -> str:
         return self._endpoint.digest(PATH, {"model": self._endpoint.model, "input": text, **kind})
 
-    def _vectors(self, texts: Sequence[str], kind: Mapping[str, str], what: str, estimated: bool) -> Matrix:
-        """Return the vectors of ``texts``; one that is repeated, or kept, is requested once."""
+    def _vectors(self, texts: Sequence[str], kind: Mapping[str, str], inputs: str, estimated: bool) -> Matrix:
+        """Return the vectors of ``texts``; one that is repeated is requested once, a stored one not again."""
         if not estimated:
             bill = self._bill()
             self._count(bill, texts, kind)
-            log.info(bill.line(f"{self.name}, {len(texts)} {what}"))
+            log.info(bill.line(f"{self.name}, {len(texts)} {inputs}"))
         keys = [self._key(text, kind) for text in texts]
-        kept = self._answers.get(list(dict.fromkeys(keys)))
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
+        stored = self._answers.get(list(dict.fromkeys(keys)))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in stored}
         for batch in _batches(missing):
             body = {"model": self._endpoint.model, "input": list(batch.values()), "encoding_format": "float", **kind}
             rows = self._client.post(PATH, body, partial(_rows, count=len(batch)))
             new = {key: row.astype(STORED).tobytes() for key, row in zip(batch, rows, strict=True)}
             self._answers.put(new)
-            kept |= new
-        return self._checked([np.frombuffer(kept[key], dtype=STORED).astype(np.float32) for key in keys])
+            stored |= new
+        return self._checked([np.frombuffer(stored[key], dtype=STORED).astype(np.float32) for key in keys])
 
     def _checked(self, rows: Sequence[Any]) -> Matrix:
         dimensions = sorted({len(row) for row in rows} | ({self._dimension} if self._dimension else set()))

@@ -1,10 +1,11 @@
-"""List-wise reranking by a chat model behind an API; every answer is kept, so that none is paid twice."""
+"""List-wise reranking by a chat model behind an API; every answer is stored, so that none is paid twice."""
 
 from typing import Any
 
 from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
+from heed.models.registry.families import FAMILIES
 from heed.models.remote.client import Client, RefusedError, endpoint
 from heed.models.remote.cost import Answers, Bill, about
 from heed.models.rerankers.listwise import CONTEXT, Answer, ListwiseReranker
@@ -13,13 +14,12 @@ from heed.progress import log
 from heed.types import Config, Document
 
 PATH = "chat/completions"
-PROMPT = "rank_gpt"
 BAD_REQUEST = 400
 
 
 def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
     """Return the reranker of family ``api-chat``; :class:`heed.errors.ServiceError` for a missing key or address."""
-    return ListwiseReranker(model, ApiChat(model, runtime), PROMPT)
+    return ListwiseReranker(model, ApiChat(model, runtime), FAMILIES["api-chat"].prompt)
 
 
 class ApiChat:
@@ -49,31 +49,27 @@ class ApiChat:
         return sum(map(about, texts)) <= (self._model.max_length or CONTEXT)
 
     def answer(self, conversation: list[Message], ranking: str) -> str:
-        """Return the model's answer, at temperature 0 where it takes one; a kept one is not requested again."""
-        kept = self.kept(conversation)
-        if kept is not None:
-            return kept
-        answer = self._request(self._body(conversation))
-        self._answers.put({self._key(conversation): answer.encode()})
-        return answer
+        """Return the model's answer, at temperature 0 where it takes one; a stored one is not requested again."""
+        key = self._key(conversation)
+        return self._answers.answer(key, lambda: self._request(self._body(conversation)).encode()).decode()
 
-    def kept(self, conversation: list[Message]) -> str | None:
-        """Return the answer if it is kept."""
+    def stored(self, conversation: list[Message]) -> str | None:
+        """Return the answer if it is stored."""
         key = self._key(conversation)
         answer = self._answers.get([key]).get(key)
         return None if answer is None else answer.decode()
 
     def estimate(self) -> tuple[Bill, Answer]:
-        """Return a bill, and what gives the answers that are kept and adds the costs of the others to the bill."""
+        """Return a bill, and a function that returns stored answers and adds the costs of others to the bill."""
         bill = Bill(self._client.endpoint.model, self._model.price)
 
         def answer(conversation: list[Message], ranking: str) -> str | None:
-            kept = self.kept(conversation)
-            if kept is None:
+            stored = self.stored(conversation)
+            if stored is None:
                 bill.add([message["content"] for message in conversation], ranking)
             else:
                 bill.free += 1
-            return kept
+            return stored
 
         return bill, answer
 

@@ -1,4 +1,4 @@
-"""Rerankers behind a server; every answer is kept, so that none is paid twice."""
+"""Rerankers behind a server; every answer is stored, so that none is paid twice."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -112,12 +112,12 @@ class ApiReranker:
             if not (document.title + document.text).strip()
         )
         text, fields = self._query(query)
-        asked = about(" ".join([text, *fields.values()]))
+        query_tokens = about(" ".join([text, *fields.values()]))
         texts: list[str] = []
         tokens = long = 0
         for document in documents:
-            content, is_long = self._text(query.qid, asked, document)
-            length = asked + about(content)
+            content, is_long = self._text(query.qid, query_tokens, document)
+            length = query_tokens + about(content)
             if texts and (len(texts) == self._form.most or tokens + length > TOKENS):
                 yield _Part(texts, long)
                 texts, tokens, long = [], 0, 0
@@ -127,16 +127,16 @@ class ApiReranker:
         if texts:
             yield _Part(texts, long)
 
-    def _text(self, qid: str, asked: int, document: Document) -> tuple[str, bool]:
+    def _text(self, qid: str, query_tokens: int, document: Document) -> tuple[str, bool]:
         """Return a document's text, cut where it is longer than the model reads, and whether it is."""
         text, limit = document_text(self._model, document.title, document.text), self._model.max_length
         if limit is None:
             return text, False
         if self._endpoint.provider.cuts:
-            return text, asked + about(text) > limit
+            return text, query_tokens + about(text) > limit
         # tokens are estimated: three quarters leave room for what has three letters a token
         room = room_for_document(
-            f"{self.name}: topic {qid}", "query and instruction, by an estimate,", asked, limit * 3 // 4
+            f"{self.name}: topic {qid}", "query and instruction, by an estimate,", query_tokens, limit * 3 // 4
         )
         if about(text) <= room:
             return text, False
@@ -152,14 +152,9 @@ class ApiReranker:
         return self._endpoint.digest(PATH, body)
 
     def _answer(self, body: Config, count: int) -> list[float]:
-        key = self._key(body)
-        kept = self._answers.get([key]).get(key)
-        if kept is None:
+        def read(answer: Any) -> list[float]:
+            return read_scores(self._form, answer, count)
 
-            def read(answer: Any) -> list[float]:
-                return read_scores(self._form, answer, count)
-
-            kept = json.dumps(self._client.post(PATH, body, read)).encode()
-            self._answers.put({key: kept})
-        scores: list[float] = json.loads(kept)
+        stored = self._answers.answer(self._key(body), lambda: json.dumps(self._client.post(PATH, body, read)).encode())
+        scores: list[float] = json.loads(stored)
         return scores

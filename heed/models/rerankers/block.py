@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import ModelError
 from heed.models.files.model_files import loading, local_copy
-from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config, place
+from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config, torch_device
 from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.fit import Cutter, room_for_document
@@ -42,7 +42,7 @@ PROJECTION = ("projector.0.weight", "projector.2.weight")
 
 def block_text(model: Model, query: str, instruction: str, documents: Sequence[str]) -> str:
     """Return the prompt about ``documents``; without an ``instruction`` it has no place for one."""
-    return "".join(_parts(*_asked(model, query, instruction), documents))
+    return "".join(_parts(*_query_parts(model, query, instruction), documents))
 
 
 class BlockReranker(LocalModel):
@@ -113,8 +113,8 @@ class _Reader:
         blocks = [self._states(ids) for ids in self._blocks(topic, query, documents)]
         bests = [cosine_similarity(block.documents, block.query, dim=-1).max() for block in blocks]
         weights = torch.stack([(1 + best) / 2 for best in bests])
-        asked = (weights[:, None] * torch.stack([block.query for block in blocks])).sum(0) / weights.sum()
-        cosines = cosine_similarity(torch.cat([block.documents for block in blocks]), asked, dim=-1)
+        query_state = (weights[:, None] * torch.stack([block.query for block in blocks])).sum(0) / weights.sum()
+        cosines = cosine_similarity(torch.cat([block.documents for block in blocks]), query_state, dim=-1)
         scores: list[float] = cosines.tolist()
         return scores
 
@@ -131,10 +131,10 @@ class _Reader:
 
     def _blocks(self, topic: str, query: Query, documents: Sequence[Document]) -> Iterator[list[int]]:
         """Yield the ids of each block's prompt."""
-        asked, instruction = _asked(self._model, query.query, query.instruction)
+        text_of_query, instruction = _query_parts(self._model, query.query, query.instruction)
         # the number of documents in the opening has the most digits
-        frame = self._cutter.count(_parts(asked, instruction, [""] * self._most)[0])
-        frame += sum(map(self._cutter.count, _parts(asked, instruction, [])[1:]))
+        frame = self._cutter.count(_parts(text_of_query, instruction, [""] * self._most)[0])
+        frame += sum(map(self._cutter.count, _parts(text_of_query, instruction, [])[1:]))
         wrapped = self._cutter.count(_parts("", "", [""] * self._most)[-3])
         room = room_for_document(topic, TAKE, frame + wrapped, self._limit)
         block: list[str] = []
@@ -143,19 +143,19 @@ class _Reader:
             text = _plain(self._cutter.text(document, min(room, self._model.document_length or room)))
             length = wrapped + self._cutter.count(text)
             if block and (len(block) == self._most or used + length > self._limit):
-                yield self._ids(_parts(asked, instruction, block))
+                yield self._ids(_parts(text_of_query, instruction, block))
                 block, used = [], frame
             block.append(text)
             used += length
-        yield self._ids(_parts(asked, instruction, block))
+        yield self._ids(_parts(text_of_query, instruction, block))
 
     def _ids(self, parts: Sequence[str]) -> list[int]:
         ids: list[int] = self._tokenizer("".join(parts), add_special_tokens=False, verbose=False)["input_ids"]
         return ids
 
 
-def _asked(model: Model, query: str, instruction: str) -> tuple[str, str]:
-    """Return the query and what stands in the instruction's place; a template of the entry has both in the query."""
+def _query_parts(model: Model, query: str, instruction: str) -> tuple[str, str]:
+    """Return the texts of the query and of the instruction; a template of the entry has both in the query."""
     if model.query is not None:
         return _plain(query_text(model, query, instruction)), ""
     return _plain(query), _plain(instruction or model.task or "")
@@ -173,7 +173,7 @@ def _parts(query: str, instruction: str, documents: Sequence[str]) -> list[str]:
     opening = placed(OPENING, num=str(len(documents)), query=query)
     if instruction:
         opening += placed(INSTRUCTION, instruction=instruction)
-    passages = [placed(DOCUMENT, id=str(at), document=text) + DOCUMENT_END for at, text in enumerate(documents)]
+    passages = [placed(DOCUMENT, id=str(number), document=text) + DOCUMENT_END for number, text in enumerate(documents)]
     return [opening, *passages, placed(CLOSING[0], query=query), CLOSING[1]]
 
 
@@ -181,12 +181,12 @@ def _projection(model: Model, device: str) -> tuple[Any, Any]:
     """Return the weights of the two layers that project a state, in float32; :class:`ModelError` without them."""
     from safetensors import safe_open
 
-    found = {}
+    weights = {}
     with loading(model.source):
         for path in sorted(local_copy(model).rglob("*.safetensors")):
             with safe_open(path, "pt") as stored:
                 for name in set(PROJECTION).intersection(stored.keys()):
-                    found[name] = stored.get_tensor(name).float().to(place(device))
-    if len(found) < len(PROJECTION):
+                    weights[name] = stored.get_tensor(name).float().to(torch_device(device))
+    if len(weights) < len(PROJECTION):
         raise ModelError(f"{model.source}: no {' and '.join(PROJECTION)} in its weights; copy the whole model")
-    return found[PROJECTION[0]], found[PROJECTION[1]]
+    return weights[PROJECTION[0]], weights[PROJECTION[1]]

@@ -65,8 +65,8 @@ class ChatPairs:
             return list(map(len, features["input_ids"]))
 
         frame = lengths([""])[0]
-        place = f"{name}: topic {query.qid}"
-        room = room_for_document(place, "query, instruction and chat template", frame, limit)
+        topic = f"{name}: topic {query.qid}"
+        room = room_for_document(topic, "query, instruction and chat template", frame, limit)
         self._cutter.fitting(documents, room, limit, lengths)
         return features
 

@@ -35,7 +35,7 @@ class Ranking(NamedTuple):
 
 
 class Cost(Protocol):
-    """What answers cost."""
+    """The cost of answers."""
 
     def line(self, name: str) -> str:
         """Return the cost of ``name`` in words."""
@@ -64,9 +64,9 @@ class Chat(Protocol):
         """Return the model's answer; ``ranking`` is an answer of the expected length."""
 
     def estimate(self) -> tuple[Cost, Answer] | None:
-        """Return what takes the place of :meth:`answer` to know the cost before, and the bill that it adds to.
+        """Return an empty bill, and a function that adds the cost of each question to it; None where nothing is paid.
 
-        It answers where an answer is paid already. None where nothing is paid.
+        The function takes the place of :meth:`answer`, and returns an answer only where one is stored already.
         """
 
 

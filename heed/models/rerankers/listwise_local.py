@@ -11,20 +11,21 @@ from heed.models.local.language_models import base_of, load_config, load_tokeniz
 from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
+from heed.models.registry.families import FAMILIES
 from heed.models.rerankers.listwise import CONTEXT, ListwiseReranker
 from heed.models.rerankers.listwise_prompt import Message, pieces
 from heed.models.text.fit import Cutter
 from heed.process import within
 from heed.types import Config, Document
 
-PROMPT = "rank_zephyr"
 TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sandbox lets loops in loops run for days
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
 
 
 def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
     """Return the reranker of family ``listwise``; :class:`ModelError` for a model that cannot be found."""
-    return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, PROMPT).thought), PROMPT)
+    prompt = FAMILIES["listwise"].prompt
+    return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, prompt).thought), prompt)
 
 
 class LocalChat(LocalModel):
@@ -150,8 +151,8 @@ class LocalChat(LocalModel):
 
         config: Any = GenerationConfig
         folder = local_copy(base_of(self._model) or self._model)
-        given = (folder / "generation_config.json").is_file()
-        settings = config.from_pretrained(folder) if given else config.from_model_config(load_config(self._model))
+        is_there = (folder / "generation_config.json").is_file()
+        settings = config.from_pretrained(folder) if is_there else config.from_model_config(load_config(self._model))
         ends = self._tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
         return [ends] if isinstance(ends, int) else list(ends or [])
 

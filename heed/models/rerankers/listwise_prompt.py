@@ -26,7 +26,7 @@ IDENTIFIER = re.compile(r"\[\s*(\d+)\s*\]")
 
 
 class Form(NamedTuple):
-    """What a prompt's authors do otherwise than rank_llm.
+    """The rules of a prompt's authors that differ from rank_llm's.
 
     ``answer`` is the name of the function that reads the ranking, in :data:`heed.models.rerankers.listwise.READERS`.
     ``keeps_lines``: passages keep their line breaks; ``keeps_brackets``: ``[7]`` in a text stays as it is; ``fixed``:

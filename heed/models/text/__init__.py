@@ -1,1 +1,1 @@
-"""What a model reads: templates filled, documents cut, batches."""
+"""The texts that a model reads: templates filled, documents cut, batches."""

@@ -12,14 +12,14 @@ from heed.tables.text import fit
 from heed.types import Document
 
 
-def room_for_document(place: str, what: str, taken: int, limit: int) -> int:
-    """Return how many of a model's ``limit`` tokens are left beside those that ``what``, such as a query, takes.
+def room_for_document(topic: str, parts: str, taken: int, limit: int) -> int:
+    """Return how many of a model's ``limit`` tokens are left beside those that ``parts``, such as a query, take.
 
-    Raises :class:`ModelError`, which begins with ``place``, where none is: only documents are cut.
+    Raises :class:`ModelError`, which begins with ``topic``, where none is: only documents are cut.
     """
     if taken >= limit:
         raise ModelError(
-            f"{place}: {what} take {taken} of the model's {limit} tokens and leave no room for a document; raise "
+            f"{topic}: {parts} take {taken} of the model's {limit} tokens and leave no room for a document; raise "
             "max_length, or choose a model with a longer limit"
         )
     return limit - taken

@@ -39,8 +39,8 @@ class Prompts:
         self._prompt = self._parts[self._place]
         self._options = {"add_special_tokens": len(self._parts) == 1, "verbose": False}
 
-    def ids(self, place: str, query: str, documents: Sequence[Document]) -> list[list[int]]:
-        """Return the ids of each document's prompt; ``query`` is the filled template, ``place`` begins errors.
+    def ids(self, topic: str, query: str, documents: Sequence[Document]) -> list[list[int]]:
+        """Return the ids of each document's prompt; ``query`` is the filled template, ``topic`` begins errors.
 
         Raises :class:`ModelError` where query, instruction and prompt alone leave no room, unless the
         entry lets a prompt lose its end.
@@ -51,9 +51,9 @@ class Prompts:
             prompts = self._cut_at_their_end(query, documents, limit)
         else:
             frame, cue = self._frame(query)
-            room = room_for_document(place, TAKE, most - limit + len(frame), most)
+            room = room_for_document(topic, TAKE, most - limit + len(frame), most)
             prompts = self._fitting(query, documents, room, limit)
-            self._check_cues(place, documents, prompts, cue)
+            self._check_cues(topic, documents, prompts, cue)
         return [[*before, *prompt, *after] for prompt in prompts]
 
     def _around(self, query: str) -> tuple[list[int], list[int], int]:
@@ -102,13 +102,13 @@ class Prompts:
         return ids
 
     def _check_cues(
-        self, place: str, documents: Sequence[Document], prompts: Sequence[list[int]], cue: list[int]
+        self, topic: str, documents: Sequence[Document], prompts: Sequence[list[int]], cue: list[int]
     ) -> None:
         """Raise :class:`ModelError` for a prompt that does not end in the tokens of the answer ``cue``."""
         for prompt, document in zip(prompts, documents, strict=True):
             if prompt[len(prompt) - len(cue) :] != cue:
                 raise ModelError(
-                    f"{place}, document {document.docid}: the prompt's end after {{document}} became other tokens; "
+                    f"{topic}, document {document.docid}: the prompt's end after {{document}} became other tokens; "
                     "begin that part of the prompt with a newline"
                 )
 
