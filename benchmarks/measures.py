@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.table import Row, in_turn, text, write_rows
 from heed.formats.trec_files import read_run, write_run
-from heed.judging.pools.fusion import pool
+from heed.judging.pools.rank_fusion import pool
 from heed.measures import mean, p_mrr, standard
 from heed.types import Qrels, Run
 

@@ -28,7 +28,7 @@ from heed.formats.documents import Files
 from heed.formats.pairs import renamed
 from heed.formats.topic_files import read_topics
 from heed.formats.trec_files import read_qrels
-from heed.judging.pools.fusion import pool
+from heed.judging.pools.rank_fusion import pool
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval

@@ -144,7 +144,7 @@ def _form(path: Path) -> object:
 
 
 def _shown(path: Path) -> object:
-    from heed.judging.annotate.documents import read_pooled
+    from heed.judging.annotate.pooled_documents import read_pooled
 
     return list(read_pooled([str(path)], ["doc1", "doc2"]))
 

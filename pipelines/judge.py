@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError, fail
-from heed.judging.model.prompts import PROMPTS
+from heed.judging.model.judge_prompts import PROMPTS
 from pipelines.command import run_command
 from pipelines.options.data import condition_option, reading_options, text_options
 from pipelines.options.machine import device_option
@@ -151,8 +151,8 @@ def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
     from heed.formats.trec_files import read_qrels
-    from heed.judging.model.prompts import GRADES
-    from heed.judging.pools.inputs import read_runs
+    from heed.judging.model.judge_prompts import GRADES
+    from heed.judging.pools.pool_inputs import read_runs
     from heed.measures.agreement import compare_judgements
 
     if not options.qrels:
@@ -171,7 +171,7 @@ def _write(
     warnings: list[str],
 ) -> None:
     from heed.files import digest
-    from heed.judging.model.prompts import SYSTEM, prompt_text
+    from heed.judging.model.judge_prompts import SYSTEM, prompt_text
     from heed.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
     from heed.progress import log
 

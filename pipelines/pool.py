@@ -39,7 +39,7 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     from heed.formats.pools import write_pool
     from heed.judging.exchange.exports import ExportedPool, export
     from heed.judging.pools.build import build_pool, pool_inputs, poolable
-    from heed.judging.pools.inputs import document_languages, read_judged, read_runs, topic_languages
+    from heed.judging.pools.pool_inputs import document_languages, read_judged, read_runs, topic_languages
     from heed.judging.pools.samples import write_probabilities
     from heed.judging.pools.statistics_report import as_data, as_text, pool_report
     from heed.progress import log, timed
@@ -82,7 +82,7 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
 
 def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
     from heed.judging.pools.build import PoolQrels
-    from heed.judging.pools.inputs import read_judged, relevant_documents
+    from heed.judging.pools.pool_inputs import read_judged, relevant_documents
 
     only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [])
     if options.only_relevant and not relevant_documents(only):

@@ -21,7 +21,7 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import read_pool, write_pool
 from heed.formats.trec_files import as_tag, write_run
-from heed.judging.pools.fusion import pool as fused_pool
+from heed.judging.pools.rank_fusion import pool as fused_pool
 from heed.measures import Measure
 from heed.measures.evaluate import Judging, Runs, evaluate, shifts
 from heed.measures.own import AnyMeasure

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from heed.errors import HeedError
 from heed.judging.annotate.assessors import check_name
+from heed.judging.annotate.page_terms import Analyse, Terms
 from heed.judging.annotate.payloads import (
     ChangeRequest,
     agreement_data,
@@ -24,7 +25,6 @@ from heed.judging.annotate.payloads import (
 )
 from heed.judging.annotate.store import ConflictError, Store
 from heed.judging.annotate.task import Task
-from heed.judging.annotate.terms import Analyse, Terms
 from heed.web.json_answers import TYPES, json_route, read_json
 
 HEED = Path(__file__).parents[1]

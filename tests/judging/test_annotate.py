@@ -14,8 +14,8 @@ from mfollowir_copy import hub_copy
 from heed.errors import HeedError
 from heed.files import digest_json
 from heed.formats.trec_files import read_qrels
-from heed.judging.annotate.documents import read_pooled
 from heed.judging.annotate.opening import path_beside
+from heed.judging.annotate.pooled_documents import read_pooled
 from heed.judging.annotate.task import parse_scale
 from pipelines.annotate import main, open_given, parser
 

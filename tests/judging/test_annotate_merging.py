@@ -19,9 +19,9 @@ from heed.errors import HeedError, UsageError
 from heed.files import digest_json
 from heed.judging.annotate.assessors import ADJUDICATED, parse_names
 from heed.judging.annotate.database import create
-from heed.judging.annotate.documents import PooledDocument
 from heed.judging.annotate.export import export
-from heed.judging.annotate.merging import add_annotations
+from heed.judging.annotate.joining import add_annotations
+from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import Applied, Change, Store, wording_of
 from heed.judging.annotate.task import Task, load_task, parse_scale
 from heed.types import Topic
@@ -421,7 +421,7 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from heed.judging.annotate.merging import add_annotations
+from heed.judging.annotate.joining import add_annotations
 print("started", flush=True)
 add_annotations(Path(sys.argv[1]), [Path(sys.argv[2])], {})
 """

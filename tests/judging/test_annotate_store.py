@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.judging.annotate.database import connect, create, is_annotation
-from heed.judging.annotate.documents import PooledDocument
+from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import Change, ConflictError, Store, wording_of
 from heed.judging.annotate.task import Task, parse_scale
 from heed.types import Topic

@@ -14,7 +14,7 @@ from conftest import Heed, write_jsonl
 from openai_server import Reply, Server
 
 from heed.formats.trec_files import read_qrels, write_run
-from heed.judging.model.prompts import PROMPTS, conversation, parse_grade
+from heed.judging.model.judge_prompts import PROMPTS, conversation, parse_grade
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/golden/umbrela_judge.json").read_text(encoding="utf-8"))
 KEY = "sk-very-secret-0123456789"

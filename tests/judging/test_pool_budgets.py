@@ -14,8 +14,8 @@ from pool_inputs import write_lists
 
 from heed.errors import HeedError
 from heed.formats.pools import read_pool
-from heed.judging.pools.fusion import cut, fuse, pool, spend
-from heed.judging.pools.inputs import document_languages, topic_languages
+from heed.judging.pools.pool_inputs import document_languages, topic_languages
+from heed.judging.pools.rank_fusion import cut, fuse, pool, spend
 from heed.judging.pools.samples import Stratum, count_strata, draw_sample, parse_strata, split_by_stratum
 from pipelines.pool import main
 

@@ -9,8 +9,8 @@ import pytest
 from pool_inputs import write_lists
 
 from heed.errors import HeedError
-from heed.judging.pools.inputs import RankedList, base_topics, ranked_lists, run_names, system_of
 from heed.judging.pools.left_out import PooledJudgements, absent_at_depth, leave_out
+from heed.judging.pools.pool_inputs import RankedList, base_topics, ranked_lists, run_names, system_of
 from heed.judging.pools.statistics import (
     Sizes,
     depths,

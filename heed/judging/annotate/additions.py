@@ -15,7 +15,7 @@ from heed.formats.topics import read_objects
 from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.change_log import Entry, Key, State, read_log, read_states
 from heed.judging.annotate.database import DIGEST_ONLY, open_read_only, stored_properties, version_of
-from heed.judging.annotate.documents import PooledDocument
+from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import NARRATIVE, wording_of
 from heed.judging.annotate.task import CONDITIONS, Task, load_task
 from heed.progress import log

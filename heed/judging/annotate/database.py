@@ -15,7 +15,7 @@ from pathlib import Path
 from heed.errors import DataError
 from heed.files import digest_json
 from heed.formats.pools import Pool
-from heed.judging.annotate.documents import PooledDocument
+from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.task import Task, dump_task, join_pools
 from heed.reuse import recipe_version
 

@@ -10,8 +10,8 @@ from heed.errors import DataError, UsageError, fail
 from heed.formats.pools import Pool, read_pool
 from heed.judging.annotate.assessors import parse_names
 from heed.judging.annotate.database import create, is_annotation, upgrade
-from heed.judging.annotate.documents import read_pooled
-from heed.judging.annotate.merging import add_annotations
+from heed.judging.annotate.joining import add_annotations
+from heed.judging.annotate.pooled_documents import read_pooled
 from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_judged, topics_of_pool
 from heed.judging.annotate.store import Store
 from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, topic_differences
@@ -22,7 +22,7 @@ def open_annotation(sources: Sources, database: Path | None = None, *, must_exis
     """Return the task and its open database, by default the one beside the pool.
 
     A database that was made with other pools gets this pool's documents too, after those already there; other databases
-    are added by :func:`heed.judging.annotate.merging.add_annotations`. Raises
+    are added by :func:`heed.judging.annotate.joining.add_annotations`. Raises
     :class:`HeedError` if the database belongs to other topics, judgements or grades, and with ``must_exist`` if there
     is none.
     """

@@ -10,8 +10,8 @@ import msgspec
 
 from heed.errors import DataError, fail
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.documents import PooledDocument
 from heed.judging.annotate.grades import disagreements, final_grade, grades_by_document, pair_agreements
+from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import NARRATIVE, Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.languages import RIGHT_TO_LEFT, language

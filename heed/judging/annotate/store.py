@@ -17,7 +17,7 @@ from heed.errors import DataError
 from heed.formats.pools import Pool
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
-from heed.judging.annotate.documents import PooledDocument
+from heed.judging.annotate.pooled_documents import PooledDocument
 
 NARRATIVE = "narrative"
 

@@ -31,7 +31,7 @@ class ExportedPool(NamedTuple):
     documents: DocumentStore | None
 
 
-class Task(NamedTuple):
+class ShownDocument(NamedTuple):
     """A document to be judged for a topic; the names are those of the exported fields."""
 
     qid: str
@@ -48,12 +48,12 @@ class Task(NamedTuple):
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
-def tasks(exported: ExportedPool) -> Iterator[Task]:
-    """Yield every task of a checked pool in the pool's order, a few documents at a time in memory."""
+def shown_documents(exported: ExportedPool) -> Iterator[ShownDocument]:
+    """Yield every document of a checked pool in the pool's order, a few documents at a time in memory."""
     for qid, docids in exported.pool.items():
         query = exported.topics[qid].under(exported.condition)
         for docid, title, text in texts(exported, docids):
-            yield Task(qid, docid, exported.condition, query.query, query.instruction, title, text)
+            yield ShownDocument(qid, docid, exported.condition, query.query, query.instruction, title, text)
 
 
 def texts(exported: ExportedPool, docids: list[str]) -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 from heed.errors import DataError
 from heed.files import parse_json, read_bytes, write_bytes, write_json
 from heed.formats.topics import read_objects
-from heed.judging.exchange.exported_pool import GRADES, ExportedPool, open_export, tasks, texts
+from heed.judging.exchange.exported_pool import GRADES, ExportedPool, open_export, shown_documents, texts
 from heed.judging.exchange.records import Label, Record, label_of, parse_fields
 from heed.progress import log
 
@@ -46,7 +46,7 @@ CONFIGURATION = """<View>
 def write_jsonl(path: Path, exported: ExportedPool) -> None:
     """Write one object for each document, ``.gz`` by suffix; ``grade`` is null, to be filled in."""
     with open_export(path) as stream:
-        stream.writelines(_line({**task._asdict(), "grade": None}) for task in tasks(exported))
+        stream.writelines(_line({**document._asdict(), "grade": None}) for document in shown_documents(exported))
 
 
 def write_doccano(path: Path, exported: ExportedPool) -> None:
@@ -57,9 +57,9 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
     doccano 1.8.4 with the column names text and label, its defaults.
     """
     with open_export(path) as stream:
-        for task in tasks(exported):
-            meta = task._asdict()
-            meta["text"] = task.contents or EMPTY
+        for document in shown_documents(exported):
+            meta = document._asdict()
+            meta["text"] = document.contents or EMPTY
             stream.write(_line({**meta, "label": []}))
     labels = path.with_suffix(".labels.json")
     style = {grade: {"background_color": COLOURS[grade], "text_color": "#000000"} for grade in GRADES}
@@ -70,11 +70,11 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
 def write_label_studio(path: Path, exported: ExportedPool) -> None:
     """Write the tasks as a JSON list, and the labelling configuration beside them as ``….xml``.
 
-    Each task's ``data`` holds all fields of :class:`~heed.judging.exchange.exported_pool.Task`; Label Studio
+    Each task's ``data`` holds all fields of :class:`~heed.judging.exchange.exported_pool.ShownDocument`; Label Studio
     returns them with its results. Imported by Label Studio 1.23.2.
     """
     with open_export(path) as stream:
-        stream.writelines(_json_list({"data": task._asdict()} for task in tasks(exported)))
+        stream.writelines(_json_list({"data": document._asdict()} for document in shown_documents(exported)))
     configuration = path.with_suffix(".xml")
     write_bytes(configuration, _label_studio_configuration(exported.condition).encode())
     log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")

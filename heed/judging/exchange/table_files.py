@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TextIO
 
 from heed.errors import DataError, fail
 from heed.files import LARGEST, LONGEST_LINE, finished
-from heed.judging.exchange.exported_pool import ExportedPool, Task, open_export, tasks
+from heed.judging.exchange.exported_pool import ExportedPool, ShownDocument, open_export, shown_documents
 from heed.judging.exchange.records import GRADE_FIELDS, Record, open_text
 from heed.progress import log
 
@@ -44,7 +44,7 @@ def write_csv(path: Path, exported: ExportedPool) -> None:
         try:
             rows = csv.writer(text)
             rows.writerow(COLUMNS)
-            rows.writerows([guarded(cell) for cell in _cells(task)] for task in tasks(exported))
+            rows.writerows([guarded(cell) for cell in _cells(document)] for document in shown_documents(exported))
         finally:
             text.detach()  # flushes, and leaves the stream open
 
@@ -80,14 +80,16 @@ def _check_cells(path: Path, exported: ExportedPool) -> int:
     fail([f"{path}: {count} documents, and an Excel sheet holds {ROWS - 1}; write csv"] if count >= ROWS else [])
     longest, pictures = 1, 0
     problems = []
-    for task in tasks(exported):
-        longest = max(longest, len(_pieces(task.text)))
-        pictures += any(map(UNXML.search, task))
-        if UNXML.search(task.qid + task.docid):
-            problems.append(f"{task.qid!r}, {task.docid!r}: an id with a control character, which no workbook holds")
-        if any(len(_pieces(text)) > 1 for text in (task.query, task.instruction, task.title)):
+    for document in shown_documents(exported):
+        longest = max(longest, len(_pieces(document.text)))
+        pictures += any(map(UNXML.search, document))
+        if UNXML.search(document.qid + document.docid):
             problems.append(
-                f"topic {task.qid}, document {task.docid}: query, instruction or title is longer than a cell"
+                f"{document.qid!r}, {document.docid!r}: an id with a control character, which no workbook holds"
+            )
+        if any(len(_pieces(text)) > 1 for text in (document.query, document.instruction, document.title)):
+            problems.append(
+                f"topic {document.qid}, document {document.docid}: query, instruction or title is longer than a cell"
             )
     fail(f"{path}: {problem}; write csv" for problem in problems)
     if pictures:
@@ -123,9 +125,9 @@ def _workbook(exported: ExportedPool, longest: int) -> "Workbook":
     for number in range(1, len(header) + 1):
         sheet.column_dimensions[get_column_letter(number)].width = WIDTHS[min(number, len(WIDTHS)) - 1]
     sheet.append(header)
-    for task in tasks(exported):
+    for document in shown_documents(exported):
         row = []
-        for text in (*list(_cells(task))[:-1], *_pieces(task.text)):
+        for text in (*list(_cells(document))[:-1], *_pieces(document.text)):
             cell = WriteOnlyCell(sheet, UNXML.sub(_picture, text) or None)
             cell.style = "heed"
             cell.data_type = "s" if text else "n"
@@ -134,8 +136,8 @@ def _workbook(exported: ExportedPool, longest: int) -> "Workbook":
     return book
 
 
-def _cells(task: Task) -> Iterator[str]:
-    fields = {**task._asdict(), "grade": ""}
+def _cells(document: ShownDocument) -> Iterator[str]:
+    fields = {**document._asdict(), "grade": ""}
     return (fields[name] for name in COLUMNS)
 
 

@@ -2,7 +2,7 @@
 
 from heed.errors import UsageError
 from heed.files import digest_json
-from heed.judging.model.prompts import EXPECTED
+from heed.judging.model.judge_prompts import EXPECTED
 from heed.models.files.guessing import with_family
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model

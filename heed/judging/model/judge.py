@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heed.errors import ModelError
 from heed.judging.exchange.exported_pool import AT_ONCE, ExportedPool
 from heed.judging.model.chats import JudgeChat
-from heed.judging.model.prompts import EXPECTED, GRADES, conversation, parse_grade, prompt_text
+from heed.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade, prompt_text
 from heed.models.remote.cost import Bill, about, beginning
 from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import bar
@@ -39,7 +39,7 @@ class Judge:
     """Asks ``chat`` about every document of a pool with one of the prompts."""
 
     def __init__(self, name: str, chat: JudgeChat, prompt: str) -> None:
-        """``name`` is the model's, ``prompt`` one of :data:`heed.judging.model.prompts.PROMPTS`."""
+        """``name`` is the model's, ``prompt`` one of :data:`heed.judging.model.judge_prompts.PROMPTS`."""
         self.name = name
         self._chat, self._prompt = chat, prompt_text(prompt)
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pairs import stem
 from heed.formats.pools import Pool
-from heed.judging.pools.fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
-from heed.judging.pools.inputs import (
+from heed.judging.pools.orders import TopicPool, order_documents
+from heed.judging.pools.pool_inputs import (
     RankedList,
     base_topics,
     check_topics,
@@ -19,7 +19,7 @@ from heed.judging.pools.inputs import (
     ranked_lists,
     relevant_documents,
 )
-from heed.judging.pools.orders import TopicPool, order_documents
+from heed.judging.pools.rank_fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
 from heed.judging.pools.samples import Sample, Stratum, draw_sample, split_by_stratum
 from heed.measures.comparison_warnings import warn_of_missing_topics
 from heed.progress import brief, log

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from heed.judging.pools.build import DEPTH, BuiltPool, PoolInputs, PoolSettings, choose
-from heed.judging.pools.fusion import ALL, fuse
-from heed.judging.pools.inputs import first_documents, system_of
+from heed.judging.pools.pool_inputs import first_documents, system_of
+from heed.judging.pools.rank_fusion import ALL, fuse
 from heed.judging.pools.statistics import Lists
 from heed.measures.agreement import ORDER_MEASURES, kendall
 from heed.measures.per_topic import PerTopic

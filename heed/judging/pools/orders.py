@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from heed.judging.pools.fusion import Fused, best
+from heed.judging.pools.rank_fusion import Fused, best
 from heed.judging.pools.samples import random_key
 from heed.ranking import ranked
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.files import write_bytes
-from heed.judging.pools.fusion import Candidates, best
+from heed.judging.pools.rank_fusion import Candidates, best
 from heed.types import Qrels
 
 

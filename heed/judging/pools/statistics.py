@@ -5,7 +5,7 @@ from statistics import median
 from typing import NamedTuple
 
 from heed.formats.pools import Pool
-from heed.judging.pools.inputs import RankedList, system_of
+from heed.judging.pools.pool_inputs import RankedList, system_of
 
 Lists = Mapping[str, Sequence[RankedList]]  # topic -> lists
 

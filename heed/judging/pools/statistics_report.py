@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from heed.errors import DataError
 from heed.judging.pools.build import BuiltPool, PoolInputs
-from heed.judging.pools.inputs import check_topics, qrels_by_topic, system_of
 from heed.judging.pools.left_out import (
     LeftOut,
     PooledJudgements,
@@ -15,6 +14,7 @@ from heed.judging.pools.left_out import (
     leave_out,
     pooled_or_judged,
 )
+from heed.judging.pools.pool_inputs import check_topics, qrels_by_topic, system_of
 from heed.judging.pools.samples import StratumCounts, count_strata
 from heed.judging.pools.statistics import (
     SECONDS,

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import StoredDocuments
-from heed.judging.pools.fusion import pool as fused_pool
+from heed.judging.pools.rank_fusion import pool as fused_pool
 from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.progress import log

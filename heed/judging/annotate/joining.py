@@ -18,7 +18,7 @@ from heed.judging.annotate.additions import Addition, open_addition
 from heed.judging.annotate.assessors import names_here
 from heed.judging.annotate.change_log import RENAMED, Entry, Key, State, append, read_log, read_states
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
-from heed.judging.annotate.documents import PooledDocument
+from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import NARRATIVE, set_state, wording_of
 from heed.judging.annotate.task import Task, dump_task, load_task, new_in, topic_differences
 from heed.progress import brief, log, warn
