@@ -57,7 +57,7 @@ def run_command(
     except Exception as error:
         if options.debug:
             traceback.print_exc()
-        return _print(error)
+        return print_error(error)
     return 0
 
 
@@ -110,7 +110,7 @@ def logging_to_stderr(quiet: bool) -> Iterator[None]:
         log.setLevel(level)
 
 
-def _print(error: Exception) -> int:
+def print_error(error: Exception) -> int:
     """Print an error on stderr, and return the exit status."""
     if isinstance(error, HeedError):
         message = str(error)

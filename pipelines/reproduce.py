@@ -1,30 +1,32 @@
 """Published rows again: run what can be run here, and say of each figure whether it comes out."""
 
 import argparse
-import json
+import shlex
 import shutil
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.command import run_command
+from pipelines.command import print_error, run_command
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import command_parser
 from pipelines.options.published import paper_options, published_tables
 
 if TYPE_CHECKING:
+    from heed.experiment.results import Results
     from heed.measures.summary import Detail
-    from heed.published.reproduction import Cell, Task
+    from heed.published.reproduction import Task
+    from heed.published.settings import Setting
+    from heed.published.verdicts import Cell
 
 EXAMPLES = (
     "mfollowir --dry-run",
     "followir --system BM25",
     "followtable --table 3 --subset WTR --data FollowTable/data",
 )
-STOPPED, TERMINATED = 130, 143  # statuses of a command that Ctrl-C or SIGTERM stopped
 
 
 def parser() -> argparse.ArgumentParser:
@@ -50,7 +52,8 @@ def _run(options: argparse.Namespace) -> None:
     from heed.models.registry.entries import Registry
     from heed.progress import log
     from heed.published.matrix import page
-    from heed.published.reproduction import Machine, cells, tasks
+    from heed.published.reproduction import Machine, tasks
+    from heed.published.verdicts import cells
 
     paper, tables = published_tables(options)
     listed = tasks(paper, tables, Registry(), Machine(options.data, _gpu_gib()))
@@ -92,23 +95,22 @@ def _lacking(task: "Task") -> str:
 def _reproduced(
     options: argparse.Namespace, listed: "list[Task]", folder: Path
 ) -> "tuple[list[Cell], dict[str, None]]":
-    """Run every command that can run here, each once; return the figures of all tasks, and what explains those off.
+    """Run every setting that can run here, each once; return the figures of all tasks, and what explains those off.
 
-    A command that fails is said to be missing its result; the others go on.
+    One that fails is said to be missing its result; the others go on.
     """
     from heed.published.beside import explanations
-    from heed.published.reproduction import cells
+    from heed.published.verdicts import cells
 
-    done: dict[tuple[str, ...], list[Detail] | str] = {}
+    done: dict[Setting, Sequence[Detail] | str] = {}
     reproduced: list[Cell] = []
     known: dict[str, None] = {}
     for task in listed:
         results = {}
-        for subset, arguments in task.commands.items() if not task.missing else ():
-            key = tuple(arguments)
-            if key not in done:
-                done[key] = _details(options, arguments, folder / task.model.replace("/", "-"))
-            outcome = done[key]
+        for subset, setting in task.settings.items() if not task.missing else ():
+            if setting not in done:
+                done[setting] = _details(setting, folder / task.model.replace("/", "-"), options)
+            outcome = done[setting]
             if isinstance(outcome, str):
                 task.missing.append(outcome)
             else:
@@ -120,21 +122,41 @@ def _reproduced(
     return reproduced, known
 
 
-def _details(options: argparse.Namespace, arguments: list[str], out: Path) -> "list[Detail] | str":
-    """Return the details that a collection command wrote, or in words that it failed."""
-    command, *rest = arguments
-    summary = out / "summary.json"
-    places = ["--out", str(out), "--indexes", str(options.indexes), "--json", str(summary), "--published", "none"]
-    quiet = ["--quiet"] if options.quiet else []
-    status: int = import_module(f"pipelines.{command}").main([*rest, *places, *quiet])
-    if status in (STOPPED, TERMINATED):
-        raise KeyboardInterrupt
-    if status:
-        return f"the command ended with status {status}"
-    names = json.loads(summary.read_bytes())
-    path = out / names["collection"] / names["subset"] / "per_topic.json"
-    details: list[Detail] = json.loads(path.read_bytes())["rows"]
-    return details
+def _details(setting: "Setting", out: Path, options: argparse.Namespace) -> "Sequence[Detail] | str":
+    """Run a setting, print its table and return the figures; or print its error and return it in one line."""
+    try:
+        results = _run_setting(setting, out, options.indexes)
+    except Exception as error:
+        if options.debug:
+            traceback.print_exc()
+        print_error(error)
+        return f"it failed: {str(error).partition(chr(10))[0]}"
+    print(results)
+    return results.details
+
+
+def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
+    """Return the measures of a setting's systems; the last is the one that the paper prints."""
+    from heed.datasets.loading import load
+    from heed.experiment.experiment import Experiment
+    from heed.published.settings import FIRST_STAGE_DEPTH
+
+    collection = load(
+        setting.collection,
+        lang=setting.lang,
+        query_lang=setting.query_lang,
+        subset=setting.subset,
+        dimension=setting.dimension,
+        data=setting.data,
+    )
+    with Experiment(collection, out=out, indexes=indexes) as experiment:
+        experiment.command = shlex.join(["heed", *setting.arguments()])
+        if setting.candidates:
+            return experiment.evaluate(experiment.rerank(setting.reranker, experiment.published_pool()))
+        searched = experiment.retrieve(setting.first_stage or setting.model)
+        if not setting.first_stage:
+            return experiment.evaluate(searched)
+        return experiment.evaluate([searched, experiment.rerank(setting.reranker, [searched], depth=FIRST_STAGE_DEPTH)])
 
 
 def _verdicts(cells: "Sequence[Cell]") -> str:

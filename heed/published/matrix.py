@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from heed.published.figures import Paper
-from heed.published.reproduction import Cell
+from heed.published.verdicts import Cell
 
 
 def page(paper: Paper, cells: Sequence[Cell]) -> str:

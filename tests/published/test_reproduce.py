@@ -2,22 +2,41 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Heed
+from conftest import Heed, write_jsonl
+from mfollowir_copy import FILES as MFOLLOWIR
 from test_followtable import beir
 
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry
 from heed.published.figures import Figure, read_paper, select
-from heed.published.reproduction import Machine, Task, cells, tasks
+from heed.published.reproduction import Machine, Task, tasks
+from heed.published.settings import Setting
+from heed.published.verdicts import cells
 from heed.types import PAPERS
 
 COMMAND = "pipelines.reproduce"
 NOTHING = Machine(None, 0.0)
+FOLLOWIR = {  # the files of its layout on the hub, and mFollowIR's with the same fields
+    "corpus/corpus": "corpus-zho",
+    "queries/queries": "queries-zho",
+    "instruction/instruction": "instruction-zho",
+    "top_ranked/top_ranked": "top_ranked-zho",
+    "data/default": "default-zho",
+}
 
 
 def task(value: float, unit: str = "x100", subsets: tuple[str, ...] = ("WTR",)) -> Task:
     figure = Figure("S", None, "s", "followtable", "WTR", "query", "nDCG@10", value, unit)  # type: ignore[arg-type]
-    return Task("Table 4", "S", "WTR", "", "s", {subset: ["tables"] for subset in subsets}, [], [figure])
+    return Task(
+        "Table 4",
+        "S",
+        "WTR",
+        "",
+        "s",
+        {subset: Setting("followtable", "s", subset=subset) for subset in subsets},
+        [],
+        [figure],
+    )
 
 
 def details(*values: float, system: str = "s") -> Detail:
@@ -70,7 +89,7 @@ def test_every_system_of_a_paper_has_a_task_with_a_command_or_the_reason(key: st
     listed = tasks(paper, paper.tables, Registry(), NOTHING)
     figures = [figure for each in listed for figure in each.figures]
     assert len(figures) == sum(bool(row.system) for table in paper.tables for row in table.rows)
-    assert all(each.commands or each.missing for each in listed)
+    assert all(each.settings or each.missing for each in listed)
 
 
 def planned(key: str, table: str, system: str, subset: str, machine: Machine = NOTHING) -> Task:
@@ -80,16 +99,16 @@ def planned(key: str, table: str, system: str, subset: str, machine: Machine = N
 
 
 def test_commands_are_those_of_the_papers_settings() -> None:
-    reranked = planned("followir", "Table 2", "BM25", "robust04").commands["robust04"]
+    reranked = planned("followir", "Table 2", "BM25", "robust04").settings["robust04"].arguments()
     assert " ".join(reranked) == (
         "trec --benchmark followir/robust04 --pool published --retriever none --reranker rank_bm25"
     )
-    english = planned("mfollowir", "Table 3", "FollowIR-7B", "zho").commands["zho"]
+    english = planned("mfollowir", "Table 3", "FollowIR-7B", "zho").settings["zho"].arguments()
     assert " ".join(english[:9]) == (
         "neuclir --lang zho --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --topics-format mfollowir "
         "--query-lang eng"
     )
-    stage = planned("infosearch", "Table 15", "GPT-4o", "audience").commands["audience"]
+    stage = planned("infosearch", "Table 15", "GPT-4o", "audience").settings["audience"].arguments()
     assert stage[3:5] == ["--retriever", "intfloat/e5-mistral-7b-instruct"] and stage[-2:] == ["--rerank-depth", "100"]
 
 
@@ -142,7 +161,29 @@ def test_a_row_is_run_again_with_its_verdict_and_a_second_time_nothing_is_made(t
     assert "used again" in again.stderr and ": building" not in again.stderr
 
 
-def test_a_command_that_fails_is_named_and_the_others_go_on(tmp_path: Path, heed: Heed) -> None:
+@pytest.mark.parametrize(("paper", "table", "subset"), [("followtable", "4", "WTR"), ("followir", "2", "robust04")])
+def test_the_command_that_is_named_writes_the_files_that_were_written(
+    tmp_path: Path, heed: Heed, paper: str, table: str, subset: str
+) -> None:
+    """Of a system that searches, and of one that reranks the published candidates."""
+    beir(tmp_path / "data" / "WTR")
+    for name, config in FOLLOWIR.items():
+        write_jsonl(tmp_path / f"data/robust04/{name}-00000-of-00001.jsonl", MFOLLOWIR[config])
+    chosen = ("--table", table, "--system", "BM25", "--subset", subset, "--data", "data", "--json", "cells.json")
+    result = heed(COMMAND, paper, *chosen)
+    assert result.returncode == 0, result.stderr
+    [command] = {cell["command"] for cell in json.loads((tmp_path / "cells.json").read_text())}
+    name, *arguments = command.removeprefix("heed ").split()
+    assert heed(f"pipelines.{name}", *arguments, "--out", "again").returncode == 0
+    folder = tmp_path / f"runs/reproduce/{paper}" / "bm25" / paper / subset
+    [again] = (tmp_path / "again").glob("*/*/summary.json")
+    written = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".run", ".json", ".jsonl")}
+    assert len(written) >= 5
+    for file in written.keys() - {"timings.json", "topics.json"}:
+        assert written[file] == (again.parent / file).read_bytes(), file
+
+
+def test_a_setting_that_fails_is_named_and_the_others_go_on(tmp_path: Path, heed: Heed) -> None:
     beir(tmp_path / "data" / "WTR")
     beir(tmp_path / "data" / "IndusTR")
     (tmp_path / "data" / "WTR" / "only_queries.jsonl").write_text("nothing\n")
@@ -151,7 +192,8 @@ def test_a_command_that_fails_is_named_and_the_others_go_on(tmp_path: Path, heed
     found = json.loads((tmp_path / "cells.json").read_text())
     assert {cell["subset"] for cell in found if cell["ours"] is not None} == {"IndusTR"}
     [cell] = [cell for cell in found if (cell["subset"], cell["condition"]) == ("WTR", "query")]
-    assert cell["missing"] == ["the command ended with status 1"]
+    [missing] = cell["missing"]
+    assert missing.startswith("it failed: ") and "only_queries.jsonl, line 1" in missing
 
 
 def test_a_dry_run_lists_rows_and_runs_nothing(tmp_path: Path, heed: Heed) -> None:

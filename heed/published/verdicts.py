@@ -1,0 +1,95 @@
+"""Figures that were run again beside the printed ones, with a verdict on each."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from heed.measures.significance import interval
+from heed.measures.summary import Detail
+from heed.measures.three_runs import GOLD_RANK
+from heed.published.beside import heed_condition
+from heed.published.figures import Figure
+from heed.published.reproduction import Task
+
+MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
+
+Verdict = str  # equal, within, off, not run
+
+
+class Cell(TypedDict):
+    """One figure reproduced: ``ours`` and ``published`` in the printed unit, ``ours`` None where nothing ran."""
+
+    table: str
+    system: str
+    subset: str
+    setting: str
+    condition: str
+    measure: str
+    published: float
+    ours: float | None
+    verdict: Verdict
+    command: str
+    missing: list[str]
+
+
+def cells(task: Task, results: Mapping[str, Sequence[Detail]]) -> list[Cell]:
+    """Return a cell for each figure of ``task``; ``results`` are the details of each subset that ran.
+
+    A subset's details may be of several systems: the last is the one asked for, after its first stage.
+    """
+    reproduced = []
+    for figure in task.figures:
+        values = [_values(figure, subset, results.get(subset, ())) for subset in task.settings]
+        ours, verdict = _judged(figure, values) if values and all(values) else (None, "not run")
+        missing = list(task.missing)
+        if ours is None and not missing:
+            missing = [f"the command gives no {figure.measure} of {figure.condition}"]
+        reproduced.append(
+            Cell(
+                table=task.table,
+                system=task.system,
+                subset=task.subset,
+                setting=task.setting,
+                condition=figure.condition or "",
+                measure=figure.measure,
+                published=figure.value,
+                ours=ours,
+                verdict=verdict,
+                command=task.command,
+                missing=missing,
+            )
+        )
+    return reproduced
+
+
+def _values(figure: Figure, subset: str, details: Sequence[Detail]) -> list[float]:
+    """Return the values of a figure by topic; FollowIR's Score is AP, or nDCG@5 on News21."""
+    measure = MEASURES.get(figure.measure, figure.measure)
+    if measure == "score":
+        measure = "nDCG@5" if subset == "news21" else "AP"
+    systems = list(dict.fromkeys(detail["system"] for detail in details))
+    for detail in details:
+        wanted = systems[-1], heed_condition(figure), measure
+        if (detail["system"], detail["condition"], detail["measure"]) == wanted:
+            return [detail["per_topic"][qid] for qid in sorted(detail["per_topic"])]
+    return []
+
+
+def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float, Verdict]:
+    """Return our figure in the printed unit, and whether it is the printed one.
+
+    ``within``: the printed one lies in the 95% bootstrap interval over topics; of an average of subsets the
+    intervals' half-widths are added in quadrature, as for independent means.
+    """
+    scale = 100 if figure.unit == "x100" else 1
+    means = [math.fsum(values) / len(values) for values in by_subset]
+    ours = scale * math.fsum(means) / len(means)
+    digits = len(str(figure.value).partition(".")[2])
+    if f"{ours:z.{digits}f}" == f"{figure.value:z.{digits}f}":
+        return ours, "equal"
+    intervals = [interval(values) for values in by_subset]
+    below = math.hypot(*(centre - each.low for centre, each in zip(means, intervals, strict=True))) / len(means)
+    above = math.hypot(*(each.high - centre for centre, each in zip(means, intervals, strict=True))) / len(means)
+    half = 0.5 * 10**-digits
+    within = ours - scale * below - half <= figure.value <= ours + scale * above + half
+    return ours, "within" if within else "off"
