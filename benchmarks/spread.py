@@ -24,8 +24,8 @@ from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
 from heed.languages import language
 from heed.progress import duration
+from heed.retrieval.bm25.build_in_workers import Building, build_shards
 from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, Bm25Settings, Searcher, shards_of
-from heed.retrieval.bm25.spread_index import Building, build_shards
 from heed.retrieval.lsa.lsa import SETTINGS as LSA
 from heed.retrieval.lsa.lsa import Lsa
 from heed.workers.pool import TaskFor

@@ -1,18 +1,22 @@
-"""The vectors of the documents that an encoder reranks: its dense index's, or kept on disk for the next time."""
+"""The vectors of the documents that an encoder reranks: its dense index's, or computed once and kept on disk.
 
+Whatever pools documents come in, a vector is computed once, also where the process is killed.
+"""
+
+import shutil
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, takewhile
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest_json
+from heed.files import digest, digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.chosen_vectors import PREFIX, KeptVectors
 from heed.retrieval.dense.vectors import (
     Vectors,
     embedded,
@@ -21,10 +25,71 @@ from heed.retrieval.dense.vectors import (
     is_cosine,
     recipe_of,
     with_unit_length,
+    write_matrix,
 )
-from heed.types import Document, Encoder, close, config_of
+from heed.reuse import Note, note_of, read_note, write_note
+from heed.types import Document, Encoder, Matrix, close, config_of
 
 PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
+OLD_JOURNAL = "shards.txt"  # of version 0.2.0, in place of notes
+PREFIX = "pool-"  # of the folder with the vectors of documents of pools
+
+Vector = NDArray[np.float32]
+
+
+class PoolVectors:
+    """Vectors by key, of one encoder and collection, written to a folder as they come, or held in memory alone.
+
+    The folder holds parts of vectors, each with a file of their keys, and a note with the digests of both: a part
+    that a kill left unfinished, or that was damaged, is as if it had never been added.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        """Open the vectors that earlier processes wrote to ``folder``, None for memory alone."""
+        self._folder = folder
+        self._rows: dict[str, Vector] = {}
+        if folder is None:
+            return
+        if (folder / OLD_JOURNAL).exists():
+            log.info(f"{folder}: an older version of Heed noted these vectors in another form; they are computed again")
+            shutil.rmtree(folder)
+        for path in sorted(folder.glob("part-*.npy")):
+            note = read_note(note_of(path))
+            if note and note.files == _digests(path):
+                keys = _keys_of(path).read_text(encoding="utf-8").split("\n")
+                rows = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+                self._rows.update(zip(keys, rows, strict=True))
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a vector of this key."""
+        return key in self._rows
+
+    def of(self, keys: Sequence[str]) -> Matrix:
+        """Return the vectors of ``keys``, in that order; raises :class:`KeyError` for one that is not there."""
+        return np.stack([self._rows[key] for key in keys])
+
+    def add(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Keep ``vectors``, one a row; they are on disk, all or none, when this returns."""
+        self._rows.update(zip(keys, vectors, strict=True))
+        if self._folder is None:
+            return
+        if not self._folder.exists():
+            for earlier in self._folder.parent.glob(f"{PREFIX}*"):  # of other documents or settings
+                if earlier != self._folder:  # it may have come since, by another system or process
+                    shutil.rmtree(earlier)
+        # named by its keys: whoever writes the same file at the same time writes the same vectors
+        path = self._folder / f"part-{digest_json([*keys])[:16]}.npy"
+        write_matrix(path, vectors)
+        write_bytes(_keys_of(path), "\n".join(keys).encode())
+        write_note(note_of(path), Note({}, _digests(path)))
+
+
+def _keys_of(path: Path) -> Path:
+    return path.with_suffix(".txt")
+
+
+def _digests(path: Path) -> dict[str, str]:
+    return {each.name: digest(each) for each in (path, _keys_of(path)) if each.exists()}
 
 
 class DocumentVectors:
@@ -51,11 +116,11 @@ class DocumentVectors:
         return vectors
 
     @cached_property
-    def _kept(self) -> KeptVectors:
+    def _pooled(self) -> PoolVectors:
         if self._corpus is None:
-            return KeptVectors(None)
+            return PoolVectors(None)
         recipe = digest_json(recipe_of(self._corpus.documents, self._encoder))
-        return KeptVectors(self._corpus.folder / self._encoder.name / f"{PREFIX}{recipe[:16]}")
+        return PoolVectors(self._corpus.folder / self._encoder.name / f"{PREFIX}{recipe[:16]}")
 
     def embed(self, pools: Iterable[Sequence[Document]]) -> None:
         """Embed the documents of ``pools`` that have no vector yet, from the collection; passages wait for their use.
@@ -71,7 +136,7 @@ class DocumentVectors:
         if self._index and self._are_stored(documents):
             return self._index.of(docids_of(documents)).astype(np.float64)
         self._embed([documents])
-        rows = self._kept.of(self._keys(documents))
+        rows = self._pooled.of(self._keys(documents))
         if is_cosine(self._encoder) and not has_unit_length(rows):  # of version 0.2.0
             rows = with_unit_length(rows)
         return rows.astype(np.float64)
@@ -84,7 +149,7 @@ class DocumentVectors:
 
     def close(self) -> None:
         """Forget the vectors, and close the encoder's model."""
-        for name in ("_index", "_kept"):
+        for name in ("_index", "_pooled"):
             self.__dict__.pop(name, None)
         close(self._encoder)
 
@@ -94,17 +159,19 @@ class DocumentVectors:
 
     def _keys(self, documents: Sequence[Document]) -> Sequence[str]:
         """Return docids; of documents that are not the collection's, such as passages, the digests of their texts."""
-        return docids_of(documents) if self._are_stored(documents) else [digest_json(one) for one in documents]
+        return docids_of(documents) if self._are_stored(documents) else [digest_json(passage) for passage in documents]
 
     def _embed(self, pools: Iterable[Sequence[Document]]) -> None:
         seen: set[str] = set()
         new: list[tuple[Sequence[Document], dict[str, int]]] = []
         for pool in pools:
             keys = self._keys(pool)
-            new.append((pool, {key: at for at, key in enumerate(keys) if key not in self._kept and key not in seen}))
+            new.append(
+                (pool, {key: number for number, key in enumerate(keys) if key not in self._pooled and key not in seen})
+            )
             seen.update(new[-1][1])
         documents = chain.from_iterable(
-            zip(places, chosen(pool, list(places.values())), strict=True) for pool, places in new if places
+            zip(numbers, chosen(pool, list(numbers.values())), strict=True) for pool, numbers in new if numbers
         )
         shown = bar(documents, len(seen), f"{self._encoder.name} vectors", "documents")
         ahead: deque[list[str]] = deque()  # keys of the parts whose documents are read ahead
@@ -118,6 +185,6 @@ class DocumentVectors:
             with timed("embed", self._encoder.name) as work:
                 for vectors in encoded(self._encoder, parts()):
                     keys = ahead.popleft()
-                    self._kept.add(keys, vectors)
+                    self._pooled.add(keys, vectors)
                     self._new += len(keys)
                     work.did(len(keys), "documents")

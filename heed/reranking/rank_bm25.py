@@ -53,6 +53,6 @@ class RankBm25:
         terms = [self.terms(f"{document.title} {document.text}".strip()) for document in documents]
         if not any(terms):
             return [0.0] * len(documents)
-        asked = [*self.terms(query.query), *self.terms(query.instruction.strip())]
-        scores: list[float] = BM25Okapi(terms).get_scores(asked).tolist()
+        query_terms = [*self.terms(query.query), *self.terms(query.instruction.strip())]
+        scores: list[float] = BM25Okapi(terms).get_scores(query_terms).tolist()
         return scores

@@ -128,12 +128,12 @@ def _read_journal(journal: Path, key: str) -> Run:
     return run
 
 
-def checked(name: str, qid: str, docids: Sequence[str], given: Sequence[float]) -> list[float]:
+def checked(name: str, qid: str, docids: Sequence[str], unchecked: Sequence[float]) -> list[float]:
     """Return scores as numbers; :class:`ModelError` unless there is one finite score for each document."""
-    if len(given) != len(docids):
-        raise ModelError(f"{name}: topic {qid}: {len(given)} scores for {len(docids)} documents")
+    if len(unchecked) != len(docids):
+        raise ModelError(f"{name}: topic {qid}: {len(unchecked)} scores for {len(docids)} documents")
     try:
-        scores = [float(score) for score in given]
+        scores = [float(score) for score in unchecked]
     except (TypeError, ValueError) as error:
         raise ModelError(f"{name}: topic {qid}: a score is no number ({error})") from error
     problems = [

@@ -35,7 +35,7 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import NAMES as BM25_NAMES
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.late_interaction import LateRetriever
+from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
 from heed.systems.own import OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object

@@ -34,16 +34,16 @@ class Append(NamedTuple):
 
 def send_files(worker: Worker, folder: Path, names: Iterable[str]) -> Path:
     """Return a new folder at ``worker`` with files of ``folder``; raises :class:`LostError` as ``worker.run`` does."""
-    place = str(_run(worker, MakeFolder()))
+    target = str(_run(worker, MakeFolder()))
     for name in names:
         with (folder / name).open("rb") as stream:
             content = stream.read(PART)
             while True:
-                _run(worker, Append(f"{place}/{name}", content))
+                _run(worker, Append(f"{target}/{name}", content))
                 content = stream.read(PART)
                 if not content:
                     break
-    return Path(place)
+    return Path(target)
 
 
 def _run(worker: Worker, task: Task) -> object:

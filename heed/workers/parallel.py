@@ -1,11 +1,12 @@
 """An encoder and a reranker whose work is done by several workers, with the same results in the same order."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import methodcaller
 from typing import Any, Protocol, runtime_checkable
 
 from heed.formats.document_store import DocumentStore
 from heed.types import Config, Document, Estimating, Matrix, Query
-from heed.workers.pool import WorkerPool, result_of
+from heed.workers.pool import TaskFor, WorkerPool, result_of
 from heed.workers.tasks import System, SystemTask
 
 
@@ -17,26 +18,8 @@ class Sized(Protocol):
         """Log how large the vectors of ``count`` documents can become."""
 
 
-def _encode_documents(encoder: Any, documents: Sequence[Document]) -> Matrix:
-    vectors: Matrix = encoder.encode_documents(documents)
-    return vectors
-
-
-def _encode_queries(encoder: Any, queries: Sequence[Query]) -> Matrix:
-    vectors: Matrix = encoder.encode_queries(queries)
-    return vectors
-
-
-def _log_size(encoder: Any, count: int) -> None:
-    encoder.log_size(count)
-
-
-def _load(system: Any) -> None:
-    """Load a system, so that the first query takes no longer than the others."""
-    system.load()
-
-
 def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> list[float]:
+    """Return a worker's scores; what its reranker logs before and after is logged here."""
     estimating = reranker if isinstance(reranker, Estimating) else None
     if estimating:
         estimating.begin([query], lambda _: documents)
@@ -60,7 +43,7 @@ class ParallelEncoder:
     def begin(self, store: DocumentStore) -> None:
         """Have a worker log how large the vectors of ``store`` can become, where the encoder can tell."""
         if self._tells_size:
-            result_of(self._pool.submit(SystemTask(self._system, _log_size, (store.count,)).sent_to))
+            result_of(self._pool.submit(self._task("log_size", store.count)))
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents."""
@@ -68,13 +51,15 @@ class ParallelEncoder:
 
     def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
         """Yield the vectors of each batch of documents, in their order."""
-        return self._pool.results(SystemTask(self._system, _encode_documents, (batch,)).sent_to for batch in batches)
+        return self._pool.results(self._task("encode_documents", batch) for batch in batches)
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries."""
-        [vectors] = self._pool.results([SystemTask(self._system, _encode_queries, (queries,)).sent_to])
-        matrix: Matrix = vectors
-        return matrix
+        vectors: Matrix = next(self._pool.results([self._task("encode_queries", queries)]))
+        return vectors
+
+    def _task(self, method: str, argument: object) -> TaskFor:
+        return SystemTask(self._system, methodcaller(method, argument)).sent_to
 
     def close(self) -> None:
         """Do nothing: a worker closes its model when it builds another."""
@@ -91,8 +76,8 @@ class ParallelReranker:
         self.at_once = len(pool.workers)
 
     def load(self) -> None:
-        """Load the model in each worker."""
-        self._pool.broadcast(SystemTask(self._system, _load).sent_to)
+        """Load the model in each worker, so that the first query takes no longer than the others."""
+        self._pool.broadcast(SystemTask(self._system, methodcaller("load")).sent_to)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return one score for each document."""

@@ -13,7 +13,7 @@ from heed.progress import log
 from heed.workers import ENGINES, Workers
 from heed.workers.processes import Processes
 from heed.workers.ray_cluster import Cluster
-from heed.workers.tasks import LostError, Place, Result, Task, Worker, value_of
+from heed.workers.tasks import LostError, Machines, Result, Task, Worker, value_of
 
 ATTEMPTS = 3  # times that a task is started before it is taken for what kills workers
 
@@ -23,9 +23,9 @@ TaskFor = Callable[[Worker], Task]  # the task for the worker that is to run it
 class WorkerPool:
     """The workers of an experiment; they are started when there is work for them."""
 
-    def __init__(self, place: Place, requested: bool) -> None:
-        """Run tasks at ``place``; ``requested``: the user asked for workers."""
-        self._place, self.requested = place, requested
+    def __init__(self, machines: Machines, requested: bool) -> None:
+        """Run tasks on ``machines``; ``requested``: the user asked for workers."""
+        self._machines, self.requested = machines, requested
         self._changed = Condition()
         self._idle: list[Worker] = []  # started or not
         self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
@@ -37,7 +37,7 @@ class WorkerPool:
     @cached_property
     def workers(self) -> list[Worker]:
         """The workers; empty where this process does the work itself."""
-        self._idle = self._place.workers()
+        self._idle = self._machines.workers()
         return list(self._idle)
 
     @cached_property
@@ -47,11 +47,11 @@ class WorkerPool:
     @property
     def remote(self) -> bool:
         """Whether tasks are run by workers that may be on other machines."""
-        return self._place.remote and bool(self.workers)
+        return self._machines.remote and bool(self.workers)
 
-    def device(self, wanted: str) -> str:
-        """Return the device of models that the workers run where the user wants ``wanted``."""
-        return self._place.device(wanted)
+    def device(self, requested: str) -> str:
+        """Return the device of models that the workers run where the user requested ``requested``."""
+        return self._machines.device(requested)
 
     def log_local(self, name: str, why: str) -> None:
         """Log that system ``name`` runs in this process although the user asked for workers."""
@@ -90,7 +90,7 @@ class WorkerPool:
             self._stop_workers()  # one that was started in the meantime too
         if self._peak:
             log.info(f"workers: peak memory {self._peak:.0f} MiB each at most")
-        self._place.close()
+        self._machines.close()
 
     def _stop_workers(self) -> None:
         for worker in self.workers:
@@ -132,9 +132,9 @@ class WorkerPool:
                 if len(self._lost) == len(self.workers):
                     reasons = ", ".join(sorted(set(self._lost.values())))
                     raise WorkerError(f"no worker is left, and none can be started: {reasons}")
-                wanted = home if home and home.name not in self._lost else None
-                if wanted in self._idle or (wanted is None and self._idle):
-                    worker = wanted or self._idle[0]
+                at_home = home if home and home.name not in self._lost else None
+                if at_home in self._idle or (at_home is None and self._idle):
+                    worker = at_home or self._idle[0]
                     self._idle.remove(worker)
                     return worker
                 self._changed.wait()
@@ -185,12 +185,12 @@ def open_pool(settings: Workers, device: str) -> Iterator[WorkerPool]:
     requested and not installed.
     """
     check_workers(settings)
-    place: Place
+    machines: Machines
     if settings.engine == "ray":
-        place = Cluster(settings.number, settings.address, device)
+        machines = Cluster(settings.number, settings.address, device)
     else:
-        place = Processes(settings.number, device)
-    pool = WorkerPool(place, requested=settings.engine != ENGINES[0] or bool(settings.number))
+        machines = Processes(settings.number, device)
+    pool = WorkerPool(machines, requested=settings.engine != ENGINES[0] or bool(settings.number))
     try:
         yield pool
     finally:

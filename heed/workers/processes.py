@@ -17,7 +17,7 @@ GRACE = 2.0  # seconds for a process to end
 
 
 class Processes:
-    """This machine as a :class:`heed.workers.tasks.Place`."""
+    """This machine as a :class:`heed.workers.tasks.Machines`."""
 
     remote = False
 
@@ -25,9 +25,9 @@ class Processes:
         """Use ``count`` workers; if that is None one for each GPU where there are several, else none."""
         self._count, self._device = count, device
 
-    def device(self, wanted: str) -> str:
+    def device(self, requested: str) -> str:
         """Return the device in a worker, which sees one GPU; ``auto`` finds the same one in all processes."""
-        return wanted.partition(":")[0]
+        return requested.partition(":")[0]
 
     def workers(self) -> list[Worker]:
         """Return the workers; several share a GPU where there are fewer GPUs."""

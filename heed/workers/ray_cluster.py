@@ -25,7 +25,7 @@ NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ra
 
 
 class Cluster:
-    """A Ray cluster as a :class:`heed.workers.tasks.Place`."""
+    """A Ray cluster as a :class:`heed.workers.tasks.Machines`."""
 
     remote = True
 
@@ -44,15 +44,14 @@ class Cluster:
     def _connected(self) -> Any:
         """Ray, connected to the cluster."""
         check_answer(self._address)
-        own: dict[str, Any] = {}
-        if self._address == OWN:
-            own = {"object_store_memory": STORE, "include_dashboard": False}
+        is_own = self._address == OWN
+        options = {"object_store_memory": STORE, "include_dashboard": False} if is_own else {}
         main = threading.current_thread() is threading.main_thread()
         before = signal.getsignal(signal.SIGTERM)
         try:
             with faults_left_to_java():
                 self._ray.init(
-                    self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **own
+                    self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **options
                 )
         except Exception as error:  # of a machine too busy to begin, Ray raises no class of its own
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -67,10 +66,10 @@ class Cluster:
         vars(import_module("ray._private.worker"))["_worker_logs_enabled"] = False
         return self._ray
 
-    def device(self, wanted: str) -> str:
+    def device(self, requested: str) -> str:
         """Return for auto ``cuda`` if any machine of the cluster has a GPU, else ``cpu``."""
-        if wanted != "auto":
-            return wanted
+        if requested != "auto":
+            return requested
         return "cuda" if self._connected.cluster_resources().get("GPU", 0) >= 1 else "cpu"
 
     def workers(self) -> list[Worker]:
@@ -105,10 +104,10 @@ def check_answer(address: str) -> None:
         ) from error
 
 
-def _imported(own: bool) -> Any:
+def _imported(is_own: bool) -> Any:
     """Return Ray, with its environment variables set before it is imported."""
     os.environ.update(QUIET)
-    if own:
+    if is_own:
         # its ports are open to the network, and who may speak to them can run code here: nobody but this command
         os.environ.update(NICENESS, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:

@@ -114,21 +114,21 @@ class Worker(Protocol):
         """Stop it at once, whatever it does; nothing where it does not run."""
 
 
-class Place(Protocol):
-    """Where workers run."""
+class Machines(Protocol):
+    """The machines where workers run."""
 
     @property
     def remote(self) -> bool:
         """Whether they may run on other machines."""
 
-    def device(self, wanted: str) -> str:
-        """Return the device that models get there where the user wants ``wanted``."""
+    def device(self, requested: str) -> str:
+        """Return the device of models there, where the user requested ``requested``."""
 
     def workers(self) -> list[Worker]:
         """Return the workers, none of them started; an empty list where this process does the work itself."""
 
     def close(self) -> None:
-        """Leave the place."""
+        """Leave the machines."""
 
 
 class _Messages(logging.Handler):

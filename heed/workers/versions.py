@@ -16,10 +16,10 @@ def versions() -> dict[str, str]:
     return {"Python": platform.python_version(), **{name: _version(name) for name in PACKAGES}, "Heed's code": _code()}
 
 
-def check_versions(place: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
-    """Raise :class:`WorkerError` that lists the versions at ``place`` which differ from ours."""
+def check_versions(worker: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    """Raise :class:`WorkerError` that lists the versions at ``worker`` which differ from ours."""
     problems = [
-        f"{place}: {name} is {theirs.get(name)}, here it is {here}; install the same on every machine"
+        f"{worker}: {name} is {theirs.get(name)}, here it is {here}; install the same on every machine"
         for name, here in ours.items()
         if theirs.get(name) != here
     ]

@@ -14,6 +14,7 @@ from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
+from heed.reranking.document_vectors import PREFIX, PoolVectors
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rank_bm25 import RankBm25
@@ -22,7 +23,6 @@ from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.chosen_vectors import PREFIX, KeptVectors
 from heed.types import Document, Query, Reranker, Topic
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
@@ -156,14 +156,14 @@ def test_two_that_keep_vectors_at_once_mix_up_none(tmp_path: Path) -> None:
     keys = {half: [f"{half}{number}" for number in range(60)] for half in "ab"}
 
     def add(half: str) -> None:
-        kept = KeptVectors(folder)
+        kept = PoolVectors(folder)
         for number, key in enumerate(keys[half]):
             kept.add([key], np.float32([[number if half == "a" else -number]]))
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(add, "ab"))
     numbers = [*range(60)]
-    assert KeptVectors(folder).of(keys["a"] + keys["b"])[:, 0].tolist() == numbers + [-number for number in numbers]
+    assert PoolVectors(folder).of(keys["a"] + keys["b"])[:, 0].tolist() == numbers + [-number for number in numbers]
 
 
 def test_nothing_is_asked_of_an_encoder_without_documents() -> None:

@@ -103,7 +103,7 @@ def made(store: DocumentStore, encoder: Lengths) -> tuple[Matrix, list[str]]:
 
 def taken(folder: Path, store: DocumentStore, encoder: Lengths) -> Matrix:
     """The vectors of a folder as they are taken, in the order of docids."""
-    vectors = ForeignVectors(folder).taken(folder.parent / "taken", store, encoder)
+    vectors = ForeignVectors(folder).vectors(folder.parent / "taken", store, encoder)
     assert vectors.docids == list(store.docids())
     return np.concatenate(list(vectors.parts()))
 

@@ -20,7 +20,7 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
-from heed.retrieval.dense.late_interaction import LateRetriever
+from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.systems.by_name import Systems
 from heed.types import Document
 from heed.workers import Workers

@@ -20,8 +20,8 @@ from heed.ranking import ranked
 from heed.reranking.polarity.terms import CHARACTERS, Weights, centroid, document_vector, topic_terms
 from heed.reranking.rescore import Pair
 from heed.retrieval.bm25.index import FIELD, Subset, Term
-from heed.retrieval.bm25.index_copies import IndexCopy
 from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.bm25.search_in_workers import IndexCopy
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query

@@ -10,7 +10,7 @@ from heed.retrieval.bm25.postings import FieldPostings, Integers
 
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
-TermPostings = tuple[slice, int, float]  # where they are in the arrays of a shard's field, how many, the term's idf
+TermPostings = tuple[slice, int, float]  # their span in the arrays of a shard's field, how many, the term's idf
 Weighted = tuple[slice, int, float, float]  # the same with the term's weight in a query
 
 MAX_SATURATIONS = 25_000_000  # postings up to which each term's saturations are kept, 4 bytes a posting
@@ -76,10 +76,10 @@ class FieldScores:
         self._max_dense_bytes = MAX_DENSE_BYTES // len(fields)
         self._terms: dict[str, TermPostings | None] = {}
         self._dense: dict[tuple[str, float], Doubles] = {}
-        one, k1_single, b_single = np.float32(1), np.float32(k1), np.float32(b)
+        unit, k1_single, b_single = np.float32(1), np.float32(k1), np.float32(b)
         average = np.float32(statistics.occurrences / statistics.documents_with)
         with np.errstate(divide="ignore"):  # with a k1 of 0 one occurrence is as good as many
-            self._shares: Singles = one / (k1_single * ((one - b_single) + b_single * LENGTHS / average))
+            self._shares: Singles = unit / (k1_single * ((unit - b_single) + b_single * LENGTHS / average))
 
     @property
     def least_share(self) -> np.float32:
@@ -98,47 +98,47 @@ class FieldScores:
             postings = self._terms[term] if term in self._terms else self._find(term)
             if postings is None:
                 continue
-            place, size, idf = postings
+            span, size, idf = postings
             if size * DENSE >= len(sums):
-                sums += self._dense_scores(term, weight, place, idf)
+                sums += self._dense_scores(term, weight, span, idf)
                 continue
             if size > left:
                 self._add_block(sums, block)
                 block, left = [], most
-            block.append((place, size, idf, weight))
+            block.append((span, size, idf, weight))
             left -= size
         if block:
             self._add_block(sums, block)
 
     def _add_block(self, sums: Doubles, block: Sequence[Weighted]) -> None:
-        places, sizes, idfs, weights = zip(*block, strict=True)
-        documents = np.concatenate([self._field.documents[place] for place in places], dtype=np.intp)
+        spans, sizes, idfs, weights = zip(*block, strict=True)
+        documents = np.concatenate([self._field.documents[span] for span in spans], dtype=np.intp)
         boosts = np.repeat(np.array(weights, dtype=np.float32) * np.array(idfs, dtype=np.float32), sizes)
-        sums += np.bincount(documents, boosts - boosts / self._saturation(places, documents), len(sums))
+        sums += np.bincount(documents, boosts - boosts / self._saturation(spans, documents), len(sums))
 
     def _find(self, term: str) -> TermPostings | None:
         """Return a term's postings in this shard; None if it has none here."""
         numbers, idf = self._statistics.find(term)
         number, postings = numbers[self._shard], None
         if number >= 0:
-            place = slice(int(self._field.starts[number]), int(self._field.starts[number + 1]))
-            self._keep_saturations(place)
-            postings = place, self._field.document_frequency(number), float(idf)
+            span = slice(int(self._field.starts[number]), int(self._field.starts[number + 1]))
+            self._keep_saturations(span)
+            postings = span, self._field.document_frequency(number), float(idf)
         self._terms[term] = postings
         return postings
 
-    def _keep_saturations(self, place: slice) -> None:
+    def _keep_saturations(self, span: slice) -> None:
         if self._saturations is not None:
-            for part in _blocks(place):
+            for part in _blocks(span):
                 self._saturations[part] = self._saturate(self._field.frequencies[part], self._field.documents[part])
 
-    def _dense_scores(self, term: str, weight: float, place: slice, idf: float) -> Doubles:
+    def _dense_scores(self, term: str, weight: float, span: slice, idf: float) -> Doubles:
         """Return a term's score for every document, kept for the next query while there is room."""
         scores = self._dense.get((term, weight))
         if scores is None:
             boost = np.float32(weight) * np.float32(idf)
             scores = np.zeros(len(self._field.lengths))  # doubles: adding singles to doubles takes twice the time
-            for part in _blocks(place):
+            for part in _blocks(span):
                 documents = self._field.documents[part]
                 scores[documents] = boost - boost / self._saturation([part], documents)
             if (1 + len(self._dense)) * scores.nbytes > self._max_dense_bytes:
@@ -147,10 +147,10 @@ class FieldScores:
                 self._dense[term, weight] = scores
         return scores
 
-    def _saturation(self, places: Sequence[slice], documents: Integers) -> Singles:
+    def _saturation(self, spans: Sequence[slice], documents: Integers) -> Singles:
         if self._saturations is not None:
-            return np.concatenate([self._saturations[place] for place in places])
-        return self._saturate(np.concatenate([self._field.frequencies[place] for place in places]), documents)
+            return np.concatenate([self._saturations[span] for span in spans])
+        return self._saturate(np.concatenate([self._field.frequencies[span] for span in spans]), documents)
 
     def _saturate(self, frequencies: Integers, documents: Integers) -> Singles:
         shares = self._shares[self._field.lengths[documents]]

@@ -74,7 +74,7 @@ def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
     }
     folder = ensure_folder(corpus.folder / f"bm25-{sha256[:16]}", recipe, partial(_build, path, corpus, heap))
     facts = Comparison(**folder_note(folder).facts)
-    _tell(path, sha256, facts, corpus)
+    _log_comparison(path, sha256, facts, corpus)
     config: Config = {
         "sha256": sha256,
         "documents": facts.documents,
@@ -155,17 +155,17 @@ def _differences(docids: Iterable[str], store: DocumentStore) -> tuple[list[str]
     Both orders are those of UTF-8's bytes.
     """
     unknown, missing = [], []
-    ours = bar(store.docids(), store.count, "comparing docids", "documents")
-    own = next(ours, None)
+    stored = bar(store.docids(), store.count, "comparing docids", "documents")
+    ours = next(stored, None)
     for docid in docids:
-        while own is not None and own.encode() < docid.encode():
-            missing.append(own)
-            own = next(ours, None)
-        if own == docid:
-            own = next(ours, None)
+        while ours is not None and ours.encode() < docid.encode():
+            missing.append(ours)
+            ours = next(stored, None)
+        if ours == docid:
+            ours = next(stored, None)
         else:
             unknown.append(docid)
-    return unknown, missing + ([own, *ours] if own is not None else [])
+    return unknown, missing + ([ours, *stored] if ours is not None else [])
 
 
 def _with_text(store: DocumentStore, docids: list[str]) -> list[str]:
@@ -176,13 +176,13 @@ def _with_text(store: DocumentStore, docids: list[str]) -> list[str]:
 
 def _sample(store: DocumentStore, missing: set[str]) -> Iterator[Document]:
     """Yield up to ``SAMPLE`` documents, evenly spaced, that the index has."""
-    for number in sorted({place * store.count // SAMPLE for place in range(SAMPLE)}):
+    for number in sorted({part * store.count // SAMPLE for part in range(SAMPLE)}):
         for document in store.within(number, number + 1):
             if document.docid not in missing:
                 yield document
 
 
-def _tell(path: Path, sha256: str, facts: Comparison, corpus: Corpus) -> None:
+def _log_comparison(path: Path, sha256: str, facts: Comparison, corpus: Corpus) -> None:
     log.info(
         f"{path}: Lucene index of {facts.documents} documents, SHA-256 {sha256[:16]}…; its terms are those of the "
         f"analyser of {corpus.language.code} in {facts.equal} of {facts.compared} documents compared"

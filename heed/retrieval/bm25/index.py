@@ -248,8 +248,10 @@ class Searcher:
         """
         if self._matrix is not None:
             return self._matrix.score(weighted, subset.numbers(self._matrix.matrix))
-        found = self.lucene.score(weighted, subset.filter, len(subset.docids)) if weighted and subset.docids else {}
-        return [found.get(docid, 0.0) for docid in subset.docids]
+        if not weighted or not subset.docids:
+            return [0.0] * len(subset.docids)
+        scores = self.lucene.score(weighted, subset.filter, len(subset.docids))
+        return [scores.get(docid, 0.0) for docid in subset.docids]
 
 
 class Subset:

@@ -61,19 +61,19 @@ class ByteStrings(Sequence[bytes]):
         joined, ends = self._joined.tobytes(), self._ends.tolist()
         return (joined[start:end].decode() for start, end in pairwise(ends))
 
-    def find(self, wanted: bytes) -> int:
-        """Return the index of ``wanted``, -1 if it is not here."""
+    def find(self, string: bytes) -> int:
+        """Return the index of ``string``, -1 if it is not here."""
         text, places = self._bytes, self._places
         step, known = self._known
-        place = bisect_left(known, wanted)
-        low, high = max(0, (place - 1) * step), min(len(self), place * step)
+        above = bisect_left(known, string)
+        low, high = max(0, (above - 1) * step), min(len(self), above * step)
         while low < high:  # bisect_left would call __getitem__, and take three times as long
             middle = (low + high) // 2
-            if text[places[middle] : places[middle + 1]].tobytes() < wanted:
+            if text[places[middle] : places[middle + 1]].tobytes() < string:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < len(self) and self[low] == wanted else -1
+        return low if low < len(self) and self[low] == string else -1
 
 
 class FieldPostings(NamedTuple):
@@ -167,7 +167,7 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
 
 
 def postings_recipe(index: Path) -> Recipe:
-    """Return what the postings of an index depend on."""
+    """Return the recipe of an index's postings."""
     return {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
 
 

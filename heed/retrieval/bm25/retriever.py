@@ -8,10 +8,10 @@ from typing import NamedTuple, cast
 from heed.errors import UsageError
 from heed.formats.document_store import DocumentStore
 from heed.retrieval.bm25 import index as bm25_index
+from heed.retrieval.bm25.build_in_workers import Building, build_shards
 from heed.retrieval.bm25.foreign_index import ForeignIndex
 from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
-from heed.retrieval.bm25.index_copies import IndexCopies, IndexCopy, Opening
-from heed.retrieval.bm25.spread_index import Building, build_shards
+from heed.retrieval.bm25.search_in_workers import IndexCopies, IndexCopy, Opening
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
@@ -70,7 +70,7 @@ class Bm25:
         }
 
     def _lacking(self, index: ForeignIndex) -> str:
-        """Return what keeps an index made elsewhere from being searched by this system, empty if nothing does."""
+        """Return why this system cannot search an index made elsewhere, empty if it can."""
         if self._fields:
             return "an index made elsewhere has no fields of tables; leave it out, or use bm25"
         if self._feedback and not index.has_vectors:

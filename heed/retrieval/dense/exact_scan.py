@@ -30,16 +30,16 @@ class SearchShard(NamedTuple):
     number: int
     part: Matrix | None
     queries: Matrix
-    wanted: int
+    depth: int
     threads: int
 
     def run(self, worker: WorkerState) -> Hits:
-        """Return the ``wanted`` best rows for each query, and those whose product equals the last one's."""
+        """Return the ``depth`` best rows for each query, and those whose product equals the last one's."""
         from threadpoolctl import threadpool_limits
 
         part = worker.shard(self.collection, self.number, self.part)
         with threadpool_limits(self.threads, user_api="blas"):
-            return best_of(part, self.queries, self.wanted)
+            return best_of(part, self.queries, self.depth)
 
 
 class Scan:
@@ -53,11 +53,11 @@ class Scan:
         """
         self._vectors, self._pool, self._name = vectors, pool, uuid4().hex
 
-    def candidates(self, queries: Matrix, wanted: int) -> list[NDArray[np.int64]]:
-        """Return the numbers of the ``wanted`` best vectors for each query, and of all that equal the last."""
-        best = _BestRows(len(queries), wanted)
+    def candidates(self, queries: Matrix, depth: int) -> list[NDArray[np.int64]]:
+        """Return the numbers of the ``depth`` best vectors for each query, and of all that equal the last."""
+        best = _BestRows(len(queries), depth)
         begin = 0
-        shared = self._by_workers(self._pool, queries, wanted) if self._pool and self._pool.remote else repeat(None)
+        shared = self._by_workers(self._pool, queries, depth) if self._pool and self._pool.remote else repeat(None)
         for part, hits in zip(self._vectors.parts(), shared, strict=False):
             if hits is None:
                 best.search(part, queries, begin)
@@ -67,7 +67,7 @@ class Scan:
             begin += len(part)
         return best.numbers()
 
-    def _by_workers(self, pool: WorkerPool, queries: Matrix, wanted: int) -> Iterator[Hits]:
+    def _by_workers(self, pool: WorkerPool, queries: Matrix, depth: int) -> Iterator[Hits]:
         """Yield the best rows of each shard, in their order; a shard goes to the worker that holds it, if it is alive.
 
         All are submitted at once: waiting tasks refer to mapped files and hold no vectors.
@@ -77,7 +77,7 @@ class Scan:
         threads = max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
         waiting = [
             pool.submit(
-                partial(self._task, part, SearchShard(self._name, number, None, queries, wanted, threads)),
+                partial(self._task, part, SearchShard(self._name, number, None, queries, depth, threads)),
                 pool.workers[number % len(pool.workers)],
             )
             for number, part in enumerate(self._vectors.parts())
@@ -93,9 +93,9 @@ class Scan:
         return complete
 
 
-def best_of(part: Matrix, queries: Matrix, wanted: int) -> Hits:
-    """Return the best ``wanted`` rows of ``part`` for each query, and all that equal the last."""
-    best = _BestRows(len(queries), wanted)
+def best_of(part: Matrix, queries: Matrix, depth: int) -> Hits:
+    """Return the best ``depth`` rows of ``part`` for each query, and all that equal the last."""
+    best = _BestRows(len(queries), depth)
     best.search(part, queries, 0)
     return best.hits()
 
@@ -103,9 +103,9 @@ def best_of(part: Matrix, queries: Matrix, wanted: int) -> Hits:
 class _BestRows:
     """The best rows of each query so far, and the score below which no row can be among them."""
 
-    def __init__(self, queries: int, wanted: int) -> None:
+    def __init__(self, queries: int, depth: int) -> None:
         self.floors = np.full(queries, -np.inf, dtype=np.float32)
-        self._wanted, self._kept, self._new, self._max_new = wanted, 0, 0, 2 * queries * wanted
+        self._depth, self._best, self._new, self._max_new = depth, 0, 0, 2 * queries * depth
         self._hits: list[Hits] = []
 
     def search(self, part: Matrix, queries: Matrix, begin: int) -> None:
@@ -117,7 +117,7 @@ class _BestRows:
     def add(self, rows: NDArray[np.int64], numbers: NDArray[np.int64], scores: NDArray[np.float32]) -> None:
         self._hits.append((rows, numbers, scores))
         self._new += len(rows)
-        if self._new > max(self._max_new, 2 * self._kept):  # the latter where very many are equal
+        if self._new > max(self._max_new, 2 * self._best):  # the latter where very many are equal
             self._cut()
 
     def numbers(self) -> list[NDArray[np.int64]]:
@@ -136,11 +136,11 @@ class _BestRows:
         rows, numbers, scores = rows[order], numbers[order], scores[order]
         parts = np.split(scores, np.searchsorted(rows, np.arange(1, len(self.floors))))
         for query, part in enumerate(parts):
-            if len(part) >= self._wanted:
-                self.floors[query] = np.partition(part, len(part) - self._wanted)[len(part) - self._wanted]
-        kept = scores >= self.floors[rows]
-        self._hits = [(rows[kept], numbers[kept], scores[kept])]
-        self._kept = self._new = int(kept.sum())
+            if len(part) >= self._depth:
+                self.floors[query] = np.partition(part, len(part) - self._depth)[len(part) - self._depth]
+        best = scores >= self.floors[rows]
+        self._hits = [(rows[best], numbers[best], scores[best])]
+        self._best = self._new = int(best.sum())
 
 
 class OnGpus:
@@ -150,11 +150,11 @@ class OnGpus:
         """Search ``index``, and ``scan`` for more candidates than FAISS returns on a GPU."""
         self._index, self._scan = index, scan
 
-    def candidates(self, queries: Matrix, wanted: int) -> Any:
-        """Return the numbers of the ``wanted`` best vectors for each query."""
-        if wanted > MAX_ON_GPU:
-            return self._scan.candidates(queries, wanted)
-        return self._index.search(queries, wanted)[1]
+    def candidates(self, queries: Matrix, depth: int) -> Any:
+        """Return the numbers of the ``depth`` best vectors for each query."""
+        if depth > MAX_ON_GPU:
+            return self._scan.candidates(queries, depth)
+        return self._index.search(queries, depth)[1]
 
 
 def on_gpus(vectors: Vectors, scan: Scan) -> OnGpus | None:

@@ -49,7 +49,7 @@ class ForeignVectors:
         self.sha256 = digest_json({file.name: digest(file) for file in path.iterdir() if file.is_file()})
         self.label = self.sha256[:16]
 
-    def taken(self, folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
+    def vectors(self, folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
         """Return the vectors of ``store`` as Heed keeps its own, in ``folder``, written there unless they are.
 
         Some documents are encoded again by ``encoder`` to see that the vectors are its. Raises :class:`DataError`
@@ -65,17 +65,17 @@ class ForeignVectors:
             "encoder": document_config(config) if config is not None else uuid4().hex,
         }
         ensure_folder(folder, recipe, partial(self._build, store, encoder))
-        self.tell(folder)
+        self.log_comparison(folder)
         return Vectors(folder)
 
-    def tell(self, folder: Path) -> None:
+    def log_comparison(self, folder: Path) -> None:
         """Log how the vectors fit the collection and the model, if they were taken into ``folder``."""
         if not (folder / NOTE).is_file():
             return
         facts = Comparison(**folder_note(folder).facts)
-        what = f"{facts.vectors} vectors of {facts.dimensions} dimensions ({self.form})"
         log.info(
-            f"{self.path}: {what}, SHA-256 {self.label}…; "
+            f"{self.path}: {facts.vectors} vectors of {facts.dimensions} dimensions ({self.form}), "
+            f"SHA-256 {self.label}…; "
             f"of {facts.compared} documents that the model encoded again the lowest cosine is {facts.cosine:.6f}"
         )
         if facts.cosine < SAME:
@@ -124,24 +124,23 @@ class _Rows:
 
     def ordered(self, store: DocumentStore) -> tuple[NDArray[np.int64], list[str]]:
         """Return the number of each document's vector in the order of docids, and docids that are not in ``store``."""
-        places: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         twice: list[str] = []
         for number, docid in enumerate(docid for part in self.parts for docid in part.docids):
-            if docid in places:
+            if docid in numbers:
                 twice.append(docid)
-            places[docid] = number
+            numbers[docid] = number
         if twice:
             raise DataError(f"{self.path}: {len(twice)} docids come twice: {escaped(brief(twice))}; keep one of each")
-        order = np.fromiter((places.pop(docid, -1) for docid in store.docids()), dtype=np.int64, count=store.count)
+        order = np.fromiter((numbers.pop(docid, -1) for docid in store.docids()), dtype=np.int64, count=store.count)
         if (order < 0).any():
-            missing = [docid for docid, place in zip(store.docids(), order, strict=True) if place < 0]
-            others = (
-                f"; {len(places)} vectors are of other documents: {escaped(brief(sorted(places)))}" if places else ""
+            missing = [docid for docid, number in zip(store.docids(), order, strict=True) if number < 0]
+            others = f"; {len(numbers)} vectors are of other documents: {escaped(brief(sorted(numbers)))}"
+            raise DataError(
+                f"{self.path}: {len(missing)} of {store.count} documents have no vector: {escaped(brief(missing))}"
+                f"{others if numbers else ''}; encode the documents that are searched"
             )
-            lacking = f"{len(missing)} of {store.count} documents have no vector: {escaped(brief(missing))}"
-            others = f"; {len(places)} vectors are of other documents: {escaped(brief(sorted(places)))}"
-            raise DataError(f"{self.path}: {lacking}{others if places else ''}; encode the documents that are searched")
-        return order, sorted(places)
+        return order, sorted(numbers)
 
     def pick(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some numbers, in that order, as float32."""
@@ -155,7 +154,7 @@ class _Rows:
 
 def _sample(store: DocumentStore) -> list[tuple[int, Document]]:
     """Return up to ``SAMPLE`` documents with text, evenly spaced, with their numbers; the first if none has text."""
-    numbers = sorted({place * store.count // SAMPLE for place in range(SAMPLE)})
+    numbers = sorted({part * store.count // SAMPLE for part in range(SAMPLE)})
     documents = [(number, document) for number in numbers for document in store.within(number, number + 1)]
     return [(number, document) for number, document in documents if document.contents().strip()] or documents[:1]
 
@@ -167,17 +166,18 @@ def _check_model(path: Path, ours: Matrix, theirs: Matrix) -> float:
     if not np.isfinite(theirs).all():
         raise DataError(f"{path}: vectors that are not finite numbers (NaN or infinite); encode the documents again")
     wide = ours.astype(np.float64), theirs.astype(np.float64)
-    lengths, found = (np.linalg.norm(each, axis=1) for each in wide)
-    cosines = np.vecdot(*wide) / np.maximum(lengths * found, np.finfo(np.float32).tiny)
+    lengths, their_lengths = (np.linalg.norm(each, axis=1) for each in wide)
+    cosines = np.vecdot(*wide) / np.maximum(lengths * their_lengths, np.finfo(np.float32).tiny)
     cosine = float(cosines.min())
     if cosine < LEAST:
         raise DataError(
             f"{path}: not this model's vectors: of {len(ours)} documents that it encoded again the cosine is down to "
             f"{cosine:.4f}, expected {LEAST} at least; another model, prefix, pooling or length limit made them"
         )
-    if not np.allclose(found, lengths, rtol=UNEVEN):
+    if not np.allclose(their_lengths, lengths, rtol=UNEVEN):
         raise DataError(
-            f"{path}: vectors of other lengths than the model's: {found.min():.3g} to {found.max():.3g}, expected "
+            f"{path}: vectors of other lengths than the model's: {their_lengths.min():.3g} to "
+            f"{their_lengths.max():.3g}, expected "
             f"{lengths.min():.3g} to {lengths.max():.3g}; normalise them as the model does, or not at all"
         )
     return cosine
@@ -207,5 +207,7 @@ def _misfits(path: Path, infinite: list[str], uneven: list[str]) -> Iterable[str
     if infinite:
         yield f"{path}: {len(infinite)} vectors are not finite (NaN or infinite): {escaped(brief(infinite))}"
     if uneven:
-        found = f"{len(uneven)} vectors are not of length 1, as the model's are"
-        yield f"{path}: {found}: {escaped(brief(uneven))}; normalise them as the model does"
+        yield (
+            f"{path}: {len(uneven)} vectors are not of length 1, as the model's are: {escaped(brief(uneven))}; "
+            "normalise them as the model does"
+        )

@@ -31,13 +31,13 @@ TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
 class DenseSearch(NamedTuple):
     """How vectors are searched: the kind of index, the device, and workers that share exact search.
 
-    ``given`` is a folder with an encoder's vectors of the documents, made elsewhere.
+    ``foreign`` is a folder with an encoder's vectors of the documents, made elsewhere.
     """
 
     kind: str = KINDS[0]
     device: str = "auto"
     pool: WorkerPool | None = None
-    given: Path | None = None
+    foreign: Path | None = None
 
 
 class DenseIndex:
@@ -53,16 +53,16 @@ class DenseIndex:
         The index finds the candidates; their inner products are then computed again in float64, so
         that scores do not depend on the kind of index, the batch or the number of threads.
         """
-        wanted = min(depth + SPARE, len(self._vectors.docids))
-        candidates = self._candidates(queries, wanted)
+        count = min(depth + SPARE, len(self._vectors.docids))
+        candidates = self._candidates(queries, count)
         return {qid: self._scored(queries[row], candidates[row], depth) for row, qid in enumerate(qids)}
 
-    def _candidates(self, queries: Matrix, wanted: int) -> Any:
+    def _candidates(self, queries: Matrix, count: int) -> Any:
         if isinstance(self._index, Scan | OnGpus):
-            return self._index.candidates(queries, wanted)
+            return self._index.candidates(queries, count)
         if hasattr(self._index, "hnsw"):
-            self._index.hnsw.efSearch = wanted  # a smaller effort would return fewer documents
-        return self._index.search(queries, wanted)[1]
+            self._index.hnsw.efSearch = count  # a smaller effort would return fewer documents
+        return self._index.search(queries, count)[1]
 
     def _scored(self, query: Matrix, candidates: Any, depth: int) -> dict[str, float]:
         numbers = np.sort(candidates[candidates >= 0])  # FAISS pads with -1 where it finds too few
@@ -142,21 +142,24 @@ class Dense:
     """An encoder's vectors behind an index, as a :class:`heed.types.Retriever`."""
 
     def __init__(self, encoder: Encoder | None, corpus: Corpus, search: DenseSearch) -> None:
-        """Search with ``encoder``, or with LSA if it is None; :class:`DataError` where given vectors cannot be read."""
+        """Search with ``encoder``, or with LSA if it is None.
+
+        Raises :class:`DataError` where vectors made elsewhere cannot be read.
+        """
         self._model, self._corpus, self._search = encoder, corpus, search
         self.name = encoder.name if encoder else "lsa"
         system = config_of(encoder) if encoder else LSA_SETTINGS
-        self._given = ForeignVectors(search.given) if encoder and search.given else None
-        if self._given:
-            self._given.tell(self._vectors)  # also where runs are reused
+        self._foreign = ForeignVectors(search.foreign) if encoder and search.foreign else None
+        if self._foreign:
+            self._foreign.log_comparison(self._vectors)  # also where runs are reused
         if system is not None:
-            vectors = {"vectors": {"sha256": self._given.sha256}} if self._given else {}
+            vectors = {"vectors": {"sha256": self._foreign.sha256}} if self._foreign else {}
             self.config: Config = {"system": system, "faiss": search.kind, **vectors}
 
     @property
     def takes_vectors(self) -> bool:
         """Whether its documents' vectors were made elsewhere."""
-        return self._given is not None
+        return self._foreign is not None
 
     @property
     def _folder(self) -> Path:
@@ -164,7 +167,7 @@ class Dense:
 
     @property
     def _vectors(self) -> Path:
-        return self._folder / (f"vectors-{self._given.label}" if self._given else "vectors")
+        return self._folder / (f"vectors-{self._foreign.label}" if self._foreign else "vectors")
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there, and open the index."""
@@ -193,15 +196,15 @@ class Dense:
 
     @cached_property
     def _index(self) -> DenseIndex:
-        store, kind, given = self._corpus.documents, self._search.kind, self._given
-        vectors = (given.taken if given else embed)(self._vectors, store, self._reader)
+        store, kind, foreign = self._corpus.documents, self._search.kind, self._foreign
+        vectors = (foreign.vectors if foreign else embed)(self._vectors, store, self._reader)
         encoder = config_of(self._encoder)
         recipe = {
             "system": uuid4().hex if encoder is None else document_config(encoder),
             "documents": store.digest,
-            **({"vectors": given.sha256} if given else {}),
+            **({"vectors": foreign.sha256} if foreign else {}),
         }
-        folder = self._folder / (f"{kind}-{given.label}" if given else kind)
+        folder = self._folder / (f"{kind}-{foreign.label}" if foreign else kind)
         return open_index(folder, vectors, recipe, kind, self._search.device, self._search.pool)
 
     def close(self) -> None:

@@ -51,15 +51,15 @@ def form_of(folder: Path) -> Form:
     """Return the form of the vectors in ``folder``; :class:`DataError` where there are none, or of several forms."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected one with vectors and docids")
-    found = [form for form in FORMS if form.files(folder)]
-    if len(found) != 1:
-        names = ", ".join(form.name for form in found or FORMS)
+    forms = [form for form in FORMS if form.files(folder)]
+    if len(forms) != 1:
+        names = ", ".join(form.name for form in forms or FORMS)
         raise DataError(
-            f"{folder}: vectors of {len(found)} forms ({names}); expected one of them"
-            if found
+            f"{folder}: vectors of {len(forms)} forms ({names}); expected one of them"
+            if forms
             else f"{folder}: no vectors; expected one of {names}"
         )
-    return found[0]
+    return forms[0]
 
 
 def read_parts(folder: Path, scratch: Path) -> list[Part]:
@@ -71,8 +71,10 @@ def read_parts(folder: Path, scratch: Path) -> list[Part]:
     parts = []
     for part in form.read(form.files(folder), scratch):
         if part.rows.ndim != 2 or part.rows.dtype.kind != "f":
-            found = f"{part.rows.dtype} of shape {part.rows.shape}"
-            raise DataError(f"{part.path}: {found}, expected floating-point numbers with one vector a row")
+            raise DataError(
+                f"{part.path}: {part.rows.dtype} of shape {part.rows.shape}, expected floating-point numbers with one "
+                "vector a row"
+            )
         if len(part.docids) != len(part.rows):
             raise DataError(f"{part.path}: {len(part.rows)} vectors and {len(part.docids)} docids; expected as many")
         parts.append(part)
@@ -109,11 +111,11 @@ def _read_npy(files: list[Path], scratch: Path) -> Iterator[Part]:
 
 def _ids_beside(path: Path) -> Path:
     names = [path.with_suffix(".txt"), path.with_suffix(".ids.txt")]
-    found = [name for name in names if name.is_file()]
-    if not found:
+    existing = [name for name in names if name.is_file()]
+    if not existing:
         expected = ", ".join([*(name.name for name in names), *SHARED])
         raise DataError(f"{path}: no docids beside it; expected one of {expected}, with a docid a line")
-    return found[0]
+    return existing[0]
 
 
 def _docids(path: Path) -> list[str]:
@@ -140,10 +142,10 @@ def _read_parquet(files: list[Path], scratch: Path) -> Iterator[Part]:
 
 
 def _named(path: Path, names: Iterable[str], columns: list[str]) -> str:
-    found = next((name for name in names if name in columns), None)
-    if found is None:
+    column = next((name for name in names if name in columns), None)
+    if column is None:
         raise DataError(f"{path}: columns {', '.join(columns)}; expected one of {', '.join(names)}")
-    return found
+    return column
 
 
 def _matrix(path: Path, column: Any) -> Rows:
@@ -182,10 +184,10 @@ def _record(path: Path, line_no: int, line: str) -> tuple[str, Rows]:
     return str(docid), vector
 
 
-def _write(out: IO[bytes], rows: Rows, width: int, place: Path) -> int:
+def _write(out: IO[bytes], rows: Rows, width: int, source: Path) -> int:
     """Write vectors of float32, and return how long each is: ``width``, or its first value where that is 0."""
     if width and len(rows) and rows.shape[1] != width:
-        raise DataError(f"{place}: a vector of {rows.shape[1]} numbers, expected {width} as before it")
+        raise DataError(f"{source}: a vector of {rows.shape[1]} numbers, expected {width} as before it")
     rows.tofile(out)
     return width or rows.shape[1]
 

@@ -124,13 +124,13 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
 
 
 def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:
-    """Return what :func:`embed` left in ``folder``, where it is complete and it would use it again; else None."""
+    """Return the vectors that :func:`embed` left in ``folder`` and would use again; else None."""
     recipe = recipe_of(store, encoder)
     return Vectors(folder, is_cosine(encoder)) if folder_reason(folder, recipe) is None else None
 
 
 def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
-    """Return what the vectors of the documents of ``store`` depend on."""
+    """Return the recipe of the vectors of the documents of ``store``."""
     config = config_of(encoder)
     encoder_config = document_config(config) if config is not None else uuid4().hex
     return {"vectors": recipe_version("vectors"), "shard": SHARD, "documents": store.digest, "encoder": encoder_config}

@@ -135,13 +135,13 @@ def _arpack(weighted: Any, dimensions: int) -> Any:
 def _sample(store: DocumentStore) -> list[Document]:
     """Return all documents, or a seeded sample of them in docid order (reservoir, Vitter 1985)."""
     size, chooser = SETTINGS["sample"], random.Random(SETTINGS["seed"])  # noqa: S311 (a sample, no secret)
-    kept: list[Document] = []
+    sample: list[Document] = []
     for seen, document in enumerate(store):
-        if len(kept) < size:
-            kept.append(document)
-        elif (place := chooser.randrange(seen + 1)) < size:
-            kept[place] = document
-    return sorted(kept)
+        if len(sample) < size:
+            sample.append(document)
+        elif (replaced := chooser.randrange(seen + 1)) < size:
+            sample[replaced] = document
+    return sorted(sample)
 
 
 def _counts(texts: list[str]) -> Any:

@@ -56,10 +56,10 @@ def _counts(texts: Sequence[str], sizes: range, columns: int) -> _Counts:
         for size in sizes
         for begin in [np.flatnonzero(words[: 1 - size] == words[size - 1 :])]
     ]
-    found, counts = np.unique(np.concatenate(keys), return_counts=True)
-    ends = np.searchsorted(found, np.arange(len(texts) + 1) * columns)
+    cells, counts = np.unique(np.concatenate(keys), return_counts=True)
+    ends = np.searchsorted(cells, np.arange(len(texts) + 1) * columns)
     narrow = np.min_scalar_type(int(counts.max(initial=0)))
-    return _Counts(counts.astype(narrow), (found % columns).astype(np.int32), ends)
+    return _Counts(counts.astype(narrow), (cells % columns).astype(np.int32), ends)
 
 
 def _utf8_bytes(letters: Words) -> NDArray[np.int64]:
@@ -80,16 +80,16 @@ def _murmur(data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np
 
 def _murmur_of_one_length(read: Words, length: int) -> Words:
     blocks, rest = divmod(length, 4)
-    found = np.zeros(len(read), np.uint32)
+    hashes = np.zeros(len(read), np.uint32)
     for block in range(blocks):
-        found ^= _mixed(_word(read[:, 4 * block : 4 * block + 4]))
-        found = _rotated(found, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+        hashes ^= _mixed(_word(read[:, 4 * block : 4 * block + 4]))
+        hashes = _rotated(hashes, 13) * np.uint32(5) + np.uint32(0xE6546B64)
     if rest:
-        found ^= _mixed(_word(read[:, 4 * blocks :]))
-    found ^= np.uint32(length)
-    found = (found ^ (found >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    found = (found ^ (found >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return found ^ (found >> np.uint32(16))
+        hashes ^= _mixed(_word(read[:, 4 * blocks :]))
+    hashes ^= np.uint32(length)
+    hashes = (hashes ^ (hashes >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    hashes = (hashes ^ (hashes >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return hashes ^ (hashes >> np.uint32(16))
 
 
 def _word(read: Words) -> Words:

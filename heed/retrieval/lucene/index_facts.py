@@ -61,10 +61,10 @@ class DocumentTerms:
     def compared(self, docid: str, terms: Sequence[str]) -> TermsCompared:
         """Return how ``terms``, repeats included, fit the document of that docid; KeyError if it is not there."""
         leaf, number = self._find(docid)
-        wanted = Counter(terms)
-        found = {term: self._frequency(leaf, number, self._field, term) for term in wanted}
-        share = sum(1 for frequency in found.values() if frequency) / len(wanted) if wanted else 1.0
-        return TermsCompared(share, found == wanted and self._length(leaf, number) == _as_byte(len(terms)))
+        ours = Counter(terms)
+        theirs = {term: self._frequency(leaf, number, self._field, term) for term in ours}
+        share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
+        return TermsCompared(share, theirs == ours and self._length(leaf, number) == _as_byte(len(terms)))
 
     def has_vectors(self, docid: str) -> bool:
         """Whether the index keeps the terms of this document, as feedback needs them."""
@@ -83,8 +83,8 @@ class DocumentTerms:
         return postings.freq() if postings is not None and postings.advance(number) == number else 0
 
     def _postings(self, leaf: Any, field: str, term: str) -> Any:
-        found = leaf.postings(java(f"{LUCENE}.index.Term")(field, term), FREQUENCIES)
-        return None if found is None else cast(f"{LUCENE}.index.PostingsEnum", found)
+        postings = leaf.postings(java(f"{LUCENE}.index.Term")(field, term), FREQUENCIES)
+        return None if postings is None else cast(f"{LUCENE}.index.PostingsEnum", postings)
 
     def _length(self, leaf: Any, number: int) -> int:
         norms = leaf.getNormValues(self._field)

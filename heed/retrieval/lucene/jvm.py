@@ -160,9 +160,9 @@ def _version(home: Path) -> int:
 def classpath() -> list[str]:
     """Return where Java finds Anserini and Heed's class, whose digest is checked: :class:`JavaError` for another."""
     path = _CLASSES / f"{BULK.replace('.', '/')}.class"
-    found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-    if found != DIGEST:
-        raise JavaError(f"{path}: SHA-256: found {found}, expected {DIGEST}; install Heed again")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+    if sha256 != DIGEST:
+        raise JavaError(f"{path}: SHA-256: found {sha256}, expected {DIGEST}; install Heed again")
     return [str(jar()), str(_CLASSES)]
 
 

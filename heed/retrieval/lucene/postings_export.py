@@ -28,7 +28,7 @@ def count_postings(reader: Any, fields: Sequence[str]) -> int:
     """Return the number of postings in ``fields`` together."""
     terms, as_reader = java(f"{LUCENE}.index.MultiTerms"), cast(f"{LUCENE}.index.IndexReader", reader)
     field_terms = (terms.getTerms(as_reader, field) for field in fields)
-    return sum(one.getSumDocFreq() for one in field_terms if one is not None)
+    return sum(indexed.getSumDocFreq() for indexed in field_terms if indexed is not None)
 
 
 def write_norms(path: Path, reader: Any, field: str, count: int) -> None:

@@ -81,11 +81,11 @@ class IndexCopies:
         return self._pool.results(partial(self._task, function, each) for each in arguments)
 
     def search(self, queries: Mapping[str, str], depth: int, fields: Mapping[str, float] | None) -> Run:
-        """Return what :meth:`Searcher.search` does."""
+        """Return the ``depth`` best documents of each query, as :meth:`Searcher.search`."""
         rest = iter(queries.items())
         groups = iter(lambda: dict(islice(rest, TOGETHER)), {})
-        found = self.results(_search, ((group, depth, fields) for group in groups))
-        hits = (item for run in found for item in run.items())
+        runs = self.results(_search, ((group, depth, fields) for group in groups))
+        hits = (item for run in runs for item in run.items())
         return dict(bar(hits, len(queries), "bm25", "topics"))
 
     def scores(
@@ -97,8 +97,8 @@ class IndexCopies:
     def _task(self, function: Callable[..., Any], arguments: tuple[Any, ...], worker: Worker) -> SystemTask:
         system = self._system
         if self._pool.remote and worker.built != system.key:
-            place = send_files(worker, self._opening.folder.parent, self._opening.files())
-            opening = self._opening._replace(folder=place / self._opening.folder.name, sent=True)
+            folder = send_files(worker, self._opening.folder.parent, self._opening.files())
+            opening = self._opening._replace(folder=folder / self._opening.folder.name, sent=True)
             system = system._replace(arguments=(opening,))
         return SystemTask(system, function, arguments).sent_to(worker)
 

@@ -52,8 +52,8 @@ class BuildShard(NamedTuple):
         """Build it in a folder that is removed again, with one thread."""
         fields, language, vectors, heap, most = self.building
         start(heap)
-        with TemporaryDirectory(prefix="heed-") as place:
-            folder, indexed = Path(place) / "index", list[int]()
+        with TemporaryDirectory(prefix="heed-") as parent:
+            folder, indexed = Path(parent) / "index", list[int]()
 
             def build(part: Path) -> None:
                 indexed.append(write_shard(part, self.documents.unpacked(), fields, language, 1, vectors))
