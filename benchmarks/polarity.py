@@ -43,15 +43,15 @@ DEPTH = 1000
 FOLDS = 13  # a topic of each collection of data/news
 CHANGES: dict[str, dict[str, float]] = {
     "polarity": {},
-    "without asked": {"asked": 0},
+    "without asked": {"asked_for": 0},
     "without excluded": {"excluded": 0},
     "without like": {"like": 0},
     "half of excluded": {"excluded": 0.5},
     "twice excluded": {"excluded": 2},
     "half of like": {"like": 0.5},
 }  # factors
-TEXT_GRID = {"asked": (0.4, 0.6, 0.8, 1), "excluded": (0.4, 0.6, 0.8, 1), "like": (0.5, 1), "examples": (10, 15)}
-TABLE_GRID = {"asked": (0.8, 1, 1.2), "excluded": (2, 2.5, 3), "like": (1, 1.5), "examples": (10, 15)}
+TEXT_GRID = {"asked_for": (0.4, 0.6, 0.8, 1), "excluded": (0.4, 0.6, 0.8, 1), "like": (0.5, 1), "examples": (10, 15)}
+TABLE_GRID = {"asked_for": (0.8, 1, 1.2), "excluded": (2, 2.5, 3), "like": (1, 1.5), "examples": (10, 15)}
 TERMS = {"terms": (20, 30)}
 Figures = dict[str, PerTopic]
 

@@ -24,8 +24,8 @@ from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
 from heed.languages import language
 from heed.progress import duration
-from heed.retrieval.bm25.build_in_workers import Building, build_shards
-from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, Bm25Settings, Searcher, shards_of
+from heed.retrieval.bm25.building import build_by_workers, shards_of
+from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, Bm25Settings, Searcher
 from heed.retrieval.lsa.lsa import SETTINGS as LSA
 from heed.retrieval.lsa.lsa import Lsa
 from heed.workers.pool import TaskFor
@@ -142,9 +142,9 @@ def measure(work: Path, count: int, shards: int, plan: int) -> Costs:
     store = open_store(place / "documents", Files(files))
     stored = time.process_time() - start
     parts = shards_of(place / "bm25", store, ENGLISH, False, shards, (FIELD,))
-    building = Building((FIELD,), ENGLISH, False, HEAP, MAX_POSTINGS * count // (plan * shards))
+    max_postings = MAX_POSTINGS * count // (plan * shards)
     pool, start = OneWorker(), time.process_time()
-    build_shards(parts, store, building, pool)  # type: ignore[arg-type]
+    build_by_workers(parts, store, HEAP, max_postings, pool)  # type: ignore[arg-type]
     command = time.process_time() - start - pool.counting
     on_disk = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
     searched, lsa = _searched(place / "bm25", topics, shards), _projected(store)

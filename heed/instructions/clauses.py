@@ -34,7 +34,7 @@ JOINING = ("and ", "but ", "nor ", "nor", "а ", "но ", "и ", "و ", "und ", 
 class Split(NamedTuple):
     """What an instruction asks for and what it excludes, as plain text without the cues."""
 
-    asked: str
+    asked_for: str
     excluded: str
 
 

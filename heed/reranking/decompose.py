@@ -63,8 +63,8 @@ def parts_of(query: Query, weights: Weights) -> list[tuple[float, Query]]:
     """Return the queries that a document is compared with, each with its weight."""
     sides = split(query.instruction, query.lang)
     parts = [(1.0, _query(query, query.query, ""))]
-    if sides.asked:
-        parts.append((weights.alpha, _query(query, query.query, sides.asked)))
+    if sides.asked_for:
+        parts.append((weights.alpha, _query(query, query.query, sides.asked_for)))
     if sides.excluded:
         parts.append((-weights.beta, _query(query, sides.excluded, "")))
     return parts

@@ -60,7 +60,7 @@ class Process:
         self.name = f"worker {number + 1}"
         self.built = ""
         self.shards: set[tuple[str, int]] = set()
-        self._gpu = gpu
+        self.gpu, self.pid = gpu, 0
         self._process: Any = None
         self._pipe: Connection | None = None
 
@@ -69,8 +69,9 @@ class Process:
         self.built, self.shards = "", set()
         context = get_context("spawn")  # CUDA and Java do not survive a fork
         self._pipe, other_end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other_end, self._gpu), name=self.name)
+        self._process = context.Process(target=_serve, args=(other_end, self.gpu), name=self.name)
         self._process.start()
+        self.pid = self._process.pid
         atexit.register(self.stop)  # no daemon: those can have no child processes, which vLLM needs
         other_end.close()  # so that the pipe ends where the process ends
 

@@ -127,13 +127,13 @@ class Actor:
         self._ray = ray
         self._kind = ray.remote(WorkerState).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
         self._actor: Any = None
-        self._machine, self._pid = "", 0
+        self._machine, self.pid = "", 0
 
     def start(self) -> None:
         """Start the actor where there is room; :class:`WorkerError` where the machine has other versions."""
         self.built, self.shards = "", set()
         self._actor = self._kind.remote()
-        self._machine, self._pid, theirs = self._get(self._actor.here.remote(), START)
+        self._machine, self.pid, theirs = self._get(self._actor.here.remote(), START)
         check_versions(f"{self.name} on {self._machine}", versions(), theirs)
 
     def run(self, task: Task) -> Result:
@@ -141,7 +141,7 @@ class Actor:
         try:
             result: Result = self._get(self._actor.run.remote(task), None)
         except LostError as lost:
-            raise LostError(f"process {self._pid} on {self._machine}: {lost}") from lost
+            raise LostError(f"process {self.pid} on {self._machine}: {lost}") from lost
         return result
 
     def stop(self) -> None:

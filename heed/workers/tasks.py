@@ -101,6 +101,7 @@ class Worker(Protocol):
     """A process somewhere that runs one task at a time."""
 
     name: str
+    pid: int  # of its process, 0 before it is started
     built: str  # key of the system that it holds; its arguments, which may be large, are not sent again
     shards: set[tuple[str, int]]  # collections and numbers of the shards that it holds
 

@@ -106,7 +106,7 @@ WRITTEN_APART = ROOT / "tests" / "data" / "clauses"  # its README says by whom a
 )
 def test_an_instruction_is_split(instruction: str, asked: list[str], excluded: list[str]) -> None:
     found = split(instruction)
-    assert [word for word in asked if word not in found.asked] == []
+    assert [word for word in asked if word not in found.asked_for] == []
     assert [word for word in excluded if word not in found.excluded] == []
     assert [word for word in asked if word in found.excluded] == []
 
@@ -133,7 +133,7 @@ def test_an_instruction_is_split_by_the_cues_of_its_language(
     lang: str, instruction: str, asked: list[str], excluded: list[str]
 ) -> None:
     found = split(instruction, lang)
-    assert [word for word in asked if word not in found.asked] == []
+    assert [word for word in asked if word not in found.asked_for] == []
     assert [word for word in excluded if word not in found.excluded] == []
 
 
@@ -200,7 +200,7 @@ def _plain(text: str) -> str:
 
 def test_each_sentence_is_read_in_its_own_language() -> None:
     found = split("只要性能。 Leave out prices. Кроме футбола.")
-    assert (found.asked, found.excluded) == ("要性能。", "prices. футбола.")
+    assert (found.asked_for, found.excluded) == ("要性能。", "prices. футбола.")
     scripts = {"价格 price": "zho", "цена и price": "rus", "قیمت": "fas", "price": "eng", "123": "eng"}
     assert {text: script_language(text) for text in scripts} == scripts
     assert script_language("これは価格", "jpn") == "jpn" and script_language("price", "jpn") == "eng"

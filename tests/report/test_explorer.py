@@ -51,7 +51,7 @@ def test_pieces_are_what_polarity_scores(lang: str) -> None:
             found = pieces(text, lang)
             asked = "".join(text[one.start : one.end] for one in found if one.sign > 0)
             parts = split(text, lang)
-            assert len("".join(asked.split())) == len("".join(parts.asked.split()))
+            assert len("".join(asked.split())) == len("".join(parts.asked_for.split()))
             assert all(one.end <= other.start for one, other in pairwise(found))
 
 

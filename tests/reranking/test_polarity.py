@@ -21,57 +21,58 @@ from heed.retrieval.corpus import Corpus
 from heed.types import Topic
 
 
-def test_a_language_without_cues_is_told(polarity: Polarity) -> None:
+def test_a_language_without_cues_is_told(bm25: Bm25) -> None:
     topic = Topic("1", "ita", "car", {"original": "Senza price."})
     with gathering([]) as told:
         for condition in ("query", "original", "original"):
-            scores(polarity, topic, condition, ["both", "price"])
+            scores(bm25, topic, condition, ["both", "price"])
     [line] = told
     assert line.startswith("no cues for Italian: all of an instruction counts as asked for, nothing as excluded (there")
     assert line.endswith("are cues for ara, deu, eng, fas, fra, jpn, rus, spa, zho)")
 
 
 @pytest.fixture
-def polarity(tmp_path: Path) -> Polarity:
+def bm25(tmp_path: Path) -> Bm25:
     texts = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
-    return reranker(tmp_path, texts)
+    return bm25_over(tmp_path, texts)
 
 
-def reranker(tmp_path: Path, texts: dict[str, str], settings: Settings = TEXT_SETTINGS) -> Polarity:
+def bm25_over(tmp_path: Path, texts: dict[str, str]) -> Bm25:
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()), settings)
+    return Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene())
 
 
-def scores(polarity: Polarity, topic: Topic, condition: str, docids: list[str]) -> list[float]:
-    return list(polarity.score(topic.under(condition), polarity._bm25.corpus.documents.get(docids)))
+def scores(
+    bm25: Bm25, topic: Topic, condition: str, docids: list[str], settings: Settings = TEXT_SETTINGS
+) -> list[float]:
+    return list(Polarity(bm25, settings).score(topic.under(condition), bm25.corpus.documents.get(docids)))
 
 
-NO_LIKE = TEXT_SETTINGS._replace(asked=0.5, excluded=0.75, like=0.0)
+NO_LIKE = TEXT_SETTINGS._replace(asked_for=0.5, excluded=0.75, like=0.0)
 
 
-def test_the_score_is_query_plus_asked_minus_excluded(polarity: Polarity) -> None:
-    polarity = Polarity(polarity._bm25, NO_LIKE)
+def test_the_score_is_query_plus_asked_minus_excluded(bm25: Bm25) -> None:
     topic = Topic("1", "eng", "engine", {"original": "Speed; leave out prices and engines."})
     docids = ["both", "engine", "car", "none", "price"]
-    searcher = polarity._bm25.searcher
+    searcher = bm25.searcher
     hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("engine", "speed", "price")}
     # the fifth best of five documents has 0, so that a part is divided by the best
     share = {term: {docid: hits[term].get(docid, 0) / max(hits[term].values()) for docid in docids} for term in hits}
     # "engines" is in the query, and so on neither side
     expected = [share["engine"][d] + 0.5 * share["speed"][d] - 0.75 * share["price"][d] for d in docids]
     # Anserini's hits are rounded to 1e-4, and no best one is below 0.4: 0.00025 a share
-    assert scores(polarity, topic, "original", docids) == pytest.approx(expected, abs=1e-3)
+    assert scores(bm25, topic, "original", docids, NO_LIKE) == pytest.approx(expected, abs=1e-3)
     alone = [share["engine"][docid] for docid in docids]
-    assert scores(polarity, topic, "query", docids) == pytest.approx(alone, abs=3e-4)
+    assert scores(bm25, topic, "query", docids, NO_LIKE) == pytest.approx(alone, abs=3e-4)
 
 
 def test_a_part_is_divided_by_the_fifth_highest_score(tmp_path: Path) -> None:
     texts = {f"d{number}": "engine " * number + "car " * (9 - number) for number in range(9)}
-    found = reranker(tmp_path, texts)
-    documents = found._bm25.corpus.documents.get(list(texts))
-    [part] = found.parts(Topic("1", "eng", "engine", {}).under("query"), documents)
-    hits = found._bm25.search([Topic("1", "eng", "engine", {}).under("query")], 10)["1"]
+    bm25 = bm25_over(tmp_path, texts)
+    documents = bm25.corpus.documents.get(list(texts))
+    [part] = Polarity(bm25).parts(Topic("1", "eng", "engine", {}).under("query"), documents)
+    hits = bm25.search([Topic("1", "eng", "engine", {}).under("query")], 10)["1"]
     assert part.scale == pytest.approx(sorted(hits.values())[-5], abs=1e-4)
 
 
@@ -84,11 +85,10 @@ def test_documents_like_the_best_rise(tmp_path: Path) -> None:
         **{f"other{number}": f"tree{number} leaf" for number in range(20)},
     }
     topic = Topic("1", "eng", "car", {"original": "Engines; leave out prices."})
-    with_like = reranker(tmp_path, texts, TEXT_SETTINGS._replace(examples=1))
-    values = dict(zip(texts, scores(with_like, topic, "original", list(texts)), strict=True))
+    bm25, with_like = bm25_over(tmp_path, texts), TEXT_SETTINGS._replace(examples=1)
+    values = dict(zip(texts, scores(bm25, topic, "original", list(texts), with_like), strict=True))
     assert values["best"] > values["like_best"] > values["plain"] > values["excluded"] > values["other1"]
-    without = Polarity(with_like._bm25, NO_LIKE)
-    values = dict(zip(texts, scores(without, topic, "original", list(texts)), strict=True))
+    values = dict(zip(texts, scores(bm25, topic, "original", list(texts), NO_LIKE), strict=True))
     assert values["like_best"] == values["plain"]
 
 
@@ -97,19 +97,19 @@ def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
     words = ["car", "engine", "price", "tree", "road", "wheel", "speed", "paint"]
     texts = {f"d{number}": " ".join(chooser.choices(words, k=6)) for number in range(90)}
     texts |= {f"same{number}": "car engine wheel leaf" for number in range(30)}  # more than there are examples
-    found = reranker(tmp_path, texts)
+    bm25 = bm25_over(tmp_path, texts)
     topic = Topic("1", "eng", "car road", {"original": "Engines and wheels; leave out prices and paint."})
     docids = list(texts)
-    first = dict(zip(docids, scores(found, topic, "original", docids), strict=True))
+    first = dict(zip(docids, scores(bm25, topic, "original", docids), strict=True))
     for _ in range(3):
         chooser.shuffle(docids)
-        assert dict(zip(docids, scores(found, topic, "original", docids), strict=True)) == first
+        assert dict(zip(docids, scores(bm25, topic, "original", docids), strict=True)) == first
 
 
-def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None:
+def test_explained_contributions_add_up_to_the_score(bm25: Bm25) -> None:
     topic = Topic("1", "eng", "engine", {"original": "Old cars at speed. Leave out prices."})
-    documents = polarity._bm25.corpus.documents.get(["both", "engine", "price"])
-    query = topic.under("original")
+    documents = bm25.corpus.documents.get(["both", "engine", "price"])
+    polarity, query = Polarity(bm25), topic.under("original")
     for document, score in zip(documents, polarity.score(query, documents), strict=True):
         found = explain(polarity, query, documents, document.docid)
         assert found.score == score == pytest.approx(sum(one.value for one in found.contributions), rel=1e-6)
@@ -122,10 +122,10 @@ def test_explained_contributions_add_up_to_the_score(polarity: Polarity) -> None
         explain(polarity, query, documents, "x")
 
 
-def test_a_term_is_on_the_side_of_most_sentences(polarity: Polarity) -> None:
+def test_a_term_is_on_the_side_of_most_sentences(bm25: Bm25) -> None:
     instruction = "Engines, engines and brakes. Old engines. Leave out trees. Leave out engines, brakes and trees."
-    found = topic_terms(polarity._bm25.searcher.terms_of_each, "car", instruction)
-    assert found.asked == {"engin": 1, "old": 1}  # brakes: once each
+    found = topic_terms(bm25.searcher.terms_of_each, "car", instruction)
+    assert found.asked_for == {"engin": 1, "old": 1}  # brakes: once each
     assert found.excluded == {"tree": 1}
 
 
@@ -139,35 +139,35 @@ def test_a_centroid_has_the_heaviest_terms_of_its_documents() -> None:
     assert list(centroid([(1.0, first), (0.5, second)], 2)) == ["car", "red"]
 
 
-def test_repeated_terms_of_a_query_count_as_bm25_counts_them(polarity: Polarity) -> None:
+def test_repeated_terms_of_a_query_count_as_bm25_counts_them(bm25: Bm25) -> None:
     topic = Topic("1", "eng", "price engine engine engine", {})
-    found = polarity._bm25.search([topic.under("query")], 10)["1"]
+    found = bm25.search([topic.under("query")], 10)["1"]
     assert list(found) == ["both", "engine", "price"]  # once each, "price price" would be above "engine speed"
     shares = [score / found["both"] for score in found.values()]
-    assert scores(polarity, topic, "query", list(found)) == pytest.approx(shares, abs=1e-3)
+    assert scores(bm25, topic, "query", list(found)) == pytest.approx(shares, abs=1e-3)
 
 
-def test_words_about_the_task_are_no_terms(polarity: Polarity) -> None:
+def test_words_about_the_task_are_no_terms(bm25: Bm25) -> None:
     found = topic_terms(
-        polarity._bm25.searcher.terms_of_each,
+        bm25.searcher.terms_of_each,
         "car",
         "Relevant documents must mention engines; leave out any document about trees.",
     )
     assert [part.keys() for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
 
 
-def test_two_instructions_give_two_rankings(polarity: Polarity) -> None:
+def test_two_instructions_give_two_rankings(bm25: Bm25) -> None:
     topic = Topic("1", "eng", "car", {"original": "Engines and prices.", "changed": "Engines; leave out prices."})
     docids = ["both", "engine", "price"]
-    assert scores(polarity, topic, "original", docids) != scores(polarity, topic, "changed", docids)
+    assert scores(bm25, topic, "original", docids) != scores(bm25, topic, "changed", docids)
 
 
-def test_no_documents_give_no_scores(polarity: Polarity) -> None:
-    assert scores(polarity, Topic("1", "eng", "car", {}), "query", []) == []
+def test_no_documents_give_no_scores(bm25: Bm25) -> None:
+    assert scores(bm25, Topic("1", "eng", "car", {}), "query", []) == []
 
 
-def test_idf_is_lucenes_whether_the_matrix_or_lucene_is_asked(polarity: Polarity) -> None:
-    searcher = polarity._bm25.searcher
+def test_idf_is_lucenes_whether_the_matrix_or_lucene_is_asked(bm25: Bm25) -> None:
+    searcher = bm25.searcher
     # 2 of 5 documents have "engin": ln(1 + (5 − 2 + 0.5) / (2 + 0.5)); none has "bike"
     expected = {"engin": math.log(1 + 3.5 / 2.5), "bike": math.log(1 + 5.5 / 0.5)}
     assert searcher.idf(expected) == pytest.approx(expected, rel=1e-6)

@@ -1,7 +1,9 @@
 import ast
+import os
 from pathlib import Path
 
 import pytest
+from anserini import anserini_hits
 from conftest import ROOT, SAMPLED, SUPPORT, Heed, write_jsonl
 
 from heed.errors import HeedError
@@ -9,7 +11,8 @@ from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.ranking import ranked
-from heed.retrieval.bm25.index import FIELD, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.building import build_index
+from heed.retrieval.bm25.index import FIELD, Bm25Settings, Searcher, Subset
 from heed.retrieval.lucene import jvm
 from heed.retrieval.lucene.feedback import search_with_feedback
 
@@ -31,17 +34,6 @@ def indexed(
     return request.param, store, build_index(folder / "bm25", store, language(request.param), threads=2, vectors=True)
 
 
-def anserini(folder: Path, lang: str, query: str, depth: int, feedback: str = "") -> dict[str, float]:
-    """The hits of Anserini's own SimpleSearcher, best first."""
-    searcher = jvm.java("io.anserini.search.SimpleSearcher")(str(folder / "lucene"))
-    if lang != "eng":
-        searcher.set_language(language(lang).short)
-    searcher.set_bm25(0.9, 0.4)
-    if feedback:
-        getattr(searcher, f"set_{feedback}")()
-    return {hit.docid: float(f"{hit.score:f}") for hit in searcher.search(query, depth)}  # as its run files have it
-
-
 @pytest.mark.golden(
     program="pyserini 1.6.0, pyserini 2.4.0 (Anserini)",
     compared="scores and rankings, with RM3 and Rocchio too",
@@ -57,7 +49,7 @@ def test_scores_and_rankings_are_anserinis(indexed: tuple[str, DocumentStore, Pa
         if feedback
         else searcher.search(queries, 1000)["q"]
     )
-    theirs = anserini(folder, lang, QUERIES[lang], 1000, feedback)
+    theirs = anserini_hits(folder, language(lang).short, QUERIES[lang], 1000, feedback)
     assert len(ours) > 5
     assert list(ours.items()) == list(theirs.items())
 
@@ -92,7 +84,7 @@ def ties(tmp_path_factory: pytest.TempPathFactory) -> tuple[DocumentStore, Path]
 def test_ties_are_cut_and_broken_as_anserini_does(ties: tuple[DocumentStore, Path]) -> None:
     found = Searcher(ties[1], language("eng"), Bm25Settings()).search({"q": "same words"}, 4)["q"]
     assert ranked(found) == ["d00", "d01", "d02", "d03"]
-    assert found == anserini(ties[1], "eng", "same words", 4)
+    assert found == anserini_hits(ties[1], "en", "same words", 4)
 
 
 def test_insertion_order_never_matters(tmp_path: Path) -> None:
@@ -202,9 +194,11 @@ def test_java_survives_pythons_fault_handler_being_disabled(heed_process: Heed, 
 def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "release").write_text('JAVA_VERSION="22.0.1"\n')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert jvm._java_home() == tmp_path
+    jvm.prepare()
+    assert os.environ["JAVA_HOME"] == str(tmp_path)
     (tmp_path / "release").write_text('JAVA_VERSION="17.0.1"\n')
-    assert jvm._java_home() != tmp_path
+    jvm.prepare()
+    assert os.environ["JAVA_HOME"] != str(tmp_path)
 
 
 def test_the_heap_can_be_set_before_java_starts_only(heed_process: Heed, tmp_path: Path) -> None:

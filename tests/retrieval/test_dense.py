@@ -1,15 +1,12 @@
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from conftest import ROOT, write_jsonl
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from letter_encoder import LetterCounts
 
-from heed.errors import HeedError
 from heed.files import digest, write_json
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
@@ -20,38 +17,13 @@ from heed.retrieval.dense import vectors as vectors_module
 from heed.retrieval.dense.exact_scan import MAX_ON_GPU, OnGpus, Scan, on_gpus
 from heed.retrieval.dense.search import KINDS, DenseIndex, open_index
 from heed.retrieval.dense.vectors import Vectors, embed
-from heed.retrieval.lsa.lsa import build_lsa
-from heed.retrieval.lsa.ngrams import ngram_counts
 from heed.reuse import NOTE
-from heed.types import Document, Query
+from heed.types import Query
 
 Matrix = np.ndarray
 CPU = Runtime("cpu")
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
-
-
-class Lengths:
-    """An encoder whose vectors are known: letter counts, not normalised. Counts its own work."""
-
-    name = "lengths"
-
-    def __init__(self, version: int = 1, fail_after: int = 10**9) -> None:
-        self.config = {"lengths": version}
-        self.encoded: list[str] = []
-        self._fail_after = fail_after
-
-    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
-        if len(self.encoded) >= self._fail_after:
-            raise KeyboardInterrupt
-        self.encoded += [one.docid for one in documents]
-        return self._matrix([one.text for one in documents])
-
-    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
-        return self._matrix([query.text for query in queries])
-
-    def _matrix(self, texts: list[str]) -> Matrix:
-        return np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], dtype=np.float32)
 
 
 def asked(query: str, instruction: str = "") -> Query:
@@ -73,16 +45,16 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def index(tmp_path: Path, store: DocumentStore, kind: str) -> DenseIndex:
-    encoder = Lengths()
+    encoder = LetterCounts()
     made = embed(tmp_path / "vectors", store, encoder)
     return open_index(tmp_path / kind, made, encoder.config, kind, "cpu")
 
 
 def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
-    queries = Lengths().encode_queries([asked("aab", "h"), asked("cdefg")])
+    queries = LetterCounts().encode_queries([asked("aab", "h"), asked("cdefg")])
     found = index(tmp_path, store, "exact").search(["q", "r"], queries, 20)
     for row, qid in enumerate(["q", "r"]):
-        products = {one.docid: float(Lengths().encode_documents([one])[0] @ queries[row]) for one in store}
+        products = {one.docid: float(LetterCounts().encode_documents([one])[0] @ queries[row]) for one in store}
         best = sorted(products.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:20]
         assert [score for _, score in best] == list(found[qid].values())
         clear = [docid for docid, score in best if score > best[-1][1]]  # above the tie at the cut
@@ -93,7 +65,7 @@ def test_exact_search_is_a_full_sort_by_inner_product(tmp_path: Path, store: Doc
 def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
     tmp_path: Path, store: DocumentStore, small_shards: None, kind: str
 ) -> None:
-    queries = Lengths().encode_queries([asked("aab", "h")])
+    queries = LetterCounts().encode_queries([asked("aab", "h")])
     exact = index(tmp_path, store, "exact").search(["q"], queries, 500)["q"]
     found = index(tmp_path, store, kind).search(["q"], queries, 50)["q"]
     assert len(found) == 50
@@ -106,18 +78,18 @@ def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
 
 def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: DocumentStore) -> None:
     for kind in KINDS:
-        found = index(tmp_path, store, kind).search(["q"], Lengths().encode_queries([asked("abc")]), 10_000)["q"]
+        found = index(tmp_path, store, kind).search(["q"], LetterCounts().encode_queries([asked("abc")]), 10_000)["q"]
         assert len(found) <= 500
         assert kind == "ivfpq" or len(found) == 500
 
 
 def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
     with pytest.raises(KeyboardInterrupt):
-        embed(tmp_path / "killed", store, Lengths(fail_after=200))
-    second = Lengths()
+        embed(tmp_path / "killed", store, LetterCounts(fail_after=200))
+    second = LetterCounts()
     resumed = embed(tmp_path / "killed", store, second)
     assert 0 < len(second.encoded) < 500
-    whole = embed(tmp_path / "whole", store, Lengths())
+    whole = embed(tmp_path / "whole", store, LetterCounts())
     assert resumed.docids == whole.docids
     for ours, theirs in zip(resumed.parts(), whole.parts(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -128,34 +100,34 @@ def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
     tmp_path: Path, store: DocumentStore, small_shards: None, harm: str
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        embed(tmp_path / "killed", store, Lengths(fail_after=200))
+        embed(tmp_path / "killed", store, LetterCounts(fail_after=200))
     shard = tmp_path / "killed/shard-00001.npy"
     content = shard.read_bytes()
     if harm == "shape":
         np.save(shard, np.zeros((64, 9), dtype=np.float32))
     else:
         shard.write_bytes(content[:-1] + (b"" if harm == "cut" else bytes([content[-1] ^ 1])))
-    second = Lengths()
+    second = LetterCounts()
     resumed = embed(tmp_path / "killed", store, second)
     assert len(second.encoded) == 500 - 4 * 64 + 64  # the damaged shard beside those not made yet
     assert shard.read_bytes() == content
-    whole = embed(tmp_path / "whole", store, Lengths())
+    whole = embed(tmp_path / "whole", store, LetterCounts())
     assert [one.read_bytes() for one in resumed.shards] == [one.read_bytes() for one in whole.shards]
     assert {one.name for one in (tmp_path / "killed").iterdir()} == {one.name for one in (tmp_path / "whole").iterdir()}
 
 
 def test_a_flipped_byte_in_finished_vectors_is_found(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
-    before = embed(tmp_path / "v", store, Lengths()).shards[2].read_bytes()
+    before = embed(tmp_path / "v", store, LetterCounts()).shards[2].read_bytes()
     shard = tmp_path / "v/shard-00002.npy"
     shard.write_bytes(before[:200] + bytes([before[200] ^ 1]) + before[201:])
-    embed(tmp_path / "v", store, Lengths())
+    embed(tmp_path / "v", store, LetterCounts())
     assert shard.read_bytes() == before
 
 
 def test_shards_of_another_encoder_are_not_taken_over(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
     with pytest.raises(KeyboardInterrupt):
-        embed(tmp_path / "v", store, Lengths(version=1, fail_after=200))
-    other = Lengths(version=2)
+        embed(tmp_path / "v", store, LetterCounts(version=1, fail_after=200))
+    other = LetterCounts(version=2)
     embed(tmp_path / "v", store, other)
     assert len(other.encoded) == 500
 
@@ -190,101 +162,15 @@ def test_the_index_of_a_gpu_gives_the_candidates_of_the_scan(tmp_path: Path, wan
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
 def test_without_a_gpu_the_shards_are_scanned(tmp_path: Path, store: DocumentStore) -> None:
-    made = embed(tmp_path / "v", store, Lengths())
+    made = embed(tmp_path / "v", store, LetterCounts())
     assert on_gpus(made, Scan(made)) is None
 
 
 def test_vectors_are_computed_once(tmp_path: Path, store: DocumentStore) -> None:
-    first, second = Lengths(), Lengths()
+    first, second = LetterCounts(), LetterCounts()
     embed(tmp_path / "v", store, first)
     embed(tmp_path / "v", store, second)
     assert (len(first.encoded), len(second.encoded)) == (500, 0)
-
-
-@pytest.mark.parametrize("lang", ["zho", "fas", "rus", "eng"])
-def test_lsa_finds_a_document_by_its_own_words_in_every_language(tmp_path: Path, lang: str) -> None:
-    store = open_store(tmp_path / "store", Files([SAMPLE / f"{lang}.jsonl"]))
-    lsa = build_lsa(tmp_path / "model", store)
-    documents = list(store)
-    own = lsa.encode_queries([asked(one.title, one.text) for one in documents])
-    made = embed(tmp_path / "v", store, lsa)
-    found = open_index(tmp_path / "i", made, lsa.config, "exact", "cpu").search(made.docids, own, 1)
-    assert sum(next(iter(found[docid])) == docid for docid in made.docids) >= 0.95 * len(documents)
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(st.text(st.sampled_from("abAß éİ大中国人\t\n\u2003😀𝒳،؟گ"), max_size=60), min_size=1, max_size=6))
-def test_hashed_ngrams_are_those_of_scikit_learn(texts: list[str]) -> None:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    theirs = HashingVectorizer(
-        analyzer="char_wb", ngram_range=(2, 4), n_features=2**16, alternate_sign=False, norm=None
-    ).transform(texts)
-    ours = ngram_counts(texts, range(2, 5), 2**16)
-    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
-    for name in ("indptr", "indices", "data"):
-        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
-
-
-def test_ngrams_counted_part_by_part_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["apple pear", "", "pear plum", "stone river"]
-    whole = ngram_counts(texts, range(2, 5), 2**16)
-    monkeypatch.setattr("heed.retrieval.lsa.ngrams.AT_ONCE", 12)
-    assert (ngram_counts(texts, range(2, 5), 2**16) != whole).nnz == 0
-
-
-@pytest.mark.parametrize("dense", [0, 2048])
-def test_lsa_equals_a_plain_singular_value_decomposition(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dense: int
-) -> None:
-    """Scores of the truncated SVD against numpy's full one on the same weighted matrix, all dimensions kept."""
-    from sklearn.preprocessing import normalize
-
-    from heed.retrieval.lsa.lsa import _counts
-
-    monkeypatch.setattr("heed.retrieval.lsa.lsa.DENSE", dense)
-    texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
-    records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    ours = build_lsa(tmp_path / "model", store).encode_documents(list(store))
-    counts = _counts(texts)
-    containing = np.bincount(counts.indices, minlength=counts.shape[1])
-    weighted = normalize(counts.multiply(np.log((1 + 5) / (1 + containing)) + 1).tocsr()).toarray()
-    _, _, components = np.linalg.svd(weighted, full_matrices=False)
-    theirs = normalize(weighted @ components[:4].T)
-    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-5)
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_lsa_of_a_very_small_collection_works(tmp_path: Path, count: int) -> None:
-    records = [{"id": str(number), "text": f"word{number} and more"} for number in range(count)]
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    assert np.isfinite(build_lsa(tmp_path / "model", store).encode_documents(list(store))).all()
-
-
-@pytest.mark.parametrize("dense", [0, 2048])
-def test_lsa_of_equal_documents_is_finite_and_keeps_them_equal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dense: int
-) -> None:
-    monkeypatch.setattr("heed.retrieval.lsa.lsa.DENSE", dense)
-    records = [{"id": str(number), "text": "the same text"} for number in range(30)] + [{"id": "x", "text": "zinc"}]
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    vectors = build_lsa(tmp_path / "model", store).encode_documents(list(store))
-    np.testing.assert_allclose(vectors[:30] @ vectors[:30].T, 1, atol=1e-5)
-    assert abs(vectors[0] @ vectors[30]) < 1e-5
-
-
-def test_lsa_without_any_text_is_an_error(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": " "}])]))
-    with pytest.raises(HeedError, match="no document has any text"):
-        build_lsa(tmp_path / "model", store)
-
-
-def test_the_instruction_reaches_lsa(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "store", Files([SAMPLE / "rus.jsonl"]))
-    queries = [asked("аэропорт"), asked("аэропорт", "только пилоты")]
-    plain, instructed = build_lsa(tmp_path / "model", store).encode_queries(queries)
-    assert not np.allclose(plain, instructed)
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw"])

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from conftest import ROOT, Heed
 from hostile_pickles import Bomb
-from test_dense import Lengths
+from letter_encoder import LetterCounts
 
 import heed as library
 from heed.errors import DataError
@@ -80,13 +80,13 @@ def tevatron_5(folder: Path, vectors: Matrix, docids: list[str]) -> None:
 FORMS: list[Write] = [npy, npy_beside, parquet, pyserini_json, pyserini_faiss, tevatron, tevatron_5]
 
 
-class Normalised(Lengths):
+class Normalised(LetterCounts):
     """The same letter counts, at length 1."""
 
     name = "normalised"
 
-    def _matrix(self, texts: list[str]) -> Matrix:
-        counts = super()._matrix(texts) + 1
+    def counts(self, texts: list[str]) -> Matrix:
+        counts = super().counts(texts) + 1
         return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
@@ -95,13 +95,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> DocumentStore:
     return open_store(tmp_path_factory.mktemp("store"), Files([SAMPLE]))
 
 
-def made(store: DocumentStore, encoder: Lengths) -> tuple[Matrix, list[str]]:
+def made(store: DocumentStore, encoder: LetterCounts) -> tuple[Matrix, list[str]]:
     """Vectors of the documents in an order that is not that of docids."""
     documents = sorted(store, key=lambda document: document.text)
     return encoder.encode_documents(documents), [document.docid for document in documents]
 
 
-def taken(folder: Path, store: DocumentStore, encoder: Lengths) -> Matrix:
+def taken(folder: Path, store: DocumentStore, encoder: LetterCounts) -> Matrix:
     """The vectors of a folder as they are taken, in the order of docids."""
     vectors = ForeignVectors(folder).vectors(folder.parent / "taken", store, encoder)
     assert vectors.docids == list(store.docids())
@@ -196,8 +196,8 @@ def test_every_vector_is_looked_at(value: float, problem: str, folder: Path, sto
 
 
 def test_vectors_that_are_not_normalised_are_taken_where_the_models_are_not(folder: Path, store: DocumentStore) -> None:
-    npy(folder, *made(store, Lengths()))
-    assert np.array_equal(taken(folder, store, Lengths()), Lengths().encode_documents(list(store)))
+    npy(folder, *made(store, LetterCounts()))
+    assert np.array_equal(taken(folder, store, LetterCounts()), LetterCounts().encode_documents(list(store)))
 
 
 def test_half_precision_and_foreign_documents_are_told(

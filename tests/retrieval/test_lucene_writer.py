@@ -1,7 +1,7 @@
 """The index that Heed writes beside the one that Anserini's own ``SimpleIndexer`` writes of the same documents."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,21 +116,12 @@ def test_every_document_is_indexed_once_whatever_the_threads(tmp_path: Path, thr
     assert found["d7"] == {"word7": 2}
 
 
-def test_long_documents_are_handed_over_few_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    handed, count = [], 30
-    batches = lucene_writer._batches
-
-    def seen(rows: Iterable[list[str]]) -> Iterator[Any]:
-        for batch in batches(rows):
-            handed.append(len(batch))
-            yield batch
-
-    monkeypatch.setattr(lucene_writer, "_batches", seen)
+def test_documents_handed_over_a_few_at_once_are_all_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 30
     monkeypatch.setattr(lucene_writer, "CHARACTERS_AT_ONCE", 100)
     rows = ([f"d{number:02}", "words " * (1 if number < 15 else 20)] for number in range(count))
     english = Analysis(language("eng")).analyzer
     assert write_index(tmp_path / "index", rows, FIELDS[:1], english, 2, False) == count
-    assert handed == [12, 4, *[1] * 14]  # 9 characters each, then 123
     found = read(tmp_path / "index", tmp_path / "raw", "contents").frequencies
     assert found == {f"d{number:02}": {"word": 1 if number < 15 else 20} for number in range(count)}
 

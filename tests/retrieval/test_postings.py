@@ -20,8 +20,9 @@ from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval.bm25 import field_scores
+from heed.retrieval.bm25.building import build_index
 from heed.retrieval.bm25.field_scores import length_of
-from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
 from heed.retrieval.bm25.postings import ShardPostings
 from heed.retrieval.bm25.postings_search import best, break_ties
 from heed.retrieval.lucene.analysis import MARK, WHOLE, Analysis

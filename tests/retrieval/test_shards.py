@@ -2,11 +2,12 @@
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from anserini import anserini_hits
 from conftest import ROOT, SAMPLED, Heed, write_jsonl
 from documents_at_hand import Given
 from hypothesis import given, settings
@@ -16,12 +17,11 @@ from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.retrieval.bm25 import field_scores, postings_search
-from heed.retrieval.bm25 import index as bm25_index
-from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.building import build_index
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
 from heed.retrieval.bm25.postings import ShardPostings
 from heed.retrieval.bm25.postings_search import PostingsMatrix, best, merged
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
-from heed.retrieval.lucene.jvm import java
 from heed.retrieval.lucene.shards import shard_folders, shard_ranges
 from heed.types import Document
 
@@ -103,16 +103,7 @@ def test_the_sample_is_found_as_in_plain_lucene_in_every_language(tmp_path: Path
     queries = {one["qid"]: f"{one['query']} {one['instructions']['original']}" for one in topics[:3]}
     found = Searcher(whole, spoken, Bm25Settings(), most, 4).search(queries, 1000)
     for qid, text in queries.items():
-        assert list(found[qid].items()) == anserini(whole, spoken.short, text)
-
-
-def anserini(folder: Path, short: str, query: str) -> list[tuple[str, float]]:
-    """The hits of Anserini's own SimpleSearcher in the one index."""
-    searcher = java("io.anserini.search.SimpleSearcher")(str(folder / "lucene"))
-    if short != "en":
-        searcher.set_language(short)
-    searcher.set_bm25(0.9, 0.4)
-    return [(hit.docid, float(f"{hit.score:f}")) for hit in searcher.search(query, 1000)]
+        assert list(found[qid].items()) == list(anserini_hits(whole, spoken.short, text, 1000).items())
 
 
 @pytest.mark.parametrize("method", FEEDBACK)
@@ -162,25 +153,26 @@ def test_the_statistics_are_of_all_shards_worked_by_hand(tmp_path: Path) -> None
         assert found == {"q": {"d0": pytest.approx(expected, abs=0.5e-4)}}
 
 
-def test_a_build_that_is_stopped_costs_one_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store, write, begun = store_of(tmp_path, *drawn_documents(1, 30)), bm25_index.write_index, []
+class Stopped(DocumentStore):
+    """A store whose reading is stopped at the third shard."""
 
-    def stopped_at_the_third(folder: Path, *rest: Any) -> int:
-        begun.append(folder)
-        if len(begun) == 3:
+    shards = 0
+
+    def within(self, start: int, end: int) -> Iterator[Document]:
+        self.shards += 1
+        if self.shards == 3:
             raise KeyboardInterrupt
-        return write(folder, *rest)
+        return super().within(start, end)
 
-    monkeypatch.setattr(bm25_index, "write_index", stopped_at_the_third)
+
+def test_a_build_that_is_stopped_costs_one_shard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = store_of(tmp_path, *drawn_documents(1, 30))
     with pytest.raises(KeyboardInterrupt):
-        build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
+        build_index(tmp_path / "bm25", Stopped(tmp_path / "documents", store.digest), ENGLISH, 1, shards=4)
     capsys.readouterr()
     build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=4)
-    told = capsys.readouterr().err
-    assert [f"shards/{at}: used again" in told for at in range(4)] == [True, True, False, False]
-    assert len(begun) == 5
+    log = capsys.readouterr().err
+    assert [f"shards/{at}: used again" in log for at in range(4)] == [True, True, False, False]
 
 
 def test_a_shard_whose_file_is_altered_is_built_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

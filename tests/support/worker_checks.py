@@ -22,13 +22,12 @@ from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.exact_scan import Scan
 from heed.retrieval.dense.vectors import embed
-from heed.retrieval.lsa.lsa import build_lsa
+from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.retrieval.lucene.jvm import HEAP
 from heed.types import Document, Query, Reranker, Topic
 from heed.workers.parallel import ParallelEncoder
 from heed.workers.pool import WorkerPool
-from heed.workers.processes import Process
-from heed.workers.tasks import SystemTask, system_of
+from heed.workers.tasks import SystemTask, plain_system, system_of
 
 CPU = Runtime("cpu")
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
@@ -60,10 +59,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def pid_of(worker: Any) -> int:
-    return int(worker._process.pid if isinstance(worker, Process) else worker._pid)
-
-
 class Killing(PoolDocuments):
     """The documents of each pool; while they are read a worker is killed."""
 
@@ -82,7 +77,7 @@ def killing(batches: Iterable[Any], pool: WorkerPool, at: int) -> Iterator[Any]:
     """``batches``; before number ``at`` a worker is killed."""
     for number, batch in enumerate(batches):
         if number == at:
-            os.kill(pid_of(pool.workers[0]), signal.SIGKILL)
+            os.kill(pool.workers[0].pid, signal.SIGKILL)
         yield batch
 
 
@@ -122,10 +117,9 @@ def check_lsa(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
     batches = parallel.encode_batches(killing(parts, pool, 6))
     for ours, theirs in zip(batches, map(lsa.encode_documents, parts), strict=True):
         assert ours.tobytes() == theirs.tobytes()
-    system = parallel._system
+    system = plain_system(lsa.config, Lsa, "the model")
     assert [worker.built for worker in pool.workers] == [system.key] * len(pool.workers)
-    task = SystemTask(system, len).sent_to(pool.workers[0])
-    assert task.system == system._replace(arguments=()) and len(system.arguments[2]) > 100
+    assert SystemTask(system, len).sent_to(pool.workers[0]).system.arguments == ()
 
 
 def check_index(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
@@ -135,9 +129,9 @@ def check_index(store: DocumentStore, folder: Path, pool: WorkerPool) -> None:
         corpus, lucene = Corpus(folder / name, store, language("eng")), Lucene(1, shards, HEAP, workers)
         bm25 = Bm25("bm25", corpus, Bm25Settings(), lucene)
         if workers:
-            os.kill(pid_of(pool.workers[1]), signal.SIGKILL)
+            os.kill(pool.workers[1].pid, signal.SIGKILL)
             bm25.load()
-            os.kill(pid_of(pool.workers[0]), signal.SIGKILL)
+            os.kill(pool.workers[0].pid, signal.SIGKILL)
         made = {"bm25": bm25.search(queries("original"), 300)}
         for number, reranker in enumerate((Polarity(bm25), Polarity(bm25, TABLE_SETTINGS))):
             journal = folder / f"{name}.partial"

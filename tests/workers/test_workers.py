@@ -25,7 +25,6 @@ from worker_checks import (
     check_lsa,
     check_reranking,
     encoder,
-    pid_of,
     queries,
     records,
 )
@@ -52,7 +51,7 @@ from heed.retrieval.dense.vectors import embed
 from heed.systems.by_name import Systems
 from heed.types import Query
 from heed.workers import Workers, processes
-from heed.workers.parallel import ParallelReranker
+from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool, open_pool, result_of
 from heed.workers.processes import Process, Processes
 from heed.workers.ray_cluster import check_answer
@@ -121,7 +120,6 @@ def test_lsa_and_decompose_leave_the_files_and_runs_of_one_process(
         assert runs[0] == runs[1]
         rerankers = [made.reranker(f"decompose:{tiny_encoder}") for made in (one, several)]
         check_reranking(*rerankers, store, tmp_path, None)
-    assert several.retriever("lsa")._index._index._pool is two  # type: ignore[union-attr]
     files = [
         {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
         for name in ("one", "two")
@@ -135,7 +133,6 @@ def test_a_worker_holds_one_model_at_a_time(tiny_encoder: Path, tiny_cross_encod
     held = state.build(wanted)
     assert state.build(wanted) is held
     state.build(system_of(CrossEncoderReranker(second, CPU).config, CrossEncoderReranker, second, CPU))
-    assert state._system is not held
     assert state.build(wanted) is not held
 
 
@@ -145,7 +142,7 @@ def test_two_processes_rerank_as_one(
     result_of(two.submit(lambda _: Seen(), two.workers[1]))
     model = Model(str(tiny_cross_encoder))
     parallel = parallel_of(CrossEncoderReranker, model, two)
-    check_reranking(CrossEncoderReranker(model, CPU), parallel, store, tmp_path, pid_of(two.workers[1]))
+    check_reranking(CrossEncoderReranker(model, CPU), parallel, store, tmp_path, two.workers[1].pid)
     assert "worker 2: lost (process " in capsys.readouterr().err
     assert parallel.at_once == 2
 
@@ -179,8 +176,10 @@ def test_messages_and_errors_of_a_worker_reach_the_user(
         result_of(two.submit(lambda _: Deadly()))
     for worker in two.workers:  # both work again
         assert result_of(two.submit(lambda _: Seen(), worker))
-    parallel = encoder(tiny_encoder, two)
-    parallel._system = parallel._system._replace(key="another")
+    model = Model(str(tiny_encoder), pooling="mean", max_length=64)
+    plain = SentenceEncoder(model, CPU)
+    other = system_of(plain.config | {"pooling": "cls"}, SentenceEncoder, model, CPU)
+    parallel = ParallelEncoder(plain, other, two)
     with pytest.raises(WorkerError, match="a worker has other files of this model, or another precision"):
         parallel.encode_queries(asked[:1])
 
@@ -190,7 +189,7 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
     monkeypatch.delenv(processes.VISIBLE, raising=False)
     assert processes.visible_gpus() == ["0", "1"]
     monkeypatch.setenv(processes.VISIBLE, "GPU-a, GPU-b")
-    assert [worker._gpu for worker in Processes(None, "auto").workers()] == ["GPU-a", "GPU-b"]  # type: ignore[attr-defined]
+    assert [worker.gpu for worker in Processes(None, "auto").workers()] == ["GPU-a", "GPU-b"]  # type: ignore[attr-defined]
     assert len(Processes(3, "cuda").workers()) == 3 and not Processes(None, "cpu").workers()
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert not Processes(None, "auto").workers()
@@ -412,7 +411,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         assert [len(worker.shards) for worker in pool.workers] == [4, 4]  # each shard went to one worker
         told = capsys.readouterr().err
         assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
-        pids = {pid_of(worker) for worker in pool.workers}
+        pids = {worker.pid for worker in pool.workers}
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
         end = time.monotonic() + 30
         while len(working(pids)) == 2 and time.monotonic() < end:  # its worker sees only later that it is alone

@@ -20,8 +20,8 @@ from heed.ranking import ranked
 from heed.reranking.polarity.terms import CHARACTERS, Weights, centroid, document_vector, topic_terms
 from heed.reranking.rescore import Pair
 from heed.retrieval.bm25.index import FIELD, Subset, Term
+from heed.retrieval.bm25.index_copies import IndexCopy
 from heed.retrieval.bm25.retriever import Bm25
-from heed.retrieval.bm25.search_in_workers import IndexCopy
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
@@ -38,15 +38,15 @@ class Settings(NamedTuple):
     The numbers are chosen on whole topics left out: ``python -m benchmarks.polarity``.
     """
 
-    asked: float
+    asked_for: float
     excluded: float
     like: float
     examples: int
     terms: int
 
 
-TEXT_SETTINGS = Settings(asked=0.6, excluded=0.6, like=1.0, examples=10, terms=20)
-TABLE_SETTINGS = Settings(asked=1.0, excluded=2.5, like=1.0, examples=15, terms=30)
+TEXT_SETTINGS = Settings(asked_for=0.6, excluded=0.6, like=1.0, examples=10, terms=20)
+TABLE_SETTINGS = Settings(asked_for=1.0, excluded=2.5, like=1.0, examples=15, terms=30)
 WHOLE = {FIELD: 1.0}
 WITH_CAPTION = {FIELD: 1.0, "caption": 1.0}
 TEXT_FIELDS = {"query": WHOLE, "asked": WHOLE, "excluded": WHOLE}  # where a part's terms are searched, with weights
@@ -129,7 +129,7 @@ class Polarity:
         if self._subset.docids != docids:
             self._subset, self._vectors = Subset(docids), {}
         terms = topic_terms(self._bm25.searcher.terms_of_each, query.query, query.instruction, query.lang)
-        weights = {"query": 1.0, "asked": self._settings.asked, "excluded": -self._settings.excluded}
+        weights = {"query": 1.0, "asked": self._settings.asked_for, "excluded": -self._settings.excluded}
         parts = [
             self._part(name, weight, part_terms, self._fields[name])
             for (name, weight), part_terms in zip(weights.items(), terms, strict=True)

@@ -19,7 +19,7 @@ class TopicTerms(NamedTuple):
     """Index terms with their weights."""
 
     query: Weights
-    asked: Weights
+    asked_for: Weights
     excluded: Weights
 
 

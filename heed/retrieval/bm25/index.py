@@ -1,24 +1,21 @@
-"""BM25 as Lucene computes it: build an index by Anserini's classes, search it, score chosen documents."""
+"""BM25 as Lucene computes it: search an index, score chosen documents."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import UsageError, fail
-from heed.formats.document_store import DocumentStore
 from heed.languages import Language
-from heed.progress import bar, log, timed
+from heed.progress import bar
 from heed.retrieval.bm25.postings import Numbers, open_postings
 from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.jvm import anserini_version, java_errors
+from heed.retrieval.lucene.jvm import java_errors
 from heed.retrieval.lucene.search import LuceneSearch, docid_filter
-from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_ranges
-from heed.retrieval.lucene.writer import write_index
-from heed.reuse import Recipe, ensure_folder, folder_reason, recipe_version
-from heed.types import Document, Run
+from heed.retrieval.lucene.shards import postings_folder, shard_folders
+from heed.types import Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 FIELD = "contents"
@@ -43,116 +40,6 @@ class Bm25Settings(NamedTuple):
         return {name: weight for name, weight in weights.items() if weight}
 
 
-class Shard(NamedTuple):
-    """A part of an index: its folder, what it is made of, its first document and the one after its last."""
-
-    folder: Path
-    recipe: Recipe
-    start: int
-    end: int
-
-    @property
-    def size(self) -> int:
-        """Number of documents."""
-        return self.end - self.start
-
-    @property
-    def is_built(self) -> bool:
-        """Whether it is there, of the same documents with the same settings."""
-        return folder_reason(self.folder, self.recipe) is None
-
-
-def shards_of(
-    folder: Path, store: DocumentStore, language: Language, vectors: bool, shards: int, fields: Sequence[str]
-) -> list[Shard]:
-    """Return the parts of the index that :func:`build_index` makes."""
-    recipe: Recipe = {
-        "index": recipe_version("index"),
-        "anserini": anserini_version(),
-        "language": language.short,
-        "documents": store.digest,
-        "vectors": vectors,
-        **({"fields": list(fields)} if store.tabular else {}),
-    }
-    return [
-        Shard(shard_folder, recipe | ({"shard": [number, shards]} if shards > 1 else {}), start, end)
-        for number, (shard_folder, (start, end)) in enumerate(
-            zip(shard_folders(folder, shards), shard_ranges(store.count, shards), strict=True)
-        )
-    ]
-
-
-def build_index(
-    folder: Path,
-    store: DocumentStore,
-    language: Language,
-    threads: int,
-    vectors: bool = False,
-    shards: int = 1,
-    fields: Sequence[str] = (FIELD, *TABLE_FIELDS),
-) -> Path:
-    """Return ``folder`` with the Lucene index of ``store``, built unless it is there for the same settings.
-
-    Of tables it has ``fields``, of other documents ``FIELD`` alone.
-    ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents without
-    text cannot be indexed and are counted in the log. With several ``shards`` the documents are split in docid
-    order into as many indexes beside ``folder``, built one after the other and each kept when it is complete.
-    """
-    indexed = indexed_fields(store, fields)
-    for shard in shards_of(folder, store, language, vectors, shards, fields):
-        ensure_folder(shard.folder, shard.recipe, partial(_build, shard, store, indexed, language, threads, vectors))
-    return folder
-
-
-def indexed_fields(store: DocumentStore, fields: Sequence[str]) -> Sequence[str]:
-    """Return the fields that an index of ``store`` has: of tables ``fields``, of other documents ``FIELD`` alone."""
-    return fields if store.tabular else (FIELD,)
-
-
-def _build(
-    shard: Shard,
-    store: DocumentStore,
-    fields: Sequence[str],
-    language: Language,
-    threads: int,
-    vectors: bool,
-    folder: Path,
-) -> None:
-    documents = bar(store.within(shard.start, shard.end), shard.size, "bm25 index", "documents")
-    with timed("index", "bm25") as work:
-        indexed = write_shard(folder, documents, fields, language, threads, vectors)
-        work.did(shard.size, "documents")
-    log_without_text(shard.size, indexed)
-
-
-def write_shard(
-    folder: Path,
-    documents: Iterable[Document],
-    fields: Sequence[str],
-    language: Language,
-    threads: int,
-    vectors: bool,
-) -> int:
-    """Write a Lucene index of ``documents`` into ``folder``; return how many have text, and are in it."""
-    rows = _rows_with_text(documents, fields)
-    with java_errors(f"{folder}: indexing"):
-        return write_index(folder / "lucene", rows, fields, Analysis(language).analyzer, threads, vectors)
-
-
-def log_without_text(count: int, indexed: int) -> None:
-    """Log how many of ``count`` documents are not in the index."""
-    if indexed < count:
-        log.info(f"bm25: {count - indexed} of {count} documents have no text and are not in the index")
-
-
-def _rows_with_text(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:
-    for document in documents:
-        contents = document.contents()
-        if contents.strip():
-            text_of = document._asdict() | {FIELD: contents}
-            yield [document.docid, *(text_of[name] for name in fields)]
-
-
 class Searcher:
     """An open index; thread-safe.
 
@@ -174,7 +61,7 @@ class Searcher:
         max_postings: int = MAX_POSTINGS,
         shards: int = 1,
     ) -> None:
-        """Open the index that :func:`build_index` left in ``folder``.
+        """Open the index that :func:`heed.retrieval.bm25.building.build_index` left in ``folder``.
 
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have, and :class:`JavaError` without an index.
         """

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from heed.progress import log, timed
 from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
 from heed.retrieval.lucene.shards import postings_folder, reading
-from heed.reuse import Recipe, build_folder, ensure_folder, folder_note, folder_reason, recipe_version
+from heed.reuse import Recipe, ensure_folder, folder_note, folder_reason, recipe_version
 
 ID = "id"  # the field of docids
 BLOCK = 1 << 20  # postings converted at once
@@ -145,8 +145,8 @@ class ShardPostings:
 def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> list[ShardPostings] | None:
     """Return the postings of each shard of an index, exported from Lucene unless they are there.
 
-    ``shards`` are folders of :func:`heed.retrieval.bm25.index.build_index`. Java is not needed where the postings are
-    there. Returns None where all shards together have more than ``most`` postings in ``fields``.
+    ``shards`` are folders of :func:`heed.retrieval.bm25.building.build_index`. Java is not needed where the postings
+    are there. Returns None where all shards together have more than ``most`` postings in ``fields``.
     """
     folders = [postings_folder(shard) for shard in shards]
     recipes = [postings_recipe(shard) for shard in shards]
@@ -171,14 +171,12 @@ def postings_recipe(index: Path) -> Recipe:
     return {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
 
 
-def build_postings(index: Path, fields: Sequence[str], most: int) -> Path | None:
-    """Return the folder of an index's postings, made anew; None where they are more than ``most``."""
+def export_postings(index: Path, fields: Sequence[str], most: int, folder: Path) -> None:
+    """Write an index's postings into ``folder``, nothing where they are more than ``most``."""
     with reading(index) as reader:
-        if count_postings(reader, fields) > most:
-            return None
-    folder = postings_folder(index)
-    build_folder(folder, postings_recipe(index), partial(_build, index, fields))
-    return folder
+        count = count_postings(reader, fields)
+    if count <= most:
+        _build(index, fields, folder)
 
 
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:

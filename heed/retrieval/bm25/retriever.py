@@ -7,11 +7,10 @@ from typing import NamedTuple, cast
 
 from heed.errors import UsageError
 from heed.formats.document_store import DocumentStore
-from heed.retrieval.bm25 import index as bm25_index
-from heed.retrieval.bm25.build_in_workers import Building, build_shards
+from heed.retrieval.bm25.building import build_by_workers, build_index, shards_of
 from heed.retrieval.bm25.foreign_index import ForeignIndex
 from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
-from heed.retrieval.bm25.search_in_workers import IndexCopies, IndexCopy, Opening
+from heed.retrieval.bm25.index_copies import IndexCopies, IndexCopy, Opening
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
@@ -97,11 +96,10 @@ class Bm25:
             return Searcher(self._index.folder, language, self._settings)
         index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
         if shards > 1 and pool and pool.requested and pool.workers:
-            parts = bm25_index.shards_of(index, store, language, vectors, shards, fields)
-            indexed = bm25_index.indexed_fields(store, fields)
-            most = 0 if self._feedback else MAX_POSTINGS // shards  # Lucene itself searches with feedback
-            build_shards(parts, store, Building(indexed, language, vectors, heap, most), pool)
-        bm25_index.build_index(index, store, language, threads, vectors, shards, fields)
+            max_postings = 0 if self._feedback else MAX_POSTINGS // shards  # Lucene itself searches with feedback
+            parts = shards_of(index, store, language, vectors, shards, fields)
+            build_by_workers(parts, store, heap, max_postings, pool)
+        build_index(index, store, language, threads, vectors, shards, fields)
         return Searcher(index, language, self._settings, shards=shards)
 
     @property
@@ -131,9 +129,9 @@ class Bm25:
     def over_copy(cls, copy: IndexCopy) -> "Bm25":
         """Return the system over a worker's copy of an index, which has no documents."""
         corpus = Corpus(Path(), cast(DocumentStore, copy), copy.language)
-        made = cls("bm25", corpus, copy.searcher.settings, Lucene())
-        made.searcher = copy.searcher
-        return made
+        system = cls("bm25", corpus, copy.searcher.settings, Lucene())
+        system.searcher = copy.searcher
+        return system
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""
