@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import sys
+from collections.abc import Sequence
 
 from heed import __version__
 from pipelines import missing_package, started_as_heed
@@ -29,19 +30,20 @@ COMMANDS = {
 }
 
 
-def main() -> int:
-    """List the commands, or run the one that the process was started for; return the exit status."""
-    if len(sys.argv) == 1 or sys.argv[1] in ("-h", "--help"):
+def main(argv: Sequence[str] | None = None) -> int:
+    """List the commands, or run the one that ``argv`` names, else the process's arguments; return the exit status."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments or arguments[0] in ("-h", "--help"):
         print("Heed: does a search system do what the user asked?\n")
         prefix = "heed " if started_as_heed() else "python -m pipelines."
         for name, description in COMMANDS.items():
             print(f"  {prefix}{name:<12}{description}")
         print("\nEach answers --help.")
         return 0
-    if sys.argv[1] == "--version":
+    if arguments[0] == "--version":
         print(f"heed {__version__}")
         return 0
-    name = sys.argv.pop(1)  # the command parses the rest
+    name = arguments[0]
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.4) or list(COMMANDS)
         print(f"error: no command {name!r}; did you mean {' or '.join(near)}?", file=sys.stderr)
@@ -54,7 +56,9 @@ def main() -> int:
             raise
         print(f"error: {message}", file=sys.stderr)
         return 1
-    status: int = command.main()
+    if argv is None:
+        del sys.argv[1]  # the command parses the rest, and the process ends with it
+    status: int = command.main(None if argv is None else arguments[1:])
     return status
 
 

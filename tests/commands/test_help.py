@@ -86,20 +86,16 @@ def test_everyday_options_come_first() -> None:
 
 @pytest.mark.parametrize("option", SHARED)
 def test_an_option_of_several_commands_has_one_meaning(option: str) -> None:
-    actions = [parser(name)._option_string_actions.get(option) for name in COMMANDS.keys() - SHARED[option]]
-    meanings = {(action.metavar, action.help) for action in actions if action}
-    assert len(meanings) == 1
+    entry = re.compile(rf"^  ({option} .*?)(?=^  -|^\S|\Z)", re.MULTILINE | re.DOTALL)
+    texts = [entry.search(parser(name).format_help()) for name in COMMANDS.keys() - SHARED[option]]
+    assert len({" ".join(text[1].split()) for text in texts if text}) == 1
 
 
-def test_every_command_answers_help_under_both_of_its_names(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_answers_help(capsys: pytest.CaptureFixture[str]) -> None:
     for name in COMMANDS:
-        for program, usage in (("pipelines/__main__.py", f"python -m pipelines.{name}"), ("heed", f"heed {name}")):
-            monkeypatch.setattr(sys, "argv", [program, name, "--help"])
-            with pytest.raises(SystemExit, match="^0$"):
-                list_or_run()
-            assert capsys.readouterr().out.startswith(f"usage: {usage} ")
+        with pytest.raises(SystemExit, match="^0$"):
+            list_or_run([name, "--help"])
+        assert capsys.readouterr().out.startswith(f"usage: python -m pipelines.{name} ")
 
 
 def test_no_help_imports_what_is_heavy() -> None:

@@ -18,8 +18,8 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relativ
 @pytest.fixture(scope="module")
 def options() -> set[str]:
     """Every option of every command."""
-    parsers = [importlib.import_module(f"pipelines.{command}").parser() for command in COMMANDS]
-    return {option for parser in parsers for option in parser._option_string_actions}
+    helps = [importlib.import_module(f"pipelines.{command}").parser().format_help() for command in COMMANDS]
+    return {option for text in helps for option in re.findall(r"^  (?:-h, )?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)}
 
 
 def test_every_command_is_in_the_readme() -> None:
