@@ -120,6 +120,8 @@ def _plan(holding: "Holding", downloads: "list[Download]", unreachable: "list[Re
     lines = [f"{holding.title}: {entry.holds}"]
     facts = {"licence": entry.licence or "not known", "paper": entry.paper, "size": entry.size, "note": entry.note}
     lines += [f"  {name}: {text}" for name, text in facts.items() if text]
+    if entry.embedded:
+        lines.append("  it comes with Heed, so there is nothing to fetch")
     for download in downloads:
         lines += _download_lines(download)
     for repository in unreachable:
@@ -178,6 +180,8 @@ def _listing(catalogue: "Catalogue") -> list[str]:
 
 def _origin(holding: "Holding") -> str:
     """Return how a collection comes: hub, ir_datasets, licence, or several of them."""
+    if holding.entry.embedded:
+        return "embedded"
     by_hand = holding.by_hand()
     origins = ["hub"] if holding.repositories() else []
     origins += ["ir_datasets"] if holding.files() else []
@@ -187,6 +191,8 @@ def _origin(holding: "Holding") -> str:
 
 def _local_state(holding: "Holding") -> str:
     """Return how much of a collection is here, empty for nothing; of a hub data set the number of files, offline."""
+    if holding.entry.embedded:
+        return "here"
     by_hand = holding.by_hand()
     if repositories := holding.repositories():
         count = sum(len(repository.local_files()) for repository in repositories)

@@ -43,12 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.infosearch import find_dimensions
-    from pipelines.launch import finish, launch
+    from heed.datasets.layout import Settings
+    from heed.datasets.loading import find_collections
+    from pipelines.launch import run_collections
 
     refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")
-    collections = find_dimensions(options.dimension or (), data=options.data, collection=options.collection)
-    finish(options, [launch(options, collection) for collection in collections])
+    name = "infosearch-sample" if options.collection == "sample" else "infosearch"
+    settings = Settings(subsets=tuple(options.dimension or ()), data=options.data, or_sample=True)
+    run_collections(options, find_collections(name, settings))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from heed.experiment.experiment import Experiment
 from heed.experiment.results import Results, SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
-from heed.measures.summary import average, printed, summary_of, table
+from heed.measures.summary import Detail, average, printed, summary_of, table
 from heed.progress import log
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
@@ -22,6 +22,20 @@ from heed.types import Run
 from pipelines.command import refuse
 from pipelines.options.settings import machine_of, maxp_of, registry_of, search_of
 from pipelines.resources import log_resources, relative_times
+
+
+def run_collections(options: argparse.Namespace, collections: Sequence[Collection]) -> None:
+    """Run all systems over each collection, print tables and the average of several, write their files."""
+    results = [launch(options, collection) for collection in collections]
+    if len(results) > 1:
+        results = [_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)]
+    finish(options, results)
+
+
+def _with_score(results: Results, measure: str) -> Results:
+    """Return the results with ``measure`` on original once more as ``score``, the name of a benchmark's average."""
+    main = [each for each in results.details if (each["condition"], each["measure"]) == ("original", measure)]
+    return replace(results, details=[*results.details, *(Detail(**{**each, "measure": "score"}) for each in main)])
 
 
 def launch(options: argparse.Namespace, collection: Collection) -> Results:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from heed.datasets.multilingual import Multilingual
+from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
 from heed.experiment.experiment import Experiment
 from heed.experiment.results import Results, SystemRuns
@@ -18,14 +18,14 @@ RERANKER = "reranker"
 MERGES = ("score", "rank", RERANKER)
 
 
-def launch_multilingual(options: argparse.Namespace, collection: Multilingual) -> Results:
+def launch_multilingual(options: argparse.Namespace, collection: Collection) -> Results:
     """Run all systems over each language, print its table and that of the merged lists; return the latter's results."""
     by = options.merge or MERGES[0]
     retrievers = names_of(options.retriever, ["bm25", "lsa"])
     english = ["polarity"] if options.docs_lang == "eng" else []
     rerankers = names_of(options.reranker, english) if by == RERANKER else []
     fail(_contradictions(options, retrievers, rerankers), UsageError)
-    whole = experiment_of(options, collection.whole)
+    whole = experiment_of(options, collection)
     with whole:  # what may be wrong with the whole is known before anything is searched
         external = external_runs(options, whole)
         for name in rerankers:

@@ -63,29 +63,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.multilingual import MLIR, find_multilingual
-    from heed.datasets.neuclir import NewsSettings, find_news
-    from pipelines.launch import finish, launch
+    from heed.datasets.layout import Settings
+    from heed.datasets.loading import find_collections
+    from pipelines.launch import finish, run_collections
     from pipelines.multilingual import launch_multilingual
     from pipelines.options.settings import own_files
 
-    if not options.docs:
-        refuse(options, ["name"], "it names a collection of --docs")
-    settings = NewsSettings(
+    settings = Settings(
+        own_files(options),
         lang=options.lang,
-        collection=options.collection,
-        years=tuple(options.year or ()),
         query_lang=options.query_lang,
         translation=options.translation,
+        years=tuple(options.year or ()),
         docs_lang=options.docs_lang,
         fields=options.fields,
+        or_sample=options.collection == "auto",
     )
-    if options.lang == MLIR:
-        finish(options, [launch_multilingual(options, find_multilingual(settings, own_files(options)))])
+    name = {"auto": "neuclir1", "sample": "neuclir-sample"}.get(options.collection, options.collection)
+    [collection] = find_collections(name, settings)
+    if collection.parts:
+        finish(options, [launch_multilingual(options, collection)])
         return
     refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
-    collection = find_news(settings, own_files(options))
-    finish(options, [launch(options, collection)])
+    run_collections(options, [collection])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.tables.text import FORMS
-from pipelines.command import refuse, run_command
+from pipelines.command import run_command
 from pipelines.options.collection import collection_options
 from pipelines.options.data import lang_option
 from pipelines.options.parser import command_parser
@@ -57,24 +57,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.followtable import find_tables
-    from pipelines.launch import finish, launch
+    from heed.datasets.layout import Settings
+    from heed.datasets.loading import find_collections
+    from pipelines.launch import run_collections
     from pipelines.options.settings import own_files
 
-    if options.docs:
-        refuse(options, ["data", "subset"], "--docs names other tables")
-    else:
-        refuse(options, ["lang"], "it is the language of --docs; FollowTable and the sample are English")
-        refuse(options, ["name"], "it names a collection of --docs")
-    collection = find_tables(
+    subsets = (options.subset,) if options.subset not in (None, SUBSETS[-1]) else ()
+    settings = Settings(
         own_files(options),
+        lang=options.lang or "",
+        subsets=subsets,
         data=options.data,
-        subset=options.subset,
-        lang=options.lang or "eng",
         form=options.serialise,
         traps=options.traps,
     )
-    finish(options, [launch(options, collection)])
+    run_collections(options, find_collections("followtable" if subsets or options.data else "tables-sample", settings))
 
 
 if __name__ == "__main__":

@@ -3,20 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
-from heed.types import ABLATIONS
 from pipelines.command import refuse, run_command
 from pipelines.options.collection import collection_options
 from pipelines.options.data import OWN_FILES, catalogue_option, fields_option, lang_option
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.datasets.collection import Collection
-    from heed.experiment.results import Results
 
 EXAMPLES = (
     "--retriever bm25",
@@ -24,7 +17,7 @@ EXAMPLES = (
     "--benchmark followir --reranker jhu-clsp/FollowIR-7B",
     "--dataset hub:OWNER/NAME --retriever bm25 --reranker none",
 )
-FOLLOWIR, OLDER = "followir", "followir-older"  # entries of the catalogue; the older form has ABLATIONS too
+BENCHMARKS = ("followir",)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,81 +51,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from pipelines.launch import finish, launch
+    from heed.datasets.catalogue import Catalogue
+    from heed.datasets.layout import Settings
+    from heed.datasets.loading import find_collections
+    from heed.progress import log
+    from pipelines.launch import run_collections
+    from pipelines.options.settings import own_files
 
     if options.benchmark:
         refuse(options, [*OWN_FILES[1:], "lang", "fields", "catalogue"], "--benchmark has its own")
+        if options.benchmark.partition("/")[0] not in BENCHMARKS:
+            raise UsageError(f"--benchmark {options.benchmark}: not known; expected followir, or followir/robust04 …")
     elif not options.dataset:
         refuse(options, ["data"], "it is a copy of a --benchmark, or of an entry named with --dataset")
         refuse(options, ["catalogue"], "name one of its entries with --dataset")
     if not (options.docs or options.dataset):
         refuse(options, ["name"], "it names a collection of --docs or --dataset")
-    if not (options.benchmark or options.dataset or options.docs):
+    name, lang = options.benchmark or options.dataset, options.lang or ""
+    if not (name or options.docs):
         refuse(options, [*OWN_FILES, "lang"], "name documents with --docs, --dataset or --benchmark too")
-    collections = _collections(options)
-    results = [launch(options, collection) for collection in collections]
-    several = len(results) > 1 and results[0].collection == FOLLOWIR
-    finish(options, [_with_score(each) for each in results] if several else results)
-
-
-def _collections(options: argparse.Namespace) -> "list[Collection]":
-    """Return the collections that the options name, all of a benchmark's or one."""
-    from heed.datasets.catalogue import Catalogue
-    from heed.datasets.described import find_entries
-    from heed.datasets.own_files import english_sample, own_collection
-    from heed.progress import log
-    from pipelines.options.settings import own_files
-
-    if options.benchmark:
-        if options.benchmark.partition("/")[0] != FOLLOWIR:
-            raise UsageError(
-                f"--benchmark {options.benchmark}: not known; expected {FOLLOWIR}, or {FOLLOWIR}/robust04 …"
-            )
-        older = not options.data and any(condition in ABLATIONS for condition in options.condition or ())
-        name = options.benchmark.replace(FOLLOWIR, OLDER, 1) if older else options.benchmark
-        entries = find_entries(name, Catalogue(), data=options.data, files=own_files(options))
-        return [replace(each, name=FOLLOWIR) for each in entries]
-    fields = options.fields or "title"
-    if options.dataset:
-        return _named(options, fields)
-    if options.docs:
-        return [own_collection(own_files(options), lang=options.lang, fields=fields)]
-    log.info("no collection named: this is the embedded sample, invented news in English for a first try")
-    return [english_sample(fields)]
-
-
-def _named(options: argparse.Namespace, fields: str) -> "list[Collection]":
-    """Return the collections of an entry of the catalogue, or of an id of ir_datasets."""
-    from heed.datasets.catalogue import Catalogue
-    from heed.datasets.described import find_entries
-    from heed.datasets.irds import is_known
-    from heed.datasets.loading import NAMES, load
-    from heed.datasets.own_files import ir_dataset
-    from pipelines.options.settings import own_files
-
-    name, catalogue = options.dataset, Catalogue([options.catalogue] if options.catalogue else [])
-    entry, files = catalogue.entries.get(name), own_files(options)
-    if name in NAMES and not (entry and entry.subsets):
-        refuse(options, OWN_FILES, f"{name} has its own; its own command takes them")
-        return [load(name, lang=options.lang, fields=options.fields, data=options.data)]
-    if name in catalogue or not is_known(name):
-        return find_entries(name, catalogue, data=options.data, files=files, lang=options.lang, fields=fields)
-    refuse(options, ["data"], f"{name} is no entry of the catalogue")
-    return [ir_dataset(name, files, lang=options.lang, fields=fields)]
-
-
-def _with_score(results: "Results") -> "Results":
-    """Return the results with the benchmark's main measure on original once more, as ``score``.
-
-    FollowIR's tables average MAP of two collections and nDCG@5 of the third under that name.
-    """
-    from heed.datasets.catalogue import Catalogue
-    from heed.measures.summary import Detail
-
-    [benchmark] = Catalogue().find(f"{FOLLOWIR}/{results.subset.removesuffix('-full')}")
-    measure = benchmark.entry.measures[0]
-    main = [each for each in results.details if (each["condition"], each["measure"]) == ("original", measure)]
-    return replace(results, details=[*results.details, *(Detail(**{**each, "measure": "score"}) for each in main)])
+        log.info("no collection named: this is the embedded sample, invented news in English for a first try")
+        name, lang = "neuclir-sample", "eng"
+    settings = Settings(
+        own_files(options),
+        lang=lang,
+        fields=options.fields or "title",
+        data=options.data,
+        conditions=tuple(options.condition or ()),
+    )
+    catalogue = Catalogue([options.catalogue] if options.catalogue else [])
+    run_collections(options, find_collections(name, settings, catalogue))
 
 
 if __name__ == "__main__":

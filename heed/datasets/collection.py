@@ -1,6 +1,6 @@
 """A collection: documents, topics, and the judgements and measures of its runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -26,7 +26,9 @@ class Collection:
     Results go to ``<out>/<name>/<subset>/``, indexes to ``<indexes>/<name>/<index>/``; ``index`` defaults to
     ``subset``. ``candidates`` are published lists by qid, which rerankers rescore by default if ``reranked`` is
     true; ``join`` is how query and instruction become one text for systems without a template;
-    ``warnings`` are those of its files, which results repeat.
+    ``warnings`` are those of its files, which results repeat. ``parts`` by language are there where documents are in
+    several: each is searched, and this, which has no one language for an index, is what merged lists are measured over.
+    ``averaged`` is the measure that a benchmark averages over its collections, as ``score``; empty without any.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Collection:
     reranked: bool = False
     join: str = JOIN
     warnings: Sequence[str] = ()
+    parts: Mapping[str, "Collection"] = field(default_factory=dict)
+    averaged: str = ""
 
     def __post_init__(self) -> None:
         """Fill in ``index``."""

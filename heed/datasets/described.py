@@ -1,70 +1,62 @@
-"""Collections of the catalogue: from an entry's files, here or on the hub, to documents, topics and judgements."""
+"""Collections whose entry says which files are what: parts, folders in MTEB's or BEIR's layout, ids of ir_datasets."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.datasets.catalogue import Catalogue, Named, Part
+from heed.datasets.catalogue import Named, Part
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.fetchable import page_files, repository_of
 from heed.datasets.hub import Repository, snapshot
-from heed.datasets.own_files import ir_dataset, of_documents, own_collection, source_of
+from heed.datasets.layout import Layout, Settings
+from heed.datasets.own_files import ir_dataset, own_collection, source_of
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
 from heed.formats.configs import grades_of, listed_of, read_rows, topics_of, warn_blank
 from heed.formats.documents import Files
 from heed.formats.layouts import is_data_set, split_files
-from heed.formats.topic_files import NO_FILES, ROWS, OwnFiles, judged_topics, read_judgements, read_topics
+from heed.formats.topic_files import ROWS, OwnFiles, judged_topics, read_judgements, read_topics
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, Topic
 
 
-def find_entries(
-    name: str,
-    catalogue: Catalogue,
-    *,
-    data: Path | None = None,
-    files: OwnFiles = NO_FILES,
-    lang: str | None = None,
-    fields: str = "title",
-) -> list[Collection]:
-    """Return the collection ``name`` of the catalogue, or of a group's each member.
+def read_described(members: Sequence[Named], settings: Settings) -> list[Collection]:
+    """Return the collections of entries that say themselves which files are what.
 
-    ``data`` is a local copy: the files of the entry, of several repositories together or each in a folder of its name.
-    Without it they are fetched. ``files`` replace documents, topics and judgements. Raises :class:`UsageError` for an
-    unknown name, and for a collection that another command reads; :class:`DataError` for missing and damaged files.
+    ``data`` of the settings is a local copy: the files of the entry, of several repositories together or each in a
+    folder of its name. Without it they are fetched. ``lang`` takes those whose documents are in it.
     """
-    members = catalogue.find(name)
-    lang = language(lang).code if lang else None
+    name = members[0].name if len(members) == 1 else members[0].group
+    data, lang = settings.data, settings.lang and language(settings.lang).code
     if lang and lang not in {member.entry.lang for member in members}:
         raise UsageError(f"{name}: its documents are in {members[0].entry.lang}, not in {lang}; leave the language out")
-    members = [member for member in members if lang in (None, member.entry.lang)]
+    members = [member for member in members if lang in ("", member.entry.lang)]
     if data and len({member.entry.hub for member in members}) > 1:
         alone = [member for member in members if len(_roots(member, Repository(member.entry.hub, ""), data)) == 1]
         fail(f"{data}: no folder {_inside(member)}; {name} is several data sets, with one each" for member in alone)
-    return [_found(member, data, files, fields) for member in members]
+    return [_read_entry(member, settings) for member in members]
 
 
 @with_warnings
-def _found(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Collection:
-    entry = named.entry
-    if entry.languages or not (entry.hub or entry.parts or entry.id):
-        raise UsageError(f"{named.name}: is not read so; {entry.use.replace('{lang}', 'LANG')}")
+def _read_entry(named: Named, settings: Settings) -> Collection:
+    entry, files, data = named.entry, settings.files, settings.data
+    if not (entry.hub or entry.parts or entry.id):
+        raise UsageError(f"{named.name}: has neither files nor a layout; {entry.use}")
     if entry.id and data:
         raise UsageError(f"{named.name}: comes from ir_datasets, which keeps its files itself; leave the copy out")
     language(entry.lang)  # an unknown one is told before anything is fetched
     if entry.note:
         log.info(f"{named.name}: {entry.note}")
     if entry.id:
-        collection = ir_dataset(entry.id, files, fields=fields)
+        collection = ir_dataset(entry.id, replace(settings, lang=""))
     elif entry.parts:
-        collection = _of_parts(named, data, files, fields)
+        collection = _of_parts(named, data, files, settings.fields)
     else:
-        collection = _of_folder(named, data, files, fields)
+        collection = _of_folder(named, data, files, settings.fields)
     subset = named.subset or collection.subset
-    collection = replace(
+    return replace(
         collection,
         name=files.name or named.group,
         subset=subset,
@@ -73,7 +65,9 @@ def _found(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Col
         reranked=entry.reranked and not files.docs,
         join=entry.join,
     )
-    return of_documents(collection) if entry.passages and files.docs else collection
+
+
+DESCRIBED = Layout(read_described, ("files", "lang", "fields", "data"))
 
 
 def _of_folder(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Collection:
@@ -87,7 +81,7 @@ def _of_folder(named: Named, data: Path | None, files: OwnFiles, fields: str) ->
             f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor {_inside(named)} "
             "in it; say in an entry of a catalogue which files are what"
         )
-    collection = own_collection(replace(files, docs=(str(folder),)), lang=entry.lang, fields=fields)
+    collection = own_collection(Settings(replace(files, docs=(str(folder),)), lang=entry.lang, fields=fields))
     return replace(collection, source=source_of(files.docs)) if files.docs else collection
 
 

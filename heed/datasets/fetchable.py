@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.datasets.catalogue import Catalogue, Entry, Named, Part
-from heed.datasets.followir import files_of
 from heed.datasets.hub import Repository, hub_download
 from heed.datasets.irds import home, known_file
 from heed.downloads import Download, File, fetch
@@ -90,6 +89,11 @@ class Holding(Named):
         files, pages = self.files(), self.pages()
         known = [Download("files that ir_datasets knows", home(), files, fetch)] if files else []
         return known + ([Download("files at addresses of their own", pages_home(), pages, fetch)] if pages else [])
+
+
+def files_of(lang: str) -> tuple[str, ...]:
+    """Return the patterns of one language's files, in all layouts of the hub."""
+    return (f"*-{lang}/*", f"*-{lang}.*", f"*{lang}-*")
 
 
 def repository_of(entry: Entry, part: Part) -> Repository:

@@ -4,16 +4,18 @@ FollowTable comes in two layouts: the BEIR form, and the raw release.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.datasets import sample_root
+from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, with_warnings
+from heed.datasets.layout import Layout, Settings
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_bytes
 from heed.formats.layouts import collection_name
-from heed.formats.topic_files import NO_FILES, OwnFiles, read_listed, read_own, read_topics
+from heed.formats.topic_files import OwnFiles, read_listed, read_own, read_topics
 from heed.formats.topics import read_objects, with_bases
 from heed.formats.trec_files import read_qrels
 from heed.languages import language
@@ -23,7 +25,7 @@ from heed.progress import log
 from heed.tables.documents import Tables
 from heed.types import Qrels, Topic
 
-FOLLOWTABLE, SAMPLE = "followtable", "tables-sample"
+NAME, SAMPLE = "followtable", "tables-sample"
 CLONE = Path("FollowTable/data")
 MEASURES = ("nDCG@10", JUDGED, "AP", "R@100", "R@1000")
 PAIRS = (Pair("query", "original", ("p-MRR", "IRS", "NFR")),)
@@ -47,32 +49,23 @@ class Published(NamedTuple):
 
 
 @with_warnings
-def find_tables(
-    files: OwnFiles = NO_FILES,
-    *,
-    data: Path | None = None,
-    subset: str | None = None,
-    lang: str = "eng",
-    form: str = "raw",
-    traps: Path | None = None,
-) -> Collection:
-    """Return the tables of ``files``, of the folder ``data``, of a ``subset`` fetched before, or else the sample.
+def _read_tables(name: str, settings: Settings) -> Collection:
+    """Return the tables of the user's files, of the folder ``data``, of a subset fetched before, or of the sample.
 
-    Topics and judgements of ``files``, and ``traps`` for NFR, replace the published ones; ``form`` is how a table
-    is written for systems. Raises :class:`DataError` for missing data, saying how to get them.
+    Topics and judgements of the files, and ``traps`` for NFR, replace the published ones.
     """
-    spoken = language(lang)
+    files, spoken, form = settings.files, language(settings.lang or "eng"), settings.form
     if files.docs:
         if files.data_set and is_followtable(files.data_set):
             raise UsageError(f"{files.docs[0]}: a subset of FollowTable; give it as --data")
         paths = [Path(path) for path in files.docs]
         name, part = collection_name(paths[0]), spoken.code
         published = Published(*read_own(files, spoken.code), paths)
-    elif data or subset not in (None, "sample"):
-        folder = data or _clone(str(subset))
-        name, part, published = FOLLOWTABLE, folder.resolve().name, _followtable(folder)
+    elif name == SAMPLE:
+        part, published = "eng", _sample()
     else:
-        name, part, published = SAMPLE, "eng", _sample()
+        folder = settings.data or _clone(*settings.subsets)
+        part, published = folder.resolve().name, _followtable(folder)
     topics, listed = published.topics, published.traps
     if files.topics and not files.docs:
         topics, listed = read_topics(Path(files.topics), spoken.code, "title", files.topics_format), {}
@@ -80,17 +73,38 @@ def find_tables(
         name=files.name or name,
         subset=part if form == "raw" else f"{part}-{form}",
         language=spoken,
-        source=Tables(published.tables, form, titles=name != FOLLOWTABLE or bool(files.docs)),
+        source=Tables(published.tables, form, titles=name != NAME or bool(files.docs)),
         topics=topics,
         judging=Judging(
             qrels=published.qrels if files.docs else _qrels(files, published.qrels),
             measures=MEASURES,
             pairs=PAIRS,
-            traps=read_listed(traps) if traps else listed,
+            traps=read_listed(settings.traps) if settings.traps else listed,
             types=KINDS,
         ),
         join=JOIN,
     )
+
+
+def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
+    name, has_docs = members[0].group, bool(settings.files.docs)
+    source = [setting for setting in ("subsets", "data") if getattr(settings, setting)]
+    problems = []
+    if has_docs and source:
+        problems.append("--data, --subset: not used here; --docs names other tables")
+    elif name == SAMPLE and source and not has_docs:
+        problems.append(f"data, subset: not used by {name}")
+    elif name == NAME and len(source) != 1 and not has_docs:
+        problems.append(f"{name}: needs either subset or data")
+    if settings.lang and not has_docs:
+        problems.append("--lang: not used here; it is the language of --docs; FollowTable and the sample are English")
+    if settings.files.name and not has_docs:
+        problems.append("--name: not used here; it names a collection of --docs")
+    fail(problems, UsageError)
+    return [_read_tables(name, settings)]
+
+
+FOLLOWTABLE = Layout(_read, ("files", "subsets", "data", "lang", "form", "traps"))
 
 
 def _qrels(files: OwnFiles, published: dict[str, Qrels]) -> dict[str, Qrels]:

@@ -45,7 +45,8 @@ class IrDataset:
     def __init__(self, dataset_id: str) -> None:
         """Look the id up; raises :class:`DataError` if ir_datasets does not know it or it has no documents."""
         self._id = dataset_id
-        if not getattr(load(dataset_id), "has_docs", bool)():
+        load(dataset_id)
+        if not has_documents(dataset_id):
             raise DataError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
 
     def __str__(self) -> str:
@@ -79,13 +80,12 @@ def load(dataset_id: str) -> Any:
         raise DataError(f"{dataset_id}: no such file, and not an id that ir_datasets knows") from error
 
 
-def is_known(dataset_id: str) -> bool:
-    """Return whether ir_datasets knows an id."""
+def has_documents(dataset_id: str) -> bool:
+    """Return whether ir_datasets knows an id, and it has documents."""
     try:
-        load(dataset_id)
+        return bool(getattr(load(dataset_id), "has_docs", bool)())
     except DataError:
         return False
-    return True
 
 
 def language_of(dataset_id: str) -> str:

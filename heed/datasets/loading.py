@@ -1,36 +1,28 @@
-"""Collections for Python users: by name, or from files of their own."""
+"""The door to collections, by name or from files of one's own, for Python and for the commands."""
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from heed.datasets.catalogue import Catalogue
+from heed.datasets.catalogue import Catalogue, Entry, Named
 from heed.datasets.collection import Collection
-from heed.datasets.described import find_entries
-from heed.datasets.followir import REPOSITORIES
-from heed.datasets.followtable import find_tables
-from heed.datasets.infosearch import find_dimensions
-from heed.datasets.irds import IrDataset
-from heed.datasets.neuclir import NewsSettings, find_news
-from heed.datasets.own_files import SAMPLE, english_sample, ir_dataset, own_collection
-from heed.errors import DataError, UsageError, fail
+from heed.datasets.irds import has_documents
+from heed.datasets.layout import Layout, Settings, check_settings, layout_at
+from heed.datasets.own_files import IDS, OWN_FILES
+from heed.errors import UsageError, fail
 from heed.formats.topic_files import OwnFiles
-from heed.languages import code_of, language
 
-ENTRIES = ("catalogue", "data", "fields")  # the arguments of an entry of the catalogue
-OTHERS = ("lang", "fields")  # the arguments of an ir_datasets id, and of the English sample
-NAMES = {  # the arguments of each name
-    "neuclir-sample": ("lang", "query_lang", "docs_lang", "fields"),
-    "neuclir1": ("lang", "query_lang", "docs_lang", "fields", "translation", "years"),
-    "hc4": ("lang", "query_lang", "docs_lang", "fields", "translation"),
-    "mfollowir": ("lang", "query_lang", "data"),
-    "mfollowir-crosslingual": ("lang", "data"),  # mFollowIR with query_lang eng
-    "tables-sample": ("form",),
-    "followtable": ("subset", "data", "form"),
-    "infosearch": ("dimension", "data"),
-    "infosearch-sample": ("dimension",),
-}
-REQUIRED = ("lang", "dimension")  # by the names that take them
+
+def find_collections(name: str | None, settings: Settings, catalogue: Catalogue | None = None) -> list[Collection]:
+    """Return the collections called ``name``: one, or each of a group such as ``followir``.
+
+    ``name`` is an entry of the catalogue, ``hub:OWNER/NAME`` or an id of ir_datasets; None for the files of
+    ``settings`` alone. Raises :class:`UsageError` for an unknown name, with the nearest ones, and for settings
+    that it does not take; :class:`DataError` for missing data, saying how to get them, and for damaged files.
+    """
+    members, layout, settings = _resolved(name, settings, catalogue or Catalogue())
+    return layout.read(members, settings)
 
 
 def load(
@@ -48,7 +40,7 @@ def load(
     data: str | Path | None = None,
     catalogue: str | Path | None = None,
 ) -> Collection:
-    """Return the collection ``name``: one of ``NAMES``, an entry of the catalogue, or an id of ir_datasets.
+    """Return the collection ``name``: an entry of the catalogue, or an id of ir_datasets.
 
     The arguments are the options of the commands: ``lang`` is an ISO 639 code; ``query_lang`` and ``docs_lang``
     are ``native`` or ``eng``; ``translation`` is ``human`` or ``machine``; ``fields`` takes the title, description or
@@ -58,78 +50,25 @@ def load(
     the nearest ones, and for arguments that ``name`` does not take; :class:`DataError` for missing data, saying how to
     get them.
     """
-    given = [argument for argument, value in locals().items() if value and argument != "name"]
-    entries = Catalogue([Path(catalogue)] if catalogue else [])
-    if name not in NAMES and name in entries:
-        return _entry(name, entries, given, Path(data) if data else None, fields or "title")
-    _check(name, given, code_of(lang or ""))
-    if name == SAMPLE and lang:
-        lang = language(lang).code
-    folder = Path(data) if data else None
-    if name == SAMPLE and lang == "eng":
-        return english_sample(fields or "title")
-    if name == "mfollowir-crosslingual":
-        name, query_lang = "mfollowir", "eng"
-    if name in ("neuclir-sample", "neuclir1", "hc4", "mfollowir"):
-        settings = NewsSettings(
-            lang=lang or "",
-            collection={"neuclir-sample": "sample", "mfollowir": "auto"}.get(name, name),
-            years=tuple(map(str, years)),
-            query_lang=query_lang or "native",
-            translation=translation,
-            docs_lang=docs_lang or "native",
-            fields=fields or "title",
-        )
-        if name != "mfollowir":
-            return find_news(settings)
-        topics = str(folder or REPOSITORIES["eng" if query_lang == "eng" else "native"])
-        return find_news(settings, OwnFiles(topics=topics, topics_format="mfollowir"))
-    if name in ("tables-sample", "followtable"):
-        return find_tables(data=folder, subset=subset, form=form or "raw")
-    if name in ("infosearch", "infosearch-sample"):
-        source = "sample" if name == "infosearch-sample" else name
-        return find_dimensions([dimension or ""], data=folder, collection=source)[0]
-    return ir_dataset(name, lang=lang, fields=fields or "title")
-
-
-def _entry(name: str, entries: Catalogue, given: Sequence[str], data: Path | None, fields: str) -> Collection:
-    """Return the collection of an entry, or of one of its subsets."""
-    unused = sorted(set(given).difference(ENTRIES))
-    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(ENTRIES)}"] if unused else [], UsageError)
-    if len(members := entries.find(name)) > 1:
+    settings = Settings(
+        lang=lang or "",
+        query_lang=query_lang or "native",
+        docs_lang=docs_lang or "native",
+        translation=translation,
+        years=tuple(map(str, years)),
+        fields=fields or "title",
+        subsets=tuple(part for part in (subset, dimension) if part),
+        form=form or "raw",
+        data=Path(data) if data else None,
+    )
+    members, layout, settings = _resolved(name, settings, Catalogue([Path(catalogue)] if catalogue else []))
+    if len(members) > 1:
         names = ", ".join(member.name for member in members)
         raise UsageError(f"{name}: several collections; expected one of {names}")
-    return find_entries(name, entries, data=data, fields=fields)[0]
-
-
-def _check(name: str, given: Sequence[str], lang: str) -> None:
-    """Raise :class:`UsageError` for an unknown name, and for arguments that it lacks or does not take."""
-    if name not in NAMES:
-        _check_id(name)
-    takes = OTHERS if name == SAMPLE and lang == "eng" else NAMES.get(name, OTHERS)
-    unused = [argument for argument in given if argument not in takes]
-    if unused:
-        raise UsageError(f"{', '.join(unused)}: not used by {name}; it takes {', '.join(takes)}")
-    missing = [argument for argument in REQUIRED if argument in NAMES.get(name, ()) and argument not in given]
-    if missing:
-        raise UsageError(f"{name}: needs {' and '.join(missing)}")
-    if name == "followtable" and len({"subset", "data"}.intersection(given)) != 1:
-        raise UsageError("followtable: needs either subset or data")
-
-
-def _check_id(name: str) -> None:
-    import ir_datasets
-
-    try:
-        IrDataset(name)
-    except DataError:
-        members = [member for member in NAMES if member.startswith(f"{name}/")]
-        # the name itself may be an id of ir_datasets that has no documents
-        others = [other for other in (*NAMES, *Catalogue().entries, *ir_datasets.registry) if other != name]
-        nearest = members or difflib.get_close_matches(name, others, n=3, cutoff=0.4)
-        hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
-        expected = f"expected {', '.join(NAMES)}, an entry of the catalogue (heed fetch), or an id of ir_datasets"
-        raise UsageError(f"{name}: no collection of this name{hint}; {expected}") from None
+    [collection] = layout.read(members, settings)
+    if collection.parts:
+        raise UsageError(f"{name}: documents in several languages, one collection each; load them by their languages")
+    return collection
 
 
 def load_files(
@@ -153,6 +92,43 @@ def load_files(
     """
     paths = [docs] if isinstance(docs, str | Path) else docs
     original, changed, reverse = (Path(path) if path else None for path in (qrels, changed_qrels, reversed_qrels))
-    given = str(topics) if topics else None
-    files = OwnFiles(tuple(map(str, paths)), given, topics_format, original, changed, reverse, name)
-    return own_collection(files, lang=lang, fields=fields)
+    topics_path = str(topics) if topics else None
+    files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name)
+    [collection] = find_collections(None, Settings(files, lang=lang or "", fields=fields))
+    return collection
+
+
+def _resolved(name: str | None, settings: Settings, catalogue: Catalogue) -> tuple[list[Named], Layout, Settings]:
+    """Return the entries called ``name``, those of ``settings.subsets`` in a group, and their layout."""
+    if name is None:
+        members, layout = list[Named](), OWN_FILES
+    elif name in catalogue:
+        members = catalogue.find(name)
+        layout = layout_at(members[0].entry.layout, name)
+        if members[0].subset and settings.subsets:
+            members, settings = _chosen(name, members, settings.subsets), replace(settings, subsets=())
+    elif has_documents(name):
+        members, layout = [Named(name, "", "", Entry(holds=name, id=name))], IDS
+    else:
+        raise _unknown(name, catalogue)
+    check_settings(name or "--docs", layout, settings)
+    return members, layout, settings
+
+
+def _chosen(name: str, members: Sequence[Named], subsets: Sequence[str]) -> list[Named]:
+    by_subset = {member.subset: member for member in members}
+    expected = ", ".join(by_subset)
+    unknown = [subset for subset in subsets if subset not in by_subset]
+    fail([f"{subset}: no subset of {name}; expected one of {expected}" for subset in unknown], UsageError)
+    return [by_subset[subset] for subset in dict.fromkeys(subsets)]
+
+
+def _unknown(name: str, catalogue: Catalogue) -> UsageError:
+    import ir_datasets
+
+    # the name itself may be an id of ir_datasets that has no documents
+    names = dict.fromkeys(known for known in (*catalogue.entries, *ir_datasets.registry) if known != name)
+    nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
+    expected = "expected an entry of the catalogue (heed fetch lists them) or an id of ir_datasets"
+    return UsageError(f"{name}: no collection of this name{hint}; {expected}")

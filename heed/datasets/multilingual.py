@@ -2,30 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.datasets.collection import Collection
-from heed.datasets.neuclir import LANGS, SAMPLE, NewsSettings, dataset_language, find_news
+from heed.datasets.layout import Settings
+from heed.datasets.neuclir import LANGS, SAMPLE, dataset_language, is_translated, read_news
 from heed.errors import UsageError
 from heed.formats.documents import Documents, Line, Source
-from heed.formats.topic_files import NO_FILES, OwnFiles
 from heed.languages import code_of, language
 from heed.measures.evaluate import Judging
 from heed.types import Qrels, SubtopicGrades, Topic
 
 MLIR = "mlir"  # what the track calls the task, in place of a language
-
-
-class Multilingual(NamedTuple):
-    """A collection of several languages.
-
-    ``parts``, by language, are what is searched. ``whole`` has all their documents, and their judgements with the
-    language as the subtopic: merged lists are measured, and may be reranked, over it, but its documents have no one
-    language by which an index could be made.
-    """
-
-    parts: dict[str, Collection]
-    whole: Collection
 
 
 class Joined:
@@ -49,25 +37,29 @@ class Joined:
         return (line for source in self._sources for line in source.lines())
 
 
-def find_multilingual(settings: NewsSettings, files: OwnFiles = NO_FILES) -> Multilingual:
-    """Return the collections that ``settings`` describe, whose own ``lang`` is not read, of all languages.
+def read_multilingual(name: str | None, settings: Settings) -> Collection:
+    """Return the collection of all languages that ``settings`` describe, whose own ``lang`` is not read.
 
-    Documents of ``files`` are given as ``zho=PATH``, or as ids of ir_datasets, which have a language. Of the embedded
-    sample, which says the same in every language, each document is there in one of them. Raises
-    :class:`UsageError` and :class:`DataError` as :func:`heed.datasets.neuclir.find_news` does.
+    Its ``parts`` are what is searched. It has all their documents, and their judgements with the language as the
+    subtopic: merged lists are measured, and may be reranked, over it.
+
+    Documents of the user's files are given as ``zho=PATH``, or as ids of ir_datasets, which have a language. Of the
+    embedded sample, which says the same in every language, each document is there in one of them. Raises
+    :class:`UsageError` and :class:`DataError` as :func:`heed.datasets.neuclir.read_news` does.
     """
+    files = settings.files
     documents = _by_language(files.docs)
     parts = {}
     for number, lang in enumerate(documents or LANGS):
         given = replace(files, docs=documents[lang]) if documents else files
-        part = find_news(replace(settings, lang=lang), given)
+        part = read_news(name, replace(settings, lang=lang, files=given))
         parts[lang] = _third(part, number) if part.name == SAMPLE else part
     names = {lang: part.name for lang, part in parts.items()}
     if documents:
-        name = files.name or "multilingual"
-        parts = {lang: replace(part, name=name) for lang, part in parts.items()}
+        called = files.name or "multilingual"
+        parts = {lang: replace(part, name=called) for lang, part in parts.items()}
     elif len(set(names.values())) > 1:
-        found = ", ".join(f"{lang}: {name}" for lang, name in names.items())
+        found = ", ".join(f"{lang}: {called}" for lang, called in names.items())
         raise UsageError(f"collections of different names ({found}); name one that is here in every language")
     if any(part.candidates for part in parts.values()):
         raise UsageError("mFollowIR's topics differ from language to language; give topics of NeuCLIR's form")
@@ -107,7 +99,7 @@ def _third(part: Collection, number: int) -> Collection:
     return replace(part, subset=subset, index=index, source=Documents(documents), judging=judging)
 
 
-def _joined(parts: dict[str, Collection], settings: NewsSettings) -> Multilingual:
+def _joined(parts: dict[str, Collection], settings: Settings) -> Collection:
     topics: dict[str, Topic] = {}
     for part in parts.values():
         topics = {topic.qid: topic for topic in part.topics} | topics
@@ -117,9 +109,9 @@ def _joined(parts: dict[str, Collection], settings: NewsSettings) -> Multilingua
     if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
         parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
     first = next(iter(parts.values()))
-    index = f"{MLIR}-mt" if settings.translated else MLIR
-    english = settings.translated or settings.query_lang == "eng"
-    whole = Collection(
+    index = f"{MLIR}-mt" if is_translated(settings) else MLIR
+    english = is_translated(settings) or settings.query_lang == "eng"
+    return Collection(
         name=first.name,
         subset=index if settings.query_lang == "native" else f"eng-{index}",
         index=index,
@@ -128,8 +120,8 @@ def _joined(parts: dict[str, Collection], settings: NewsSettings) -> Multilingua
         topics=list(topics.values()),
         judging=Judging(qrels),
         warnings=list(dict.fromkeys(warning for part in parts.values() for warning in part.warnings)),
+        parts=parts,
     )
-    return Multilingual(parts, whole)
 
 
 def _qrels(by_language: Mapping[str, Qrels]) -> Qrels:

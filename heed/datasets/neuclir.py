@@ -1,18 +1,20 @@
 """NeuCLIR, HC4, mFollowIR and the embedded sample: where they are on this machine, and how each is read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from heed.datasets import irds, sample_root
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.followir import download, is_mfollowir, read_mfollowir
+from heed.datasets.layout import Settings
+from heed.datasets.own_files import plain_collection
 from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import SUFFIXES, Files, corpus_files
 from heed.formats.layouts import collection_name, data_set_of
 from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
-from heed.formats.topic_files import NO_FILES, OwnFiles, read_own, read_topics, recognised
+from heed.formats.topic_files import read_own, read_topics, recognised
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
 from heed.languages import code_of, language, script_language, suggestion
@@ -22,42 +24,8 @@ from heed.types import Qrels, Topic
 
 LANGS = ("zho", "fas", "rus")
 SAMPLE = "neuclir-sample"
-CHOICES = {
-    "collection": ("auto", "sample", "neuclir1", "hc4"),
-    "query_lang": ("native", "eng"),
-    "translation": (None, "human", "machine"),
-    "docs_lang": ("native", "eng"),
-}
+CHOICES = {"query_lang": ("native", "eng"), "translation": (None, "human", "machine"), "docs_lang": ("native", "eng")}
 SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # collection: what ir_datasets calls it
-
-
-@dataclass(frozen=True)
-class NewsSettings:
-    """Which documents and topics of NeuCLIR, HC4 and mFollowIR to take; the fields are the command's options.
-
-    ``lang`` is the documents' language. ``collection`` is ``sample``, ``neuclir1``, ``hc4``, or ``auto``: what is
-    on this machine, else the sample. ``years`` choose NeuCLIR's topics. ``query_lang`` and ``docs_lang`` are
-    ``native`` or ``eng``, ``translation`` is ``human``, ``machine`` or None for either.
-    """
-
-    lang: str
-    collection: str = "auto"
-    years: tuple[str, ...] = ()
-    query_lang: str = "native"
-    translation: str | None = None
-    docs_lang: str = "native"
-    fields: str = "title"
-
-    @property
-    def translated(self) -> bool:
-        """Whether the documents are machine-translated to English."""
-        return self.docs_lang == "eng"
-
-    @property
-    def texts(self) -> Wanted:
-        """Which of a topic's texts to read."""
-        lang = "eng" if self.query_lang == "eng" else self.lang
-        return Wanted(lang, self.lang, self.translation or "any", self.fields)
 
 
 class Judged(NamedTuple):
@@ -69,40 +37,35 @@ class Judged(NamedTuple):
 
 
 @with_warnings
-def find_news(settings: NewsSettings, files: OwnFiles = NO_FILES) -> Collection:
-    """Return the collection that ``settings`` describe, with the documents, topics and judgements of ``files``.
+def read_news(name: str | None, settings: Settings) -> Collection:
+    """Return the news called ``name``, with the documents, topics and judgements of the user's files.
 
+    Without ``name`` they are called after the documents given; else what is on this machine is taken, or the sample.
     Raises :class:`UsageError` for settings that contradict each other and :class:`DataError` for missing data,
     saying how to get them.
     """
-    lang = code_of(settings.lang)
-    if lang not in LANGS:
-        english = "; English documents are searched by python -m pipelines.trec"
-        hint = english if lang == "eng" else suggestion(settings.lang, LANGS)
-        if settings.lang == "mlir":
-            hint = "; all three together are found by heed.datasets.multilingual.find_multilingual"
-        raise UsageError(f"--lang: found {settings.lang!r}, expected zho, fas or rus{hint}")
-    settings = replace(settings, lang=lang)
-    values = {name: getattr(settings, name) for name in CHOICES}
-    wrong = {name: value for name, value in values.items() if value not in CHOICES[name]}
+    settings = replace(settings, lang=_language(settings.lang))
+    values = {setting: getattr(settings, setting) for setting in CHOICES}
+    wrong = {setting: value for setting, value in values.items() if value not in CHOICES[setting]}
     fail(
         (f"{name}: found {value!r}, expected {' or '.join(map(str, CHOICES[name]))}" for name, value in wrong.items()),
         UsageError,
     )
-    mfollowir = _mfollowir_folder(settings, files)
-    fail(_contradictions(settings, files, mfollowir is not None), UsageError)
+    mfollowir = _mfollowir_folder(settings)
+    fail(_contradictions(settings, name, mfollowir is not None), UsageError)
+    fail(_unused(settings, name) if name else [], UsageError)
     if mfollowir:
-        documents, name, judged = _mfollowir(mfollowir, settings, files)
+        documents, name, judged = _mfollowir(mfollowir, settings)
     else:
-        documents, name = _documents(settings, files)
+        documents, name = _documents(name, settings)
         fail(_unused(settings, name), UsageError)
-        judged = _judged(name, settings, files)
-    index = f"{settings.lang}-mt" if settings.translated else settings.lang
+        judged = _judged(name, settings)
+    index = f"{settings.lang}-mt" if is_translated(settings) else settings.lang
     return Collection(
-        name=files.name or name,
+        name=settings.files.name or name,
         subset=index if settings.query_lang == "native" else f"eng-{index}",
         index=index,
-        language=language("eng" if settings.translated else settings.lang),
+        language=language("eng" if is_translated(settings) else settings.lang),
         source=Files(documents),
         topics=judged.topics,
         judging=Judging(judged.qrels),
@@ -110,19 +73,39 @@ def find_news(settings: NewsSettings, files: OwnFiles = NO_FILES) -> Collection:
     )
 
 
-def _contradictions(settings: NewsSettings, files: OwnFiles, mfollowir: bool) -> list[str]:
+def _language(lang: str) -> str:
+    code = code_of(lang)
+    if code not in LANGS:
+        english = "; English documents are searched by python -m pipelines.trec"
+        hint = english if code == "eng" else suggestion(lang, LANGS)
+        raise UsageError(f"--lang: found {lang!r}, expected zho, fas or rus{hint}")
+    return code
+
+
+def is_translated(settings: Settings) -> bool:
+    """Return whether the documents are machine-translated to English."""
+    return settings.docs_lang == "eng"
+
+
+def _texts(settings: Settings) -> Wanted:
+    """Return which of a topic's texts to read."""
+    lang = "eng" if settings.query_lang == "eng" else settings.lang
+    return Wanted(lang, settings.lang, settings.translation or "any", settings.fields)
+
+
+def _contradictions(settings: Settings, name: str | None, mfollowir: bool) -> list[str]:
     """Return problems with options that would be ignored, or would call documents or topics what they are not."""
-    problems = []
+    problems, files = [], settings.files
     if mfollowir:
         ignored = {
             "--year": bool(settings.years),
-            "--collection": settings.collection != "auto",
+            "--collection": bool(name),
             "--translation": bool(settings.translation),
             "--fields": settings.fields != "title",
         }
         given = ", ".join(option for option, is_given in ignored.items() if is_given)
         problems += [f"{given}: not used here; mFollowIR has its own topics and documents"] if given else []
-        if settings.translated and not files.docs:
+        if is_translated(settings) and not files.docs:
             problems.append(
                 "--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs"
             )
@@ -134,14 +117,14 @@ def _contradictions(settings: NewsSettings, files: OwnFiles, mfollowir: bool) ->
         known = _known_id(text)
         if known and known.lang != settings.lang:
             problems.append(f"{text}: is in {known.lang}, --lang is {settings.lang}; name one language")
-        if known and settings.translated and text != files.topics:
+        if known and is_translated(settings) and text != files.topics:
             problems.append(
                 f"{text}: these documents are in {known.lang}; give translated files, or leave --docs-lang out"
             )
     return problems
 
 
-def _unused(settings: NewsSettings, name: str) -> list[str]:
+def _unused(settings: Settings, name: str) -> list[str]:
     """Return problems with settings that collection ``name`` has no use for."""
     problems = []
     if settings.years and name in (SAMPLE, "hc4"):
@@ -162,8 +145,9 @@ def _known_id(text: str) -> irds.DatasetId | None:
     return None if Path(text).exists() else irds.parse_id(text)
 
 
-def _mfollowir_folder(settings: NewsSettings, files: OwnFiles) -> Path | None:
+def _mfollowir_folder(settings: Settings) -> Path | None:
     """Return the local copy of mFollowIR that --topics names, fetched if it is a hub id; None for other topics."""
+    files = settings.files
     if not files.topics:
         return None
     path = Path(files.topics)
@@ -173,9 +157,9 @@ def _mfollowir_folder(settings: NewsSettings, files: OwnFiles) -> Path | None:
     return download(files.topics, settings.lang) if named else None
 
 
-def _mfollowir(folder: Path, settings: NewsSettings, files: OwnFiles) -> tuple[list[Path], str, Judged]:
+def _mfollowir(folder: Path, settings: Settings) -> tuple[list[Path], str, Judged]:
     """Return document files, the collection's name, and topics with judgements."""
-    lang = settings.texts.lang
+    files, lang = settings.files, _texts(settings).lang
     mfollowir = read_mfollowir(folder, settings.lang, lang)
     # the cross-lingual data set has the names of the monolingual one: only the queries differ
     script = script_language(" ".join(topic.query for topic in mfollowir.topics))
@@ -184,41 +168,39 @@ def _mfollowir(folder: Path, settings: NewsSettings, files: OwnFiles) -> tuple[l
         raise UsageError(f"{folder}: its queries are in {script}, expected {lang}; {fix}")
     documents, name = mfollowir.corpus, "mfollowir"
     if files.docs:  # figures over other documents do not replace those over the published ones
-        documents, name = _given_documents(settings, files), f"mfollowir-{_name(files.docs[0])}"
+        documents, name = _given_documents(settings), f"mfollowir-{_name(files.docs[0])}"
     qrels = {**mfollowir.qrels, **files.judgements(settings.lang)}
     return documents, name, Judged(mfollowir.topics, qrels, mfollowir.candidates)
 
 
-def _documents(settings: NewsSettings, files: OwnFiles) -> tuple[list[Path], str]:
+def _documents(name: str | None, settings: Settings) -> tuple[list[Path], str]:
     """Return the document files and the collection's name."""
-    given = _given_documents(settings, files)
+    given = _given_documents(settings)
     if given:
-        return given, settings.collection if settings.collection in SOURCES else _name(files.docs[0])
-    if settings.collection in SOURCES:
-        path = _path(settings.collection, settings)
-        if not path.exists():
-            raise DataError(_how_to_get(settings.collection, settings))
-        return [path], settings.collection
-    if settings.collection == "auto":
-        for name in SOURCES:
-            path = _path(name, settings)
-            if path.exists():
-                return [path], name
-        if files.topics or files.qrels:
+        return given, name if name in SOURCES else _name(settings.files.docs[0])
+    here = [
+        source for source in ([name] if name else SOURCES) if source in SOURCES and _path(source, settings).exists()
+    ]
+    if here:
+        return [_path(here[0], settings)], here[0]
+    if name in SOURCES:
+        raise DataError(_how_to_get(name, settings))
+    if not name:
+        if settings.files.topics or settings.files.qrels:
             raise UsageError(
                 "--topics and --qrels need --docs (or --collection sample): no NeuCLIR or HC4 is on this machine"
             )
         log.info(
             "no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try"
         )
-    lang = "eng" if settings.translated else settings.lang
+    lang = "eng" if is_translated(settings) else settings.lang
     return [sample_root() / "documents" / SAMPLE / f"{lang}.jsonl"], SAMPLE
 
 
-def _given_documents(settings: NewsSettings, files: OwnFiles) -> list[Path]:
+def _given_documents(settings: Settings) -> list[Path]:
     """Return the files of --docs; for an ir_datasets id the file that ir_datasets keeps."""
     paths = []
-    for text in files.docs:
+    for text in settings.files.docs:
         known = _known_id(text)
         paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
         if known and not paths[-1].exists():
@@ -237,14 +219,14 @@ def _name(text: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name) or "documents"
 
 
-def _path(name: str, settings: NewsSettings) -> Path:
+def _path(name: str, settings: Settings) -> Path:
     """Return where a real collection's documents are expected; translated ones in ``eng`` beside the originals."""
     native = irds.documents_file(SOURCES[name], settings.lang)
-    return native.parent / "eng" if settings.translated else native
+    return native.parent / "eng" if is_translated(settings) else native
 
 
-def _how_to_get(name: str, settings: NewsSettings) -> str:
-    if settings.translated:
+def _how_to_get(name: str, settings: Settings) -> str:
+    if is_translated(settings):
         how = "take NIST's neuCLIR-translations.tar.gz from ir.nist.gov/neuclir and put its .jsonl files there"
     elif name == "hc4":
         how = "make it with HC4's download_documents.py (github.com/hltcoe/HC4), over Common Crawl"
@@ -254,27 +236,41 @@ def _how_to_get(name: str, settings: NewsSettings) -> str:
     return f"{_path(name, settings)}: no documents of {name}; {how}; or name your own copy with --docs"
 
 
-def _judged(name: str, settings: NewsSettings, files: OwnFiles) -> Judged:
+def _judged(name: str, settings: Settings) -> Judged:
+    files = settings.files
     if files.data_set and not files.topics:
-        return Judged(*read_own(files, settings.texts.lang, settings.fields, settings.lang), {})
+        return Judged(*read_own(files, _texts(settings).lang, settings.fields, settings.lang), {})
     given = files.judgements(settings.lang)
     if files.topics and (name == SAMPLE or Path(files.topics).exists()):
-        return Judged(_read_topics(files.topics, settings, files), given, {})
+        return Judged(_read_topics(files.topics, settings), given, {})
     if name != SAMPLE:
-        topics, qrels = irds.judged(*_parts(name, settings, files), settings.texts)
+        topics, qrels = irds.judged(*_parts(name, settings), _texts(settings))
         return Judged(topics, {"original": qrels, **given}, {})
-    root, lang = sample_root(), settings.texts.lang
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, settings.fields)
-    published = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+    topics, published = _sample(_texts(settings).lang, settings.fields)
     return Judged(topics, {**published, **given}, {})
 
 
-def _parts(name: str, settings: NewsSettings, files: OwnFiles) -> tuple[str, Sequence[str]]:
+def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
+    root = sample_root()
+    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, fields)
+    return topics, {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+
+
+def english_sample(settings: Settings) -> Collection:
+    """Return the embedded sample in English; raises :class:`UsageError` for settings of the other languages alone."""
+    foreign = [name for name in ("query_lang", "docs_lang", "files") if name in settings.changed()]
+    if foreign:
+        raise UsageError(f"{', '.join(foreign)}: not used by {SAMPLE} in English; it takes lang, fields")
+    documents = Files([sample_root() / "documents" / SAMPLE / "eng.jsonl"])
+    return plain_collection(SAMPLE, "eng", documents, *_sample("eng", settings.fields))
+
+
+def _parts(name: str, settings: Settings) -> tuple[str, Sequence[str]]:
     """Return what in ir_datasets --topics names, or else the collection: ``neuclir`` and years, ``hc4`` and splits."""
-    if files.topics:
-        known = irds.parse_id(files.topics)
+    if topics := settings.files.topics:
+        known = irds.parse_id(topics)
         if known is None or not known.part:
-            raise DataError(f"{files.topics}: no such file, and not an ir_datasets id such as neuclir/1/zh/trec-2022")
+            raise DataError(f"{topics}: no such file, and not an ir_datasets id such as neuclir/1/zh/trec-2022")
         return known.source, [known.part]
     if name == "neuclir1":
         return "neuclir", settings.years or ["2022"]
@@ -283,9 +279,9 @@ def _parts(name: str, settings: NewsSettings, files: OwnFiles) -> tuple[str, Seq
     raise UsageError(f"--docs without --topics: name the topics for {name}, a file or an ir_datasets id")
 
 
-def _read_topics(topics: str, settings: NewsSettings, files: OwnFiles) -> list[Topic]:
-    path, texts = Path(topics), settings.texts
-    form = files.topics_format or recognised(path)
+def _read_topics(topics: str, settings: Settings) -> list[Topic]:
+    path, texts = Path(topics), _texts(settings)
+    form = settings.files.topics_format or recognised(path)
     if form != "neuclir":
         if settings.translation:
             raise UsageError(f"--translation: not used here; topics in the form {form} have none")

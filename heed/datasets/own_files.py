@@ -1,58 +1,29 @@
-"""TREC-style collections: any id of ir_datasets, the user's own files, and the English sample."""
+"""Collections of files of the user's own, and of any id of ir_datasets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.datasets import sample_root
+from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, warn_of_unchanged, with_warnings
-from heed.datasets.followir import docno, is_paired, read_pairs
 from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgements, read_queries
+from heed.datasets.layout import Layout, Settings
+from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError
 from heed.formats.configs import read_candidates
 from heed.formats.documents import Files, Source
 from heed.formats.layouts import collection_name, config_files
-from heed.formats.topic_files import NO_FILES, OwnFiles, read_own, read_topics
-from heed.formats.topics import read_jsonl_topics
-from heed.formats.trec_files import read_qrels
+from heed.formats.topic_files import read_own, read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, Topic
 
-SAMPLE = "neuclir-sample"
-
-
-def of_documents(collection: Collection) -> Collection:
-    """Return a collection of passages as one whose documents are searched whole, FollowIR's table of full retrieval."""
-    qrels = {
-        condition: {qid: _grades_of_documents(grades) for qid, grades in judged.items()}
-        for condition, judged in collection.judging.qrels.items()
-    }
-    subset = f"{collection.subset}-full"
-    return replace(
-        collection,
-        subset=subset,
-        index=subset,
-        judging=collection.judging._replace(qrels=qrels),
-        candidates={qid: list(dict.fromkeys(map(docno, docids))) for qid, docids in collection.candidates.items()},
-    )
-
-
-def _grades_of_documents(grades: Mapping[str, int]) -> dict[str, int]:
-    """Return the judgements of passages as those of their documents; the best one counts where there are several."""
-    of_documents: dict[str, int] = {}
-    for docid, grade in grades.items():
-        of_documents[docno(docid)] = max(grade, of_documents.get(docno(docid), grade))
-    return of_documents
-
 
 @with_warnings
-def ir_dataset(
-    dataset: str, files: OwnFiles = NO_FILES, *, lang: str | None = None, fields: str = "title"
-) -> Collection:
-    """Return a collection of ir_datasets; ``files`` replace its documents, topics or judgements."""
-    code = _language([dataset], lang)
+def ir_dataset(dataset: str, settings: Settings) -> Collection:
+    """Return a collection of ir_datasets; files of ``settings`` replace its documents, topics or judgements."""
+    code, files, fields = _language([dataset], settings.lang), settings.files, settings.fields
     qrels = files.judgements()
     published = {} if "original" in qrels else read_judgements(dataset)
     if files.topics:
@@ -64,18 +35,19 @@ def ir_dataset(
     elif published:
         log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used")
     source = source_of(files.docs) if files.docs else IrDataset(dataset)
-    return _collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    return plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
 
 
 @with_warnings
-def own_collection(files: OwnFiles, *, lang: str | None = None, fields: str = "title") -> Collection:
+def own_collection(settings: Settings) -> Collection:
     """Return the collection of the user's own documents, topics and judgements.
 
     A folder in BEIR's or MTEB's layout brings topics and judgements along, see
     :func:`heed.formats.topic_files.read_own`. One in FollowIR's form brings both instructions, their
     judgements and candidates.
     """
-    code = _language([path for path in files.docs if not Path(path).exists()], lang)
+    files, fields = settings.files, settings.fields
+    code = _language([path for path in files.docs if not Path(path).exists()], settings.lang)
     name, folder = files.name or _name(files.docs), files.data_set
     candidates: dict[str, list[str]]
     if folder and not files.topics and config_files(folder, "queries") and is_paired(folder):
@@ -86,7 +58,7 @@ def own_collection(files: OwnFiles, *, lang: str | None = None, fields: str = "t
     else:
         topics, qrels = read_own(files, code, fields)
         candidates = read_candidates(folder) if folder else {}
-    return replace(_collection(name, code, source_of(files.docs), topics, qrels), candidates=candidates)
+    return replace(plain_collection(name, code, source_of(files.docs), topics, qrels), candidates=candidates)
 
 
 def given_files(
@@ -108,15 +80,8 @@ def given_files(
     return _name(docs), code, source_of(docs), read
 
 
-def english_sample(fields: str = "title") -> Collection:
-    """Return the embedded sample of invented news in English."""
-    root = sample_root()
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / "eng.jsonl", "eng", fields)
-    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
-    return _collection(SAMPLE, "eng", Files([root / "documents" / SAMPLE / "eng.jsonl"]), topics, qrels)
-
-
-def _collection(name: str, code: str, source: Source, topics: list[Topic], qrels: dict[str, Qrels]) -> Collection:
+def plain_collection(name: str, code: str, source: Source, topics: list[Topic], qrels: dict[str, Qrels]) -> Collection:
+    """Return a collection in one language, measured by the usual measures."""
     return Collection(
         name=name, subset=code, language=language(code), source=source, topics=topics, judging=Judging(qrels)
     )
@@ -143,3 +108,11 @@ def _language(ids: Sequence[str], lang: str | None) -> str:
     if short not in CODES:
         raise DataError(f"{ids[0]}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
     return CODES[short]
+
+
+def _read_ids(members: Sequence[Named], settings: Settings) -> list[Collection]:
+    return [ir_dataset(member.entry.id, settings) for member in members]
+
+
+IDS = Layout(_read_ids, ("files", "lang", "fields"))
+OWN_FILES = Layout(lambda _, settings: [own_collection(settings)], ("files", "lang", "fields"))

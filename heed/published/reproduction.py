@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from heed.datasets.fetchable import holdings
 from heed.datasets.followtable import local_subset
-from heed.datasets.infosearch import DIMENSIONS
+from heed.datasets.infosearch import dimensions
 from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Model, Registry
 from heed.published.beside import system_labels
@@ -20,7 +20,7 @@ SUBSETS: Mapping[str, tuple[str, ...]] = {
     "followir": ("robust04", "news21", "core17"),
     "mfollowir": ("fas", "zho", "rus"),
     "followtable": ("WQT", "WTR", "TArX", "IndusTR"),
-    "infosearch": DIMENSIONS,
+    "infosearch": dimensions(),
     "modern": ("robust04", "news21", "core17"),
 }
 PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another name than the paper

@@ -11,7 +11,6 @@ from conftest import ROOT, Heed, write_jsonl
 
 from heed.datasets.fetchable import holdings
 from heed.datasets.loading import load
-from heed.datasets.neuclir import NewsSettings, find_news
 from heed.errors import JavaError, UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
@@ -142,7 +141,7 @@ def test_an_unknown_code_names_near_ones(found: str, near: str) -> None:
 
 
 def test_collections_by_language_take_both_codes(heed: Heed, tmp_path: Path) -> None:
-    assert find_news(NewsSettings("zh", collection="sample")).subset == "zho"
+    assert load("neuclir-sample", lang="zh").subset == "zho"
     assert load("neuclir-sample", lang="en").language is LANGUAGES["eng"]
     assert [holding.lang for holding in holdings("neuclir1", ["fa", "fas", "ru"])] == ["fas", "rus"]
     (tmp_path / "qrels").write_text("1 zho a 1\n1 fas b 1\n")

@@ -19,7 +19,8 @@ import heed as library
 from hardening.hub import Hub, online
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
-from heed.datasets.described import find_entries
+from heed.datasets.layout import Settings
+from heed.datasets.loading import find_collections
 from heed.errors import DataError, UsageError
 from heed.measures.evaluate import evaluate
 
@@ -263,7 +264,7 @@ def test_of_the_tracks_each_language_has_its_topics_documents_and_judgements(tmp
         "eng-zho",
         {"original": {"200": {"zho-1": 3}}},
     )
-    found = find_entries("neuclirbench", Catalogue(), data=tmp_path / "bench/copy", lang="zh")
+    found = find_collections("neuclirbench", Settings(data=tmp_path / "bench/copy", lang="zh"))
     assert [one.index for one in found] == ["zho", "eng-zho"]  # of a group those in the language alone
     news_2024 = read("neuclir2024/zho", tmp_path / "news")
     assert news_2024.topics[0].instructions == {"original": "风暴"}
@@ -457,7 +458,7 @@ def test_a_dry_run_of_every_entry_needs_no_network(heed: Heed, tmp_path: Path) -
         result = heed("pipelines.fetch", name, *langs, "--dry-run", "--quiet", IR_DATASETS_HOME=str(tmp_path / "irds"))
         assert result.returncode == 0, result.stderr
         assert f"  licence: {entry.licence}" in result.stdout
-        assert any(text in result.stdout for text in ("out of reach", "to fetch", "not here")), name
+        assert any(text in result.stdout for text in ("out of reach", "to fetch", "not here", "comes with Heed")), name
     told = heed("pipelines.fetch", "bright/pony", "--dry-run", "--quiet").stdout
     assert "7,894 documents" in told and "documents/pony[-./]*, examples/pony[-./]*" in told
 
@@ -537,11 +538,11 @@ def test_what_has_a_command_of_its_own_runs_by_its_name_too(tmp_path: Path, heed
         (("--dataset", "brigt"), "brigt: no collection of this name; did you mean bright"),
         (("--dataset", "mfollowir-crosslingual"), "mfollowir-crosslingual: needs lang"),
         (("--dataset", "news21"), "wapo/v4: has no judgements; name them with --qrels"),
-        (("--dataset", "neuclir1", "--lang", "zho", "--docs", "x"), "--docs: not used here; neuclir1 has its own"),
+        (("--dataset", "neuclir1", "--lang", "zho", "--docs", "x"), "x: no such file or folder"),
         (("--dataset", "ifir", "--data", "."), "no folder fiqa/; ifir is several data sets, with one each"),
         (("--dataset", "hub:a/b@../x"), "revision '../x', expected a commit or main"),
         (("--dataset", "hub:../x"), "hub '../x', expected OWNER/NAME"),
-        (("--dataset", "vaswani", "--data", "x"), "vaswani is no entry of the catalogue"),
+        (("--dataset", "vaswani", "--data", "x"), "data: not used by vaswani; it takes lang, fields"),
         (("--dataset", "trec-covid", "--data", "x"), "comes from ir_datasets, which keeps its files itself"),
         (("--dataset", "instructir", "--lang", "zho", "--data", "x"), "its documents are in eng, not in zho"),
         (("--catalogue", "x"), "--catalogue: not used here"),

@@ -5,21 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import write_jsonl
-from hypothesis import HealthCheck, given, settings
+from hub_copies import Files, published
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import unhurried
 
 from heed.datasets.fetchable import holdings
-from heed.datasets.followir import docno, read_followir
+from heed.datasets.followir import docno
 from heed.datasets.hub import snapshot
+from heed.datasets.paired import PairedTopics, read_pairs
 from heed.errors import HeedError
 from heed.formats.configs import HubRow, judgements, rows
 from heed.formats.layouts import config_files
 from heed.types import Topic
-
-Files = dict[str, list[dict[str, Any]]]
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # examples write files
 
 CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]
 
@@ -84,21 +82,8 @@ OLDER: Files = {
 }
 
 
-def published(folder: Path, form: str, files: Files) -> Path:
-    import pyarrow
-    import pyarrow.parquet
-
-    for name, records in files.items():
-        path = folder / f"{name}.{form}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if form == "parquet":
-            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)
-        elif form == "tsv":
-            lines = [records[0].keys(), *(record.values() for record in records)]
-            path.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines))
-        else:
-            write_jsonl(path, records)
-    return folder
+def read_followir(folder: Path) -> PairedTopics:
+    return read_pairs(folder, str, "eng")
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

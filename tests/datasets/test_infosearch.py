@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from conftest import ROOT, Heed, call, stranger
-from test_followir import Files, published
+from hub_copies import Files, published
 
 from pipelines.infosearch import NAMES
 
@@ -327,7 +327,7 @@ def test_rerankers_take_the_first_100_unless_told_otherwise(copied: Done, hub: P
         ),
         (
             ("--data", "{hub}", "--dimension", "audience", "--dimension", "source"),
-            "{hub}: no queries; expected Parquet or JSONL files of that name, or in Source-v1/ or source/",
+            "{hub}: no folder Source-v1/ or source/; infosearch is several data sets, with one each",
         ),
         (
             ("--data", "{hub}/audience/qrels_og"),

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_followir import Files, published
+from hub_copies import Files, published
 
 from heed.datasets.catalogue import Catalogue
-from heed.datasets.infosearch import read_infosearch
+from heed.datasets.loading import load
 from heed.errors import HeedError
 from heed.formats.documents import Files as DocumentFiles
 from heed.types import Topic
@@ -39,7 +39,7 @@ FILES: Files = {
 def test_the_hub_layout_is_read_from_a_local_copy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    read = read_infosearch(published(tmp_path, form, FILES), "audience")
+    read = load("infosearch", dimension="audience", data=published(tmp_path, form, FILES))
     assert read.topics == [
         Topic("q1", "eng", "What is inertia?", {"original": "For laymen.", "reversed": "Not for laymen."}),
         Topic("q2", "eng", "What is inertia?", {"original": "For experts.", "reversed": "Not for laymen."}),
@@ -56,14 +56,14 @@ def test_the_hub_layout_is_read_from_a_local_copy(
 @pytest.mark.parametrize("name", ["keyword", "Keyword", "Clarity-v1"])
 def test_a_dimension_is_found_in_its_parent(tmp_path: Path, name: str) -> None:
     published(tmp_path / name, "jsonl", FILES)
-    assert len(read_infosearch(tmp_path, "keyword").topics) == 2
+    assert len(load("infosearch", dimension="keyword", data=tmp_path).topics) == 2
     with pytest.raises(HeedError, match=r"no queries; expected .* of that name, or in Length-v1/ or length/"):
-        read_infosearch(tmp_path, "length")
+        load("infosearch", dimension="length", data=tmp_path)
 
 
 def test_an_unknown_dimension_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match="clarity: no dimension of InfoSearch; expected one of audience, keyword"):
-        read_infosearch(tmp_path, "clarity")
+    with pytest.raises(HeedError, match="clarity: no subset of infosearch; expected one of audience, keyword"):
+        load("infosearch", dimension="clarity", data=tmp_path)
 
 
 def test_instructions_of_the_query_and_blank_ones_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,9 @@ def test_instructions_of_the_query_and_blank_ones_are_told(tmp_path: Path, capsy
         {"_id": "q1", **ROW, "instruction_og": "Find it."},
         {"_id": "q2", **ROW, "instruction_reversed": None},
     ]
-    topics = read_infosearch(published(tmp_path, "jsonl", FILES | {"queries": queries}), "source").topics
+    topics = load(
+        "infosearch", dimension="source", data=published(tmp_path, "jsonl", FILES | {"queries": queries})
+    ).topics
     assert [topic.under("query").text for topic in topics] == ["What is inertia?"] * 2
     assert capsys.readouterr().err.splitlines() == [
         "infosearch/source: the rows' instruction_og, which the released evaluation adds, is left out: "
@@ -100,7 +102,7 @@ def test_bad_rows_and_missing_configs_are_errors(
     files = {name: kept for name, kept in FILES.items() if name != config}
     published(tmp_path, "jsonl", files if records is None else files | {config: records})
     with pytest.raises(HeedError) as caught:
-        read_infosearch(tmp_path, "audience")
+        load("infosearch", dimension="audience", data=tmp_path)
     assert told in str(caught.value)
 
 

@@ -10,8 +10,9 @@ from conftest import Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.datasets.multilingual import find_multilingual
-from heed.datasets.neuclir import NewsSettings
+from heed.datasets.collection import Collection
+from heed.datasets.layout import Settings
+from heed.datasets.loading import find_collections
 from heed.errors import UsageError
 from heed.formats.topic_files import OwnFiles
 from heed.formats.trec_files import read_run
@@ -19,7 +20,6 @@ from heed.ranking import ranked
 from heed.reranking.merging import merge
 from heed.types import subtopics_of
 
-SETTINGS = NewsSettings("mlir")
 OTHERS = {"zho": "明天下雨", "fas": "بازار نفت", "rus": "футбольный матч"}
 TEXTS = {"zho": "火山 爆发", "fas": "فوران آتشفشان", "rus": "извержение вулкана"}
 LISTS = st.dictionaries(st.sampled_from([f"d{number}" for number in range(6)]), st.floats(-1e6, 1e6), max_size=6)
@@ -86,14 +86,18 @@ def files(news: Path, qrels: str = "q") -> OwnFiles:
     return OwnFiles(docs, str(news / "topics.jsonl"), qrels=news / qrels, name="mine")
 
 
+def whole_of(files: OwnFiles) -> Collection:
+    [whole] = find_collections("neuclir1", Settings(files, lang="mlir", or_sample=True))
+    return whole
+
+
 def test_the_whole_has_all_documents_and_judgements_by_language(news: Path) -> None:
-    found = find_multilingual(SETTINGS, files(news))
-    assert [(lang, part.name, part.subset) for lang, part in found.parts.items()] == [
+    whole = whole_of(files(news))
+    assert [(lang, part.name, part.subset) for lang, part in whole.parts.items()] == [
         (lang, "mine", lang) for lang in TEXTS
     ]
-    assert [part.topics[0].query for part in found.parts.values()] == list(TEXTS.values())
-    assert found.parts["fas"].judging.qrels == {"original": {"7": {uuid("fas", 1): 3, uuid("fas", 2): 0}}}
-    whole = found.whole
+    assert [part.topics[0].query for part in whole.parts.values()] == list(TEXTS.values())
+    assert whole.parts["fas"].judging.qrels == {"original": {"7": {uuid("fas", 1): 3, uuid("fas", 2): 0}}}
     assert (whole.name, whole.subset) == ("mine", "mlir")
     assert {line.document.docid for line in whole.source.lines() if line.document} == {
         uuid(lang, number) for lang in TEXTS for number in (1, 2)
@@ -104,10 +108,10 @@ def test_the_whole_has_all_documents_and_judgements_by_language(news: Path) -> N
 def test_judgements_that_name_no_language_are_taken_as_they_are(news: Path) -> None:
     lines = (news / "q").read_text().splitlines()
     (news / "flat").write_text("".join(f"7 0 {line.split()[2]} {line.split()[3]}\n" for line in lines))
-    found = find_multilingual(SETTINGS, files(news, "flat"))
-    assert subtopics_of(found.whole.judging.qrels["original"]["7"]) == {}
-    assert len(found.whole.judging.qrels["original"]["7"]) == 6
-    assert all(not part.judging.qrels for part in found.parts.values())
+    whole = whole_of(files(news, "flat"))
+    assert subtopics_of(whole.judging.qrels["original"]["7"]) == {}
+    assert len(whole.judging.qrels["original"]["7"]) == 6
+    assert all(not part.judging.qrels for part in whole.parts.values())
 
 
 def test_a_merged_run_passes_the_tracks_check(news: Path, heed: Heed) -> None:
@@ -181,9 +185,9 @@ def test_the_samples_documents_are_each_in_one_language_and_reranked_together(tm
     english = ("--query-lang", "eng", "--docs-lang", "eng", "--merge", "reranker")
     result = heed("pipelines.neuclir", "--lang", "mlir", *english, "--retriever", "lsa", "--condition", "original")
     assert result.returncode == 0, result.stderr
-    found = find_multilingual(NewsSettings("mlir"))
+    whole = whole_of(OwnFiles())
     language_of = {
-        line.document.docid: lang for lang, part in found.parts.items() for line in part.source.lines() if line.document
+        line.document.docid: lang for lang, part in whole.parts.items() for line in part.source.lines() if line.document
     }
     assert len(language_of) == 144
     run = read_run(tmp_path / "runs" / "neuclir-sample" / "eng-mlir-mt" / "polarity.original.run")

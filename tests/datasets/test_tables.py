@@ -14,9 +14,9 @@ import ir_measures
 import pytest
 from anserini import anserini_hits
 from conftest import ROOT, SHARED, Heed, call, stranger, write_jsonl
-from test_followtable import beir, raw
+from followtable_copies import beir, raw
 
-from heed.datasets.followtable import find_tables
+import heed as library
 from heed.experiment.experiment import Experiment
 from heed.formats.topic_files import read_listed, read_topics
 from heed.formats.topics import read_jsonl_topics
@@ -202,7 +202,9 @@ def test_a_reranker_orders_the_same_tables_with_every_instruction_of_a_query(tmp
 
 def test_a_command_and_the_same_calls_from_python_make_the_same_index_and_runs(tmp_path: Path) -> None:
     by_command = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--reranker", "none")
-    with Experiment(find_tables(), indexes=tmp_path / "own/indexes", out=tmp_path / "own/runs") as experiment:
+    with Experiment(
+        library.load("tables-sample"), indexes=tmp_path / "own/indexes", out=tmp_path / "own/runs"
+    ) as experiment:
         experiment.evaluate(experiment.retrieve("bm25"))
         results = experiment.folder
     assert postings(tmp_path / "own/indexes") == postings(tmp_path / "indexes")

@@ -516,7 +516,7 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
     ("options", "told"),
     [
         (["--data", "copy"], "--data: not used here; it is a copy of a --benchmark"),
-        (["--dataset", ROBUST, "--data", "copy"], f"--data: not used here; {ROBUST} is no entry of the catalogue"),
+        (["--dataset", ROBUST, "--data", "copy"], f"data: not used by {ROBUST}; it takes lang, fields"),
         (
             ["--benchmark", "followir/core17", "--topics", "t", "--qrels", "q", "--topics-format", "tsv"],
             "--topics, --topics-format, --qrels: not used here; --benchmark has its own",
@@ -531,7 +531,7 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
         (["--docs", "none.jsonl", "--topics", "t.tsv"], "none.jsonl: no such file, and not an id that ir_datasets"),
         (
             ["--dataset", "disks45/none"],
-            "disks45/none: no collection of this name; python -m pipelines.fetch lists all",
+            "disks45/none: no collection of this name; did you mean disks45/nocr",
         ),
         (
             ["--dataset", ROBUST, "--lang", "german"],

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import ROOT
+from followtable_copies import raw
+from mfollowir_copy import FILES, hub_copy
 from pages import PAGES, README, beside, fits, follow, run, shown_steps
-from test_followtable import raw
-from test_mfollowir import FILES, hub_copy
 
 from pipelines.__main__ import COMMANDS
 

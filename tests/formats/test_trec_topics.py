@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_followir import unhurried
+from properties import unhurried
 
 from heed.errors import HeedError
 from heed.formats.topics import read_trec_topics

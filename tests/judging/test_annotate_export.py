@@ -201,8 +201,8 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
 
 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
-    from heed.datasets.neuclir import NewsSettings, find_news
-    from heed.datasets.own_files import own_collection
+    from heed.datasets.layout import Settings
+    from heed.datasets.loading import find_collections
     from heed.formats.topic_files import OwnFiles
 
     annotation.edit("02", "只要居民自己发起的抗议。\n其他均不相关。")
@@ -212,7 +212,8 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
     docs = str(ROOT / "documents" / SAMPLE / "zho.jsonl")
     qrels = {"qrels": annotation.out / "original.qrels", "changed_qrels": annotation.out / "changed.qrels"}
     files = OwnFiles((docs,), str(annotation.out / "topics.jsonl"), **qrels)
-    for collection in (find_news(NewsSettings("zho"), files), own_collection(files, lang="zho")):
+    for name in ("neuclir1", None):
+        [collection] = find_collections(name, Settings(files, lang="zho"))
         assert collection.judging.qrels == {"original": original, "changed": changed}
         topics = {topic.qid: topic for topic in collection.topics}
         assert list(topics) == ["01", "02", "03"]

@@ -14,7 +14,7 @@ from annotation_pool import DOCUMENTS, POOL, RESULTS, TOPICS, material, store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.datasets.followir import read_followir
+from heed.datasets.paired import read_pairs
 from heed.errors import HeedError
 from heed.formats.configs import Columns, rows, topics_of
 from heed.formats.document_store import DocumentStore, open_store
@@ -362,7 +362,7 @@ def test_rank_llm_requests_hold_query_instruction_and_the_order_of_the_pool(tmp_
 
 
 def test_an_mteb_folder_is_read_by_heed(tmp_path: Path) -> None:
-    pair = read_followir(exported(tmp_path, "mteb"))
+    pair = read_pairs(exported(tmp_path, "mteb"), str, "eng")
     assert {topic.qid: topic.instructions for topic in pair.topics} == {
         qid: topic.instructions for qid, topic in TOPICS.items()
     }
@@ -370,7 +370,7 @@ def test_an_mteb_folder_is_read_by_heed(tmp_path: Path) -> None:
     unjudged = {qid: dict.fromkeys(docids, -1) for qid, docids in POOL.items()}
     assert pair.qrels == {"original": unjudged, "changed": unjudged}
     export("mteb", tmp_path / "alone", material(tmp_path, "original"))
-    assert read_followir(tmp_path / "alone").qrels == {"original": unjudged, "changed": {}}
+    assert read_pairs(tmp_path / "alone", str, "eng").qrels == {"original": unjudged, "changed": {}}
     export("mteb", tmp_path / "query", material(tmp_path, "query"))
     read = topics_of(rows(tmp_path / "query", "queries"), "eng", Columns())
     assert [(topic.qid, topic.query) for topic in read] == [("12", "economic growth <b>"), ("0x", "=经济")]
@@ -404,7 +404,7 @@ def test_an_mteb_folder_is_read_by_mteb(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_topic_without_an_original_instruction_has_the_changed_one_alone(tmp_path: Path) -> None:
     topics = TOPICS | {"0x": TOPICS["0x"]._replace(instructions={"changed": "c"})}
     export("mteb", tmp_path / "m", ExportedPool(POOL, topics, "changed", store(tmp_path)))
-    assert [topic.instructions for topic in read_followir(tmp_path / "m").topics][1] == {"changed": "c"}
+    assert [topic.instructions for topic in read_pairs(tmp_path / "m", str, "eng").topics][1] == {"changed": "c"}
 
 
 def refused(form: str, path: Path, given: ExportedPool) -> list[str]:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from followtable_copies import beir
 from mfollowir_copy import FILES as MFOLLOWIR
-from test_followtable import beir
 
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry

@@ -1,0 +1,124 @@
+"""Topics with an original and a changed instruction, in all forms in which FollowIR and mFollowIR are published.
+
+The newer form has one query a condition (``305-og``, ``305-changed``): configs ``queries``,
+``instruction`` (in MTEB's mirrors a column of ``queries``), ``default`` or ``qrels``, ``qrel_diff``
+and ``top_ranked``. The older form has one query a topic, with both instructions and two shorter ones
+as columns, and the configs ``qrels_og``, ``qrels_changed`` and ``top_ranked``. mFollowIR has the newer form, with
+the language in the configs' names.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import DataError, fail
+from heed.formats.configs import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
+from heed.formats.layouts import config_files
+from heed.measures import no_longer_relevant
+from heed.progress import brief, warn
+from heed.types import Qrels, Topic
+
+Naming = Callable[[str], str]  # a config's name in a folder: queries → queries-zho
+
+ENDINGS = {"-og": "original", "-changed": "changed"}
+QRELS = {"original": "qrels_og", "changed": "qrels_changed"}
+COLUMNS = Columns(
+    instructions={
+        "keywords": ("keywords",),
+        "short": ("short_query",),
+        "original": ("instruction_og",),
+        "changed": ("instruction_changed",),
+    }
+)
+
+
+class PairedTopics(NamedTuple):
+    """Topics and qrels by condition; ``candidates`` are the published lists, by condition-free qid."""
+
+    topics: list[Topic]
+    qrels: dict[str, Qrels]
+    candidates: dict[str, list[str]]
+    corpus: list[Path]
+
+
+def read_pairs(folder: Path, named: Naming, lang: str) -> PairedTopics:
+    """Read topics in language ``lang`` with both instructions from configs that are called as ``named`` says.
+
+    Raises :class:`DataError` for a missing config, bad rows, a query without its instruction, or an
+    id of the newer form that ends neither ``-og`` nor ``-changed``. Blank instructions, and
+    differences between ``qrel_diff`` and the two qrels, are warnings. Without ``top_ranked`` there are
+    no candidates.
+    """
+    if config_files(folder, named(QRELS["original"])):
+        topics = topics_of(rows(folder, named("queries")), lang, COLUMNS)
+        qrels = {condition: judgements(folder, named(config)) for condition, config in QRELS.items()}
+    else:
+        topics, qrels = _read_newer(folder, named, lang)
+    warn_blank(folder, topics, QRELS)
+    corpus = config_files(folder, named("corpus"))
+    fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
+    return PairedTopics(topics, qrels, read_candidates(folder, named("top_ranked")), corpus)
+
+
+def is_paired(folder: Path) -> bool:
+    """Return whether the queries of ``folder`` come with an original and a changed instruction each, in either form."""
+    if config_files(folder, QRELS["original"]):
+        return not config_files(folder, "qrels_reversed")  # InfoSearch's
+    qids = [row.word("_id", "id") for row in rows(folder, "queries")]
+    return bool(qids) and all(qid.endswith(tuple(ENDINGS)) for qid in qids)
+
+
+def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
+    topics: dict[str, Topic] = {}
+    for full, query, instruction in _queries(folder, named):
+        qid, condition = _split(folder, full)
+        topic = topics.setdefault(qid, Topic(qid, lang, query, {}))
+        if instruction:
+            topic.instructions[condition] = instruction
+    qrels: dict[str, Qrels] = {condition: {} for condition in QRELS}
+    # data: where push_to_hub puts the config that it calls default
+    for full, grades in judgements(folder, named("default"), named("qrels"), named("data")).items():
+        qid, condition = _split(folder, full)
+        qrels[condition][qid] = grades
+    _warn_of_difference(folder, named("qrel_diff"), qrels)
+    return list(topics.values()), qrels
+
+
+def _queries(folder: Path, named: Naming) -> list[tuple[str, str, str]]:
+    """Return the newer form's queries as ``(id, query, instruction)``."""
+    config, instructions = named("instruction"), None
+    if config_files(folder, config):
+        instructions = dict(parsed(rows(folder, config), lambda row: (row.word("query-id"), row.string("instruction"))))
+    seen: set[str] = set()
+
+    def read(row: HubRow) -> tuple[str, str, str]:
+        qid = row.word("_id", "id")
+        if qid in seen:
+            raise row.problem(f"query {qid} comes twice; keep one")
+        seen.add(qid)
+        if instructions is None:
+            return qid, row.text("text"), row.string("instruction")
+        if qid not in instructions:
+            raise row.problem(f"query {qid} has no row in {config}")
+        return qid, row.text("text"), instructions[qid]
+
+    return parsed(rows(folder, named("queries")), read)
+
+
+def _warn_of_difference(folder: Path, config: str, qrels: dict[str, Qrels]) -> None:
+    """Warn of topics whose published ``qrel_diff`` is not the difference of the two qrels."""
+    if not config_files(folder, config):
+        return
+    listed = parsed(rows(folder, config), lambda row: (row.word("query-id"), set(row.words("corpus-ids"))))
+    published = {qid: docids for qid, docids in listed if docids}
+    computed = no_longer_relevant(qrels["original"], qrels["changed"])
+    differ = [qid for qid in sorted(published.keys() | computed.keys()) if published.get(qid) != computed.get(qid)]
+    if differ:
+        warn(f"{folder}: {config} and the qrels disagree on {len(differ)} topics, the qrels are used: {brief(differ)}")
+
+
+def _split(folder: Path, full: str) -> tuple[str, str]:
+    for ending, condition in ENDINGS.items():
+        if full.endswith(ending):
+            return full.removesuffix(ending), condition
+    raise DataError(f"{folder}: query id {full!r} ends neither -og nor -changed")
