@@ -42,7 +42,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
         replace(
             collection,
             name=settings.files.name or name,
-            averaged=collection.judging.measures[0] if name == NAME else "",
+            averaged=str(collection.judging.measures[0]) if name == NAME else "",
         )
         for collection in collections
     ]
