@@ -51,6 +51,7 @@ def launch_systems(
     topics = f"{len(collection.topics)} topics"
     pool = "published candidates" if _published(options, collection) else f"the best {_pool_depth(options)} of these"
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
+    maxp_of(options)  # a wrong length of passages is an error before anything is written
     with experiment:
         systems = run(experiment)
         results = experiment.evaluate(systems)

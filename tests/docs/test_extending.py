@@ -30,7 +30,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
 
 def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     folder, names = executed
-    assert len(BLOCKS) == 14
+    assert len(BLOCKS) == 15
     runs = folder / "runs" / "neuclir-sample" / "eng"
     for system in ("bm25", "overlap", "first-words", "letters"):
         assert names["bm25"].keys() == {"query", "original", "changed"}
