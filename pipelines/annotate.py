@@ -7,6 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.languages import language
+from heed.progress import log
 from pipelines.command import run_command
 from pipelines.options.data import (
     docs_option,
@@ -118,8 +120,6 @@ def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
 
 def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     from heed.judging.annotate.assessors import check_name, refuse_reserved
-    from heed.languages import language
-    from heed.progress import log
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.annotation import Server
     from heed.web.guard import Access

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError, HeedError, UsageError, fail
+from heed.files import write_json
+from heed.progress import timed, warn
 from heed.submission.tracks import TRACKS, Shape, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
@@ -68,8 +70,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.files import write_json
-    from heed.progress import timed, warn
     from heed.submission.run_checks import check_run
 
     fail(_contradictions(options), UsageError)

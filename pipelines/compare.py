@@ -5,20 +5,27 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
+from heed.files import write_json
+from heed.formats.pairs import pair, renamed, select, stem
+from heed.formats.run_warnings import warn_of_tags
+from heed.formats.trec_files import read_qrels
+from heed.measures import Measure, PerTopic, mean
+from heed.measures.absence import absent
+from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
+from heed.measures.comparison_warnings import warn_of_judgements
+from heed.measures.inputs import Inputs, paired
+from heed.measures.own import as_measures
 from heed.measures.registry import help_text
+from heed.measures.significance import ALPHA
+from heed.measures.summary import ABSENT, aligned, format_value
+from heed.measures.system_comparison import Comparison, Systems, compare_systems
+from heed.progress import gathering, timed, warn
+from heed.types import Qrels, Run
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.measures import Measure, PerTopic
-    from heed.measures.comparison import Statistics
-    from heed.measures.inputs import Inputs
-    from heed.measures.system_comparison import Comparison, Systems
-    from heed.types import Qrels, Run
 
 EXAMPLES = (
     "mine.original.run mine.changed.run --qrels original.qrels --new-qrels changed.qrels",
@@ -79,12 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.progress import gathering
-
     fail(_contradictions(options), UsageError)
-    compare = _compare_systems if options.runs else _compare_runs
+    run_comparison = _compare_systems if options.runs else _compare_runs
     with gathering([]) as warnings:
-        compare(options, warnings)
+        run_comparison(options, warnings)
 
 
 def _contradictions(options: argparse.Namespace) -> list[str]:
@@ -105,13 +110,6 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
 
 
 def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.files import write_json
-    from heed.measures import mean
-    from heed.measures.absence import absent
-    from heed.measures.comparison import compare, statistics, warn_of_runs
-    from heed.measures.comparison_warnings import warn_of_judgements
-    from heed.progress import timed
-
     measures = _measures(options)
     with timed("runs") as work:
         inputs = _inputs(options)
@@ -139,19 +137,13 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
         _write_mteb(options, inputs)
 
 
-def _measures(options: argparse.Namespace) -> "Sequence[str | Measure]":
+def _measures(options: argparse.Namespace) -> Sequence[str | Measure]:
     """Return the measures that are asked for, or the default ones."""
-    from heed.measures.comparison import MEASURES
-    from heed.measures.own import as_measures
-
     return as_measures(options.measure) if options.measure else MEASURES
 
 
-def _inputs(options: argparse.Namespace) -> "Inputs":
-    from heed.formats.pairs import pair, renamed, select
+def _inputs(options: argparse.Namespace) -> Inputs:
     from heed.formats.run_formats import read_any_run
-    from heed.formats.run_warnings import warn_of_tags
-    from heed.measures.inputs import paired
 
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
@@ -171,8 +163,7 @@ def _inputs(options: argparse.Namespace) -> "Inputs":
     )
 
 
-def _judgements(options: argparse.Namespace) -> "tuple[Qrels, Qrels]":
-    from heed.formats.trec_files import read_qrels
+def _judgements(options: argparse.Namespace) -> tuple[Qrels, Qrels]:
     from heed.languages import language
 
     lang = language(options.lang).code if options.lang else None
@@ -180,9 +171,8 @@ def _judgements(options: argparse.Namespace) -> "tuple[Qrels, Qrels]":
     return qrels, read_qrels(options.new_qrels, lang) if options.new_qrels else {}
 
 
-def _check_unknown(options: argparse.Namespace, runs: "list[Run]", known: set[str]) -> None:
+def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]) -> None:
     """Raise an error for topics of one run that are in no other run and in no judgements: their ids are mistakes."""
-    from heed.formats.pairs import stem
     from heed.formats.run_formats import place_of
 
     stems = {stem(qid) for qid in known}
@@ -196,7 +186,6 @@ def _check_unknown(options: argparse.Namespace, runs: "list[Run]", known: set[st
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Return documents by new qid from a ``qrel_diff`` file, whose ids are the new or base ones, or their stems."""
-    from heed.formats.pairs import stem
     from heed.formats.topic_files import read_listed
 
     if path is None:
@@ -208,17 +197,13 @@ def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
 
 def _warn_of_missing_judgements(options: argparse.Namespace) -> None:
     """Warn that p-MRR, where no list of changed documents is given, and selectivity need judgements of both runs."""
-    from heed.progress import warn
-
     missing = [f"--{name.replace('_', '-')}" for name in ("qrels", "new_qrels") if not getattr(options, name)]
     if missing:
         measures = "selectivity: it needs" if options.qrel_diff else "p-MRR and no selectivity: they need"
         warn(f"no {measures} judgements for both runs; give {' and '.join(missing)}")
 
 
-def _measure_table(by_measure: "dict[str, Statistics]") -> str:
-    from heed.measures.summary import aligned, format_value
-
+def _measure_table(by_measure: dict[str, Statistics]) -> str:
     rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down", "in neither", "in one only"]]
     for measure, values in by_measure.items():
         mean, low, high = (format_value(measure, value) for value in (values["mean"], values["low"], values["high"]))
@@ -230,9 +215,7 @@ def _measure_table(by_measure: "dict[str, Statistics]") -> str:
     return aligned(rows, left=1)
 
 
-def _topic_table(values: "dict[str, PerTopic]") -> str:
-    from heed.measures.summary import ABSENT, aligned
-
+def _topic_table(values: dict[str, PerTopic]) -> str:
     rows = [["topic", *values]]
     for qid in sorted({qid for per_topic in values.values() for qid in per_topic}):
         cells = (f"{per_topic[qid]:.4f}" if qid in per_topic else ABSENT for per_topic in values.values())
@@ -240,8 +223,7 @@ def _topic_table(values: "dict[str, PerTopic]") -> str:
     return aligned(rows, left=1)
 
 
-def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
-    from heed.files import write_json
+def _write_mteb(options: argparse.Namespace, inputs: Inputs) -> None:
     from heed.measures.mteb_results import merge_results, mteb_result, read_mteb_result
 
     if not options.mteb_task:
@@ -253,11 +235,6 @@ def _write_mteb(options: argparse.Namespace, inputs: "Inputs") -> None:
 
 
 def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.files import write_json
-    from heed.measures.comparison import statistics
-    from heed.measures.significance import ALPHA
-    from heed.measures.system_comparison import compare_systems
-
     qrels, new_qrels = _judgements(options)
     compared = compare_systems(
         options.runs,
@@ -286,9 +263,7 @@ def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
         write_json(options.json, {"measures": by_measure, "per_topic": per_topic, "warnings": warnings})
 
 
-def _system_table(compared: "Systems") -> str:
-    from heed.measures.summary import aligned
-
+def _system_table(compared: Systems) -> str:
     comparisons = compared.measures
     rows = [["system", *comparisons, "n"]]
     for system in dict.fromkeys(system for comparison in comparisons.values() for system in comparison.per_topic):
@@ -298,11 +273,8 @@ def _system_table(compared: "Systems") -> str:
     return aligned(rows, left=1)
 
 
-def _marked(measure: str, comparison: "Comparison", system: str) -> str:
+def _marked(measure: str, comparison: Comparison, system: str) -> str:
     """Return a system's mean: in ** the best, in _ those not significantly below it."""
-    from heed.measures.significance import ALPHA
-    from heed.measures.summary import ABSENT, format_value
-
     if system not in comparison.means:
         return ABSENT
     text = format_value(measure, comparison.means[system])
@@ -313,7 +285,7 @@ def _marked(measure: str, comparison: "Comparison", system: str) -> str:
     return f"_{text}_" if comparison.p_values.get(system, 0) > ALPHA else text
 
 
-def _print_unseen(compared: "Systems") -> None:
+def _print_unseen(compared: Systems) -> None:
     """Print, for the measures that depend on it, the shares of their documents that are not in all lists."""
     for measure, comparison in compared.measures.items():
         for kind, by_system in comparison.absent.items():
@@ -321,9 +293,7 @@ def _print_unseen(compared: "Systems") -> None:
             print(f"{measure}, documents {ABSENCES[kind]}: {shares}")
 
 
-def _warn_of_missing(compared: "Systems") -> None:
-    from heed.progress import warn
-
+def _warn_of_missing(compared: Systems) -> None:
     for measure, comparison in compared.measures.items():
         counts = {system: len(comparison.per_topic[system]) for system in comparison.missing}
         missing = [f"{system} ({count} of {count + comparison.missing[system]})" for system, count in counts.items()]

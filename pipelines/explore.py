@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from heed.errors import UsageError
+from heed.progress import log
 from pipelines.command import run_command
 from pipelines.options.machine import machine_options
 from pipelines.options.models import model_options
@@ -73,7 +75,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.progress import log
     from heed.report.results import read_tree
     from heed.web.guard import Access
     from heed.web.listening import listen
@@ -110,8 +111,6 @@ def _choice(options: argparse.Namespace) -> "Choice":
 
 def _link(url: str) -> str:
     """Return the address of a running annotation page; :class:`heed.errors.UsageError` for anything else."""
-    from heed.errors import UsageError
-
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.fragment):
         raise UsageError(f"--annotate {url!r}: expected the link that a running annotate printed, http://127.0.0.1:…")

@@ -3,9 +3,11 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from heed.errors import SHOWN, DataError, UsageError, fail
+from heed.progress import log, timed
 from pipelines.command import run_command
 from pipelines.options.data import catalogue_option
 from pipelines.options.output import log_options
@@ -86,7 +88,6 @@ def _offline(holding: "Holding") -> "tuple[list[Download], list[Repository]]":
 def _fetch(planned: "list[tuple[Holding, list[Download]]]") -> None:
     """Fetch what is missing, check everything, print the commands that use it; raise for what only the user can do."""
     from heed.downloads import check
-    from heed.progress import log, timed
 
     downloads = [download for _, of_holding in planned for download in of_holding]
     with timed("fetch") as work:
@@ -160,8 +161,6 @@ def _by_hand_lines(by_hand: "ByHand") -> list[str]:
 
 def _listing(catalogue: "Catalogue") -> list[str]:
     """Return all collections, one a line: name, how it comes, what of it is here, licence, what it holds, how much."""
-    from itertools import groupby
-
     from heed.datasets.fetchable import every_holding
 
     rows = []

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError, fail
-from heed.judging.model.judge_prompts import PROMPTS
+from heed.files import digest
+from heed.judging.model.judge_prompts import GRADES, PROMPTS, SYSTEM, prompt_text
+from heed.progress import gathering, log, timed, warn
 from pipelines.command import run_command
 from pipelines.options.data import condition_option, reading_options, text_options
 from pipelines.options.machine import device_option
@@ -91,7 +93,6 @@ def _run(options: argparse.Namespace) -> None:
     from heed.judging.model.report import check_replaceable, judgements_path
     from heed.models.local.language_models import check_device
     from heed.models.local.vllm import check_inference
-    from heed.progress import gathering, log
     from pipelines.options.settings import registry_of, runtime_of
     from pipelines.texts import exported_pool
 
@@ -132,8 +133,6 @@ def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
 
 
 def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":
-    from heed.progress import log, timed, warn
-
     with timed("judge", judge.name) as work:
         judged = judge.judge(pool)
         work.did(judged.bill.calls, "documents")
@@ -151,7 +150,6 @@ def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
     from heed.formats.trec_files import read_qrels
-    from heed.judging.model.judge_prompts import GRADES
     from heed.judging.pools.pool_inputs import read_runs
     from heed.measures.agreement import compare_judgements
 
@@ -170,10 +168,7 @@ def _write(
     comparison: "Comparison | None",
     warnings: list[str],
 ) -> None:
-    from heed.files import digest
-    from heed.judging.model.judge_prompts import SYSTEM, prompt_text
     from heed.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
-    from heed.progress import log
 
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import fail
-from heed.judging.exchange.judgements import FORMATS
+from heed.formats.pools import read_pool
+from heed.formats.trec_files import write_qrels
+from heed.judging.exchange.judgements import FORMATS, count_votes, parse_grades, read_judgements, resolve
+from heed.progress import brief, log, timed
 from pipelines.command import run_command
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -62,11 +65,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.formats.pools import read_pool
-    from heed.formats.trec_files import write_qrels
-    from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
-    from heed.progress import brief, log, timed
-
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
         judgements = read_judgements(options.file, options.format, options.map, options.condition)

@@ -4,10 +4,11 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heed.errors import UsageError
-from heed.models.facts import FIELDS
+from heed.files import write_json
+from heed.models.facts import FIELDS, scoring_facts
 from heed.models.files.model_files import FACTS
 from heed.models.listing import (
     EXAMPLE,
@@ -23,18 +24,17 @@ from heed.models.listing import (
     reads_chat,
     visible,
 )
+from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import AUTHOR, STATUSES, Model, Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, TABLE
 from heed.models.text.templates import DOCUMENT
+from heed.progress import log
 from heed.types import PAPERS, Query
 from pipelines.command import run_command
 from pipelines.options.machine import device_option
 from pipelines.options.models import inference_options, registry_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.models.local.runtime import Runtime
 
 EXAMPLES = (
     "",
@@ -78,8 +78,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.files import write_json
-    from heed.progress import log
     from pipelines.options.settings import registry_of
 
     registry = registry_of(options, described=())
@@ -129,7 +127,6 @@ def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[
 
 def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[str, Any]:
     """Return a model's entry, the settings that decide its scores, and with --example the score of its example."""
-    from heed.models.facts import scoring_facts
     from pipelines.options.settings import runtime_of
 
     runtime = runtime_of(options)
@@ -139,7 +136,7 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
     return {**facts, "example": _example_score(model, runtime)} if options.example else facts
 
 
-def _example_score(model: Model, runtime: "Runtime") -> float:
+def _example_score(model: Model, runtime: Runtime) -> float:
     """Return the score of the example's document for its query with the original instruction."""
     from heed.systems.by_name import score_alone
 

@@ -7,6 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import DataError
+from heed.files import write_json
+from heed.formats.pools import write_pool
+from heed.judging.exchange.exports import ExportedPool, export
+from heed.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
+from heed.judging.pools.pool_inputs import (
+    document_languages,
+    read_judged,
+    read_runs,
+    relevant_documents,
+    topic_languages,
+)
+from heed.judging.pools.samples import write_probabilities
+from heed.progress import gathering, log, timed
 from pipelines.command import run_command
 from pipelines.options.pool import (
     budget_languages,
@@ -27,22 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.progress import gathering
-
     check_options(options)
     with gathering([]) as warnings:
         _pool(options, warnings)
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.files import write_json
-    from heed.formats.pools import write_pool
-    from heed.judging.exchange.exports import ExportedPool, export
-    from heed.judging.pools.build import build_pool, pool_inputs, poolable
-    from heed.judging.pools.pool_inputs import document_languages, read_judged, read_runs, topic_languages
-    from heed.judging.pools.samples import write_probabilities
     from heed.judging.pools.statistics_report import as_data, as_text, pool_report
-    from heed.progress import log, timed
     from pipelines.texts import exported_pool
 
     settings, qrels = settings_of(options), _read_qrels(options)
@@ -81,9 +85,6 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
 
 
 def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
-    from heed.judging.pools.build import PoolQrels
-    from heed.judging.pools.pool_inputs import read_judged, relevant_documents
-
     only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [])
     if options.only_relevant and not relevant_documents(only):
         raise DataError(f"{options.only_relevant}: no document is relevant, so there is none to judge again")

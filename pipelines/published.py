@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from heed.files import write_json
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
@@ -32,7 +33,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.files import write_json
     from heed.published.figures import as_rows
     from heed.published.layout import as_text
 

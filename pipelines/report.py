@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.files import write_bytes
+from heed.progress import bar, log, timed
 from pipelines.command import run_command
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -56,8 +58,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.files import write_bytes
-    from heed.progress import log, timed
     from heed.report.page import write_page
     from heed.report.results import read_tree
     from heed.report.tables import tables
@@ -87,8 +87,6 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
-    from heed.files import write_bytes
-    from heed.progress import bar, log
     from heed.report.charts.plots import plots
     from heed.report.charts.rendering import render
 

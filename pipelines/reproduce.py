@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.files import write_bytes, write_json
+from heed.progress import log
 from pipelines.command import print_error, run_command
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import command_parser
@@ -48,9 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.files import write_bytes, write_json
     from heed.models.registry.entries import Registry
-    from heed.progress import log
     from heed.published.matrix import page
     from heed.published.reproduction import Machine, tasks
     from heed.published.verdicts import cells

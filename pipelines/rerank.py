@@ -4,11 +4,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import DataError, UsageError, fail
-from heed.progress import brief, log
+from heed.files import locked
+from heed.formats.document_store import DocumentStore
+from heed.formats.pools import Pool, read_pool
+from heed.languages import language
+from heed.progress import brief, log, timed
+from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
+from heed.retrieval.corpus import Corpus
+from heed.types import Reranker, Topic
+from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
 from pipelines.options.collection import RERANKER, depth_option, maxp_option
 from pipelines.options.data import condition_option, reading_options, subset_option, text_options
@@ -16,13 +23,6 @@ from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.formats.document_store import DocumentStore
-    from heed.formats.pools import Pool
-    from heed.retrieval.corpus import Corpus
-    from heed.types import Reranker, Topic
-    from heed.workers.pool import WorkerPool
 
 EXAMPLES = (
     "bm25.run --topics topics.jsonl --docs news.jsonl --reranker polarity --out polarity.run",
@@ -64,13 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.own_files import given_files
     from heed.experiment.run_files import rescore_to_file
-    from heed.files import locked
     from heed.formats.origin import open_documents
     from heed.formats.trec_files import as_tag
-    from heed.languages import language
-    from heed.progress import timed
-    from heed.retrieval.corpus import Corpus
-    from heed.workers.pool import open_pool
     from pipelines.options.settings import machine_of
     from pipelines.texts import usual_condition
 
@@ -95,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
 
 
-def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPool", pooled: "Pool") -> "Reranker":
+def _reranker(options: argparse.Namespace, corpus: Corpus, workers: WorkerPool, pooled: Pool) -> Reranker:
     from heed.systems.settings import Search, systems_of
     from pipelines.options.settings import machine_of, maxp_of, registry_of
 
@@ -108,11 +103,9 @@ def _reranker(options: argparse.Namespace, corpus: "Corpus", workers: "WorkerPoo
     return systems.maxp(reranker, docids, cut)
 
 
-def _pool(options: argparse.Namespace, topics: "Sequence[Topic]", store: "DocumentStore") -> "Pool":
+def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentStore) -> Pool:
     """Return the docids to be rescored by qid: each topic's best, all of them among the documents."""
-    from heed.formats.pools import read_pool
     from heed.formats.run_formats import read_any_run
-    from heed.ranking import ranked
 
     is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
     if is_pool:

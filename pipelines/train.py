@@ -7,18 +7,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
+from heed.models.local.language_models import check_device
+from heed.models.registry.entries import Model, Registry
 from heed.training.trainer import TrainingSettings
 from pipelines.command import run_command
 from pipelines.options.machine import device_option
 from pipelines.options.models import registry_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
-
-if TYPE_CHECKING:
-    from heed.models.registry.entries import Model, Registry
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
@@ -93,7 +91,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.models.local.language_models import check_device
     from heed.training.recipe import train
     from pipelines.options.settings import registry_of
 
@@ -104,7 +101,7 @@ def _run(options: argparse.Namespace) -> None:
     train(options.data, base, template, settings, options.out)
 
 
-def _template(options: argparse.Namespace, registry: "Registry") -> "Model":
+def _template(options: argparse.Namespace, registry: Registry) -> Model:
     """Return the model whose templates, prompt and tokens are used, with the given ones in place of its own."""
     from heed.models.listing import find_entry
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import UsageError
+from heed.progress import log
 from pipelines.command import refuse, run_command
 from pipelines.options.collection import collection_options
 from pipelines.options.data import OWN_FILES, catalogue_option, fields_option, lang_option
@@ -54,7 +55,6 @@ def _run(options: argparse.Namespace) -> None:
     from heed.datasets.catalogue import Catalogue
     from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
-    from heed.progress import log
     from pipelines.launch import run_collections
     from pipelines.options.settings import own_files
 
