@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from heed.errors import DataError
 from heed.files import read_bytes
 from heed.progress import warn
@@ -20,6 +18,8 @@ class Settings(NamedTuple):
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the content of the manifest in ``folder``, empty without one; :class:`DataError` for another form."""
+    import yaml
+
     path = folder / "manifest.yml"
     if not path.exists():
         return {}
