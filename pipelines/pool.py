@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import DataError
 from heed.files import write_json
@@ -29,9 +28,6 @@ from pipelines.options.pool import (
     settings_as_data,
     settings_of,
 )
-
-if TYPE_CHECKING:
-    from heed.judging.pools.build import PoolQrels
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,7 +80,7 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     print(as_text(report, str(options.out)))
 
 
-def _read_qrels(options: argparse.Namespace) -> "PoolQrels":
+def _read_qrels(options: argparse.Namespace) -> PoolQrels:
     only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [])
     if options.only_relevant and not relevant_documents(only):
         raise DataError(f"{options.only_relevant}: no document is relevant, so there is none to judge again")
