@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
 from heed.errors import HeedError
-from heed.files import digest_json
 from heed.formats.trec_files import read_qrels
 from heed.judging.annotate.opening import path_beside
 from heed.judging.annotate.pooled_documents import read_pooled
@@ -173,30 +170,6 @@ def test_a_deeper_pool_is_read_from_the_documents_of_the_first_start(
     task, store = open_given(parser().parse_args(["../deeper.jsonl", "--database", "../pool.db"]))
     assert task.pool == {"q1": ["a", "b", "c"]} and store.document("c") == ("c", "", "", "3", False)
     store.close()
-
-
-def test_a_database_of_the_form_before_gets_its_pool_from_its_own_pool_file_only(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given(tmp_path)
-    pool, deeper = tmp_path / "pool.jsonl", tmp_path / "deeper.jsonl"
-    write_jsonl(deeper, [{"qid": "q1", "docids": ["c", "a"]}])
-    path = prepared(pool, "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl")
-    with closing(sqlite3.connect(path)) as db:  # as it was written: a digest of the pool, no place of the documents
-        db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (digest_json({"q1": ["a", "b"]}),))
-        db.execute("DELETE FROM kept WHERE name = 'docs'")
-        db.execute("PRAGMA user_version = 1")
-        db.commit()
-    arguments = [str(deeper), "--database", str(path), "--no-browser"]
-    assert main(arguments) == 1
-    assert "made by an earlier version of Heed, which stored no pool; start it once" in capsys.readouterr().err
-    prepared(pool)
-    assert main(arguments) == 1
-    assert "deeper.jsonl: 1 documents are not in" in capsys.readouterr().err
-    prepared(*arguments[:3], "--docs", tmp_path / "docs.jsonl")
-    task, store = open_given(parser().parse_args([str(pool)]))
-    store.close()
-    assert task.pool == {"q1": ["a", "b", "c"]}
 
 
 def test_a_second_start_needs_the_pool_alone(tmp_path: Path, heed: Heed) -> None:

@@ -16,7 +16,6 @@ import pytest
 from conftest import ROOT, Heed, write_jsonl
 
 from heed.errors import HeedError, UsageError
-from heed.files import digest_json
 from heed.judging.annotate.assessors import ADJUDICATED, parse_names
 from heed.judging.annotate.database import create
 from heed.judging.annotate.export import export
@@ -309,19 +308,6 @@ def test_other_topics_grades_languages_and_texts_are_refused_together(new: New, 
     damaged.write_bytes(there.path.read_bytes()[:-8192])
     with pytest.raises(HeedError, match=r"damaged\.db: (damaged|database disk image is malformed)"):
         here.add(damaged)
-
-
-def test_a_database_of_the_form_before_is_added_with_what_is_judged(new: New) -> None:
-    here, there = new("here"), new("there", DEEPER)
-    there.grade("bela", "2", "d", 1)
-    with closing(sqlite3.connect(there.path)) as db:
-        db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (digest_json(DEEPER),))
-        db.execute("PRAGMA user_version = 1")
-        db.commit()
-    here.add(there)
-    assert here.grades() == {("bela", "2", "original", "d"): 1}
-    assert here.task().pool == {"1": ["a", "b"], "2": ["a", "d"]}
-    assert here.store.document("c") is None and here.store.document("d") is not None
 
 
 def test_no_file_is_left_beside_a_closed_database_and_a_killed_ones_log_is_read(new: New, tmp_path: Path) -> None:

@@ -110,6 +110,13 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HeedError, match="a database of another application"):
         is_annotation(tmp_path / "other.db")
     assert not is_annotation(tmp_path / "absent.db")
+    create(tmp_path / "old.db", TASK, DOCUMENTS)
+    for form, advice in ((1, "open it once with Heed 0.2"), (3, "use that one")):
+        db = sqlite3.connect(tmp_path / "old.db")
+        db.execute(f"PRAGMA user_version = {form}")
+        db.close()
+        with pytest.raises(HeedError, match=rf"old\.db: made by another version of Heed \(form {form}, .*{advice}"):
+            is_annotation(tmp_path / "old.db")
 
 
 def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:

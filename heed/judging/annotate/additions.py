@@ -1,7 +1,6 @@
 """What is added to an annotation: another assessor's database, or the folder that an annotation was exported to."""
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -14,11 +13,10 @@ from heed.formats.pools import Pool
 from heed.formats.topics import read_objects
 from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.change_log import Entry, Key, State, read_log, read_states
-from heed.judging.annotate.database import DIGEST_ONLY, open_read_only, stored_properties, version_of
+from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import NARRATIVE, wording_of
 from heed.judging.annotate.task import CONDITIONS, Task, load_task
-from heed.progress import log
 from heed.types import Topic
 
 # of a line of an exported judgements.jsonl, beside its grade
@@ -54,14 +52,9 @@ def open_addition(path: Path, task: Task) -> Iterator[Addition]:
 
 
 def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
-    """Read a database; in the version that stored no pool, the pool is what was judged."""
     try:
         entries = read_log(db)
-        stored = stored_properties(db)
-        if version_of(db) == DIGEST_ONLY:
-            log.info(f"{path}: made by an earlier version of Heed, which stored no pool; what is judged there is added")
-            stored["pool"] = json.dumps(_judged_pool(entries))
-        task = load_task(stored)
+        task = load_task(stored_properties(db))
         fail(f"{path}: damaged (log entry {entry.id} does not fit)" for entry in entries if not _fits(entry, task))
         return Addition(path, task, entries, read_states(db), _documents(db))
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:

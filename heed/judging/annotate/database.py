@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from heed.errors import DataError
-from heed.files import digest_json
 from heed.formats.pools import Pool
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.task import Task, dump_task, join_pools
@@ -21,7 +20,6 @@ from heed.reuse import recipe_version
 
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
 VERSION = recipe_version("annotations")
-DIGEST_ONLY = 1  # the version that stored of the pool only its digest
 WAIT = 10.0  # seconds for another process's transaction to end
 
 SCHEMA = """
@@ -90,29 +88,6 @@ def stored_properties(db: sqlite3.Connection) -> dict[str, str]:
     return dict(db.execute("SELECT name, value FROM kept").fetchall())
 
 
-def upgrade(path: Path, pool: Pool) -> None:
-    """Store ``pool`` in a database of the version that stored its digest; do nothing to a later one.
-
-    Raises :class:`DataError` if the database was made with another pool.
-    """
-    with closing(connect(path)) as db, transaction(db):
-        if version_of(db) == VERSION:
-            return
-        if stored_properties(db)["pool"] != digest_json(pool):
-            raise DataError(
-                f"{path}: made by an earlier version of Heed, which stored no pool; start it once with the pool "
-                "that it was made with"
-            )
-        db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (json.dumps(pool, ensure_ascii=False),))
-        db.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def version_of(db: sqlite3.Connection) -> int:
-    """Return the version of the schema."""
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    return version
-
-
 def _is_empty(db: sqlite3.Connection) -> bool:
     return not db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
 
@@ -174,10 +149,10 @@ def is_annotation(path: Path) -> bool:
 
 
 def check_form(db: sqlite3.Connection, path: Path) -> None:
-    """Raise :class:`DataError` unless the database is an annotation of a known version."""
+    """Raise :class:`DataError` unless the database is an annotation of this version."""
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise DataError(f"{path}: a database of another application; name another file")
-    if version_of(db) not in (DIGEST_ONLY, VERSION):
-        raise DataError(
-            f"{path}: made by another version of Heed (form {version_of(db)}, expected {VERSION}); use that one"
-        )
+    form = db.execute("PRAGMA user_version").fetchone()[0]
+    if form != VERSION:
+        advice = "open it once with Heed 0.2, which brings it up to date" if form < VERSION else "use that one"
+        raise DataError(f"{path}: made by another version of Heed (form {form}, expected {VERSION}); {advice}")

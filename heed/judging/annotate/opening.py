@@ -9,7 +9,7 @@ from heed.datasets.followir import is_mfollowir
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pools import Pool, read_pool
 from heed.judging.annotate.assessors import parse_names
-from heed.judging.annotate.database import create, is_annotation, upgrade
+from heed.judging.annotate.database import create, is_annotation
 from heed.judging.annotate.joining import add_annotations
 from heed.judging.annotate.pooled_documents import read_pooled
 from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_judged, topics_of_pool
@@ -30,11 +30,7 @@ def open_annotation(sources: Sources, database: Path | None = None, *, must_exis
     if names and not sources.add:
         raise UsageError("--as without --add: it names the assessors of a database that is added")
     path = database or path_beside(sources.pool)
-    if is_annotation(path):
-        upgrade(path, pool)
-        task = None
-    else:
-        task = _create(sources, path, pool, must_exist)
+    task = None if is_annotation(path) else _create(sources, path, pool, must_exist)
     store = Store(path)
     try:
         task = task or _stored_task(sources, store, pool)

@@ -55,31 +55,25 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
         if len(same) > 1
     ]
     fail(problems, UsageError)
-    clashes: dict[str, list[Path]] = {}
-    for path in paths:
-        clashes.setdefault(_name(path, len(path.absolute().parts)), []).append(path)
+    names = {path: _names(path) for path in paths}
+    counts = Counter(name for of_path in names.values() for name in of_path)
+    clashes: dict[str, list[str]] = {}
+    for path, of_path in names.items():
+        if counts[of_path[-1]] > 1:
+            clashes.setdefault(of_path[-1], []).append(str(path))
     problems = [
-        f"{' and '.join(sorted(map(str, same)))}: both runs would be called {_name(same[0], 1)}; rename one"
-        for same in clashes.values()
-        if len(same) > 1
+        f"{' and '.join(sorted(same))}: both runs would be called {name.rpartition('/')[2]}; rename one"
+        for name, same in clashes.items()
     ]
     fail(problems, UsageError)
-    return {_shortest_name(path, paths): path for path in paths}
+    return {next(name for name in of_path if counts[name] == 1): path for path, of_path in names.items()}
 
 
-def _name(path: Path, parts: int) -> str:
-    """Return the file's name without suffixes, after ``parts - 1`` of its folders."""
-    whole = path.absolute()
-    folders = whole.parts[:-1][len(whole.parts) - parts :]
-    return "/".join([*folders, whole.name.removesuffix(".gz").removesuffix(".run")])
-
-
-def _shortest_name(path: Path, paths: Sequence[Path]) -> str:
-    """Return the shortest name of ``path`` that none of the other ``paths`` has."""
-    parts, others = 1, [other for other in paths if other is not path]
-    while others := [other for other in others if _name(other, parts) == _name(path, parts)]:
-        parts += 1
-    return _name(path, parts)
+def _names(path: Path) -> list[str]:
+    """Return the file's name without suffixes, after none of its folders, after the last one, and so on to all."""
+    *folders, file = path.absolute().parts
+    name = file.removesuffix(".gz").removesuffix(".run")
+    return ["/".join([*folders[start:], name]) for start in range(len(folders), -1, -1)]
 
 
 def system_of(name: str) -> str:
