@@ -137,7 +137,7 @@ def print_published(options: argparse.Namespace, summary: Mapping[str, Any], poo
 
     ``pool`` says what the rerankers rescored.
     """
-    from heed.published.beside import all_text, explanations, near_text
+    from heed.published.standings import all_text, explanations, near_text
 
     if options.published == "none":
         return

@@ -99,7 +99,7 @@ def _reproduced(
 
     One that fails is said to be missing its result; the others go on.
     """
-    from heed.published.beside import explanations
+    from heed.published.standings import explanations
     from heed.published.verdicts import cells
 
     done: dict[Setting, Sequence[Detail] | str] = {}

@@ -24,7 +24,7 @@ from heed.formats.trec_files import as_tag, write_run
 from heed.judging.pools.rank_fusion import pool as fused_pool
 from heed.measures import Measure
 from heed.measures.evaluate import Judging, Runs, evaluate, shifts
-from heed.measures.own import AnyMeasure
+from heed.measures.own_measures import AnyMeasure
 from heed.measures.summary import Detail, Shift, own_directions
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, timed, warn
@@ -337,7 +337,7 @@ class Experiment:
         return Results(collection.name, collection.subset, details, tuple(self.warnings), directions)
 
     def _results_recipe(self, systems: Sequence[SystemRuns], judging: Judging, made_by: Recipe) -> Recipe | None:
-        """Return what decides the files of results; None where runs may be other than their files, or measures new."""
+        """Return the recipe of the files of results; None where runs may be other than their files, or measures new."""
         runs = digests_of({system.name: system.runs for system in systems})
         if any(isinstance(measure, Measure) and measure.config is None for measure in judging.all_measures):
             return None

@@ -20,7 +20,7 @@ from heed.measures.definition import Measure
 from heed.measures.diversity import alpha_ndcg, subtopic_recall
 from heed.measures.inputs import no_longer_relevant, still_relevant
 from heed.measures.instfol import instfol
-from heed.measures.own import measure
+from heed.measures.own_measures import measure
 from heed.measures.pairwise import irs, nfr, p_mrr, selectivity
 from heed.measures.per_topic import Judged, PerTopic, Variant, mean
 from heed.measures.single_run import robustness

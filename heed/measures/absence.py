@@ -23,7 +23,7 @@ def absent(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, dict[Abs
         measure: {"in_neither": in_no_list(*lists[measure])} for measure in values if measure in lists
     }
     if P_MRR in shares:
-        shares[P_MRR]["in_one_only"] = in_one_list(inputs.base, inputs.new, inputs.unwanted)
+        shares[P_MRR]["in_one_only"] = in_one_list(inputs.base, inputs.new, inputs.ruled_out)
     return shares
 
 

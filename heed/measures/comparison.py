@@ -49,9 +49,9 @@ def compare(inputs: Inputs, measures: Sequence[str | Measure] = MEASURES) -> dic
     run by itself, which need its judgements. p-MRR needs documents that changed; p-MRR kept and selectivity, beside it,
     judgements of both runs; IRS the size of the corpus as well; NFR traps; WISE and SICR a reversed run.
     """
-    asked = [measure for measure in measures if is_of_pair(measure)]
+    of_pair = [measure for measure in measures if is_of_pair(measure)]
     of_each = [measure for measure in measures if not is_of_pair(measure)]
-    values = compare_pair(inputs, COMING) | _gold_ranks(inputs) | compare_pair(inputs, asked)
+    values = compare_pair(inputs, COMING) | _gold_ranks(inputs) | compare_pair(inputs, of_pair)
     return values | _by_qid(_of_each_run(inputs, of_each))
 
 
@@ -60,13 +60,13 @@ def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
 
     A measure that is asked for by name and has no values is a warning.
     """
-    values, asked = {}, {}
+    values, by_name = {}, {}
     for measure in measures:
         if declared := find(measure):
             values[str(measure)] = declared.of_pair(str(measure), inputs)
             if declared.by_name:
-                asked[str(measure)] = values[str(measure)]
-    warn_of_no_values(asked)
+                by_name[str(measure)] = values[str(measure)]
+    warn_of_no_values(by_name)
     return _by_qid(values)
 
 
@@ -101,11 +101,11 @@ def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
 
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
     """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak; ``label`` begins each line."""
-    warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.unwanted], label)
+    warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.ruled_out], label)
     warn_of_same_lists(inputs.base, inputs.new, label)
     warn_of_depths(inputs.runs, label)
     if P_MRR in values:
-        warn_of_one_sided(inputs.base, inputs.new, inputs.unwanted, label)
+        warn_of_one_sided(inputs.base, inputs.new, inputs.ruled_out, label)
     for measure, (runs, documents) in runs_and_documents(inputs, values).items():
         warn_of_unseen(measure, runs, documents, label)
 

@@ -32,14 +32,14 @@ def pairwise_accuracy(run: Run, qrels: Qrels) -> PerTopic:
     values = {}
     for name, qids in partners.items():
         documents = {docid for qid in qids for docid in qrels[qid]}
-        own = {qid: {docid for docid in documents if qrels[qid].get(docid, 0) > 0} for qid in qids}
-        if all(own[qid] and documents - own[qid] for qid in qids):
-            values[name] = float(all(_own_on_top(run.get(qid, {}), own[qid], documents) for qid in qids))
+        own_documents = {qid: {docid for docid in documents if qrels[qid].get(docid, 0) > 0} for qid in qids}
+        if all(own_documents[qid] and documents - own_documents[qid] for qid in qids):
+            values[name] = float(all(_own_on_top(run.get(qid, {}), own_documents[qid], documents) for qid in qids))
     return values
 
 
-def _own_on_top(scores: Mapping[str, float], own: set[str], documents: set[str]) -> bool:
-    return all(_above(scores, docid, other) for docid, other in product(own, documents - own))
+def _own_on_top(scores: Mapping[str, float], own_documents: set[str], documents: set[str]) -> bool:
+    return all(_above(scores, docid, other) for docid, other in product(own_documents, documents - own_documents))
 
 
 def _above(scores: Mapping[str, float], docid: str, other: str) -> bool:
@@ -84,9 +84,9 @@ def _outcomes(run: Run, qrels: Qrels, step: int | None = None) -> dict[str, list
         for docid in sorted(grades):
             levels[grades[docid]].append(docid)
         steps = list(pairwise(levels[grade] for grade in sorted(levels, reverse=True)))
-        wanted = steps if step is None else steps[step - 1 : step]
+        chosen = steps if step is None else steps[step - 1 : step]
         scores = run.get(qid, {})
-        won = [_above(scores, upper, lower) for level in wanted for upper, lower in product(*level)]
+        won = [_above(scores, upper, lower) for level in chosen for upper, lower in product(*level)]
         if won:
             outcomes[qid] = won
     return outcomes
@@ -99,8 +99,8 @@ def delta_recall(run: Run, qrels: Qrels, cutoff: int) -> PerTopic:
     run lacks has 0.
     """
     return {
-        qid: _recall(run, qid, wanted, cutoff) - _recall(run, qid, unwanted, cutoff)
-        for qid, (wanted, unwanted) in _sides(qrels).items()
+        qid: _recall(run, qid, relevant, cutoff) - _recall(run, qid, excluded, cutoff)
+        for qid, (relevant, excluded) in _sides(qrels).items()
     }
 
 
@@ -131,8 +131,8 @@ def right_rank(run: Run, qrels: Qrels, cutoff: int) -> PerTopic:
     """
     values = {}
     for qid, sides in _sides(qrels).items():
-        wanted, unwanted = _first_ranks(run, qid, sides)
-        values[qid] = float(wanted <= cutoff and wanted < unwanted)
+        relevant, excluded = _first_ranks(run, qid, sides)
+        values[qid] = float(relevant <= cutoff and relevant < excluded)
     return values
 
 

@@ -24,10 +24,10 @@ class Measure:
     arguments by their names in a measure's name: ``@`` for the cutoff, ``rel`` of ``(rel=2)``. ``about`` are the runs
     and documents of a pairwise measure: it depends on how many of these documents are in the lists.
 
-    ``by_name`` is whether it is computed where it is asked for by name, the others come of themselves; ``beside``
-    names another measure that it comes with; ``test`` is how two systems are compared by it. ``value``, ``needs``,
-    ``source`` and ``examples`` of its name are words for the page of measures. ``own`` is whether it is the user's; its
-    ``config``, JSON data, says what decides its values beside runs and judgements, None that nobody knows.
+    ``by_name`` is whether it is computed where it is asked for by name, the others come of themselves; ``comes_with``
+    names another measure; ``test`` is how two systems are compared by it. ``value``, ``needs``, ``source`` and
+    ``examples`` of its name are words for the page of measures. ``is_own`` is whether it is the user's; its ``config``,
+    JSON data, says what decides its values beside runs and judgements, None that nobody knows.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Measure:
     about: Callable[[Inputs], tuple[Sequence[Run], Judged]] | None = None
     lower_is_better: bool = False
     by_name: bool = True
-    beside: str = ""
+    comes_with: str = ""
     test: Literal["fisher", "wilcoxon"] = "fisher"
     value: str = ""
     needs: str = "qrels"
     source: str = "Heed's own"
     examples: tuple[str, ...] = ()
-    own: bool = False
+    is_own: bool = False
     config: Any = None
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Measure:
         return self.name
 
     def __call__(self, *arguments: Any) -> PerTopic:
-        """Return what the function returns, so that a declared function can still be called."""
+        """Return the function's values: a declared function can still be called."""
         return self.function(*arguments)
 
     def with_parameters(self, text: str) -> Callable[..., PerTopic]:
@@ -81,7 +81,7 @@ class Measure:
 
     def _checked(self, values: PerTopic) -> PerTopic:
         """Return the values, of a user's own measure as finite floats; raise :class:`ModelError` for other ones."""
-        if not self.own:
+        if not self.is_own:
             return values
         if not isinstance(values, Mapping):
             raise ModelError(f"measure {self.name}: returned {type(values).__name__}; expected qid -> value")

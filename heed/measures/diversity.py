@@ -38,8 +38,8 @@ def subtopic_recall(run: Run, qrels: Qrels, cutoff: int, relevant: int = 1) -> P
     values = {}
     for qid in qrels:
         covered = _covered(qrels, qid, relevant)
-        found = set[str]().union(*(covered.get(docid, set()) for docid in top(run.get(qid, {}), cutoff)))
-        values[qid] = len(found) / (len(set[str]().union(*covered.values())) or 1)
+        seen = set[str]().union(*(covered.get(docid, set()) for docid in top(run.get(qid, {}), cutoff)))
+        values[qid] = len(seen) / (len(set[str]().union(*covered.values())) or 1)
     return values
 
 

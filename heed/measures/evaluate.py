@@ -12,10 +12,10 @@ from heed.measures.comparison import compare_pair, warn_of_runs
 from heed.measures.comparison_warnings import warn_of_judgements, warn_of_no_values, warn_of_same_runs
 from heed.measures.definition import Measure
 from heed.measures.inputs import Inputs, no_longer_relevant, still_relevant
-from heed.measures.own import AnyMeasure, as_measures
+from heed.measures.own_measures import AnyMeasure, as_measures
 from heed.measures.pairwise import P_MRR
 from heed.measures.per_topic import PerTopic, mean
-from heed.measures.registry import beside, is_of_pair, needs_subtopics
+from heed.measures.registry import is_of_pair, needs_subtopics, with_companions
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
 from heed.measures.standard import STANDARD, check_measures, standard
 from heed.measures.summary import ON_REQUEST, Detail, Group, Row, Shift
@@ -182,22 +182,22 @@ def _of_pair(
         traps=judging.traps,
         corpus_size=corpus_size,
     )
-    values = compare_pair(inputs, [name for measure in pair.measures for name in beside(measure)])
+    values = compare_pair(inputs, [name for measure in pair.measures for name in with_companions(measure)])
     label = f"{pair.base}>{pair.new}: "
     if P_MRR in pair.measures:
         warn_of_judgements(qrels, new_qrels, label)
     shares = absent(inputs, {measure: values[measure] for measure in map(str, pair.measures) if measure in values})
-    wanted: dict[str, PerTopic] = {}
+    chosen: dict[str, PerTopic] = {}
     for measure in pair.measures:
-        wanted |= {str(name): values[str(name)] for name in beside(measure) if str(name) in values}
+        chosen |= {str(name): values[str(name)] for name in with_companions(measure) if str(name) in values}
         of_measure = shares.get(str(measure), {})
-        wanted |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
-    warn_of_runs(inputs, wanted, f"{system}, {label}")
+        chosen |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
+    warn_of_runs(inputs, chosen, f"{system}, {label}")
     missing = sorted(changed.keys() - values[P_MRR].keys()) if P_MRR in values else []
     if missing:
         count = f"{len(changed) - len(missing)} of {len(changed)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
-    return wanted
+    return chosen
 
 
 def _bases(topics: Sequence[Topic], condition: str) -> dict[str, str]:

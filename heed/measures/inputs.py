@@ -30,12 +30,12 @@ class Inputs:
     variant: Variant = "paper"
 
     @cached_property
-    def wanted(self) -> dict[str, set[str]]:
+    def relevant(self) -> dict[str, set[str]]:
         """The documents that are relevant for both runs, by qid."""
         return still_relevant(self.qrels, self.new_qrels)
 
     @cached_property
-    def unwanted(self) -> Mapping[str, set[str]]:
+    def ruled_out(self) -> Mapping[str, set[str]]:
         """The documents that are no longer relevant, by qid: those of ``changed``, or by the judgements."""
         return self.changed or no_longer_relevant(self.qrels, self.new_qrels)
 

@@ -32,10 +32,10 @@ def instfol(base: Run, new: Run, grades: Grades, new_grades: Grades, cutoff: int
 
 
 def _mean_grade(scores: Mapping[str, float], grades: Mapping[str, float], cutoff: int, best: float) -> float | None:
-    given = [grades[docid] for docid in top(scores, cutoff) if grades.get(docid, -1) >= 0]
-    if given and max(given) > best:
-        raise UsageError(f"INSTFOL: found the grade {max(given):g}, expected 0 to {best:g}")
-    return sum(given) / len(given) if given else None
+    graded = [grades[docid] for docid in top(scores, cutoff) if grades.get(docid, -1) >= 0]
+    if graded and max(graded) > best:
+        raise UsageError(f"INSTFOL: found the grade {max(graded):g}, expected 0 to {best:g}")
+    return sum(graded) / len(graded) if graded else None
 
 
 MEASURES = (

@@ -35,8 +35,8 @@ def provided(name: Name) -> tuple[Any, Any]:
     installed = next((each for each in providers if each.is_available()), None)
     if not installed:
         how = " or ".join(str(each.install_instructions()) for each in providers)
-        what = f"its program is not installed: {how}" if providers else "no program of ir_measures computes it so"
-        raise UsageError(f"measure {name.text}: {what}")
+        reason = f"its program is not installed: {how}" if providers else "no program of ir_measures computes it so"
+        raise UsageError(f"measure {name.text}: {reason}")
     return installed, measure
 
 
@@ -60,18 +60,18 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
     """Yield qid, measure and value for every topic of both ``qrels`` and ``run``, computed by one of the providers."""
     if provider.NAME == "pytrec_eval":
         lists = {qid: _for_single_precision(scores) for qid, scores in run.items() if qid in qrels}
-        given, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}
+        judgements, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}
     else:  # scores without ties, since each breaks them in its own way, and numbers as qids, which gdeval wants
         qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
         lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if qid in run}
-        given = _judgements({number: qrels[qid] for number, qid in qids.items()}, provider.NAME == "pyndeval")
+        judgements = _judgements({number: qrels[qid] for number, qid in qids.items()}, provider.NAME == "pyndeval")
     if provider.NAME == "gdeval" and any(grade > 4 for grades in qrels.values() for grade in grades.values()):
         raise UsageError(f"measure {measures[0]}: takes grades to 4 alone; some are above")
     groups = [{qid: scores} for qid, scores in lists.items()] if provider.NAME == "accuracy" else [lists]
     for group in groups:
         if group:
             with suppress(ZeroDivisionError):  # accuracy's, for a list that is relevant throughout
-                for metric in provider.evaluator(list(measures), given).iter_calc(group):
+                for metric in provider.evaluator(list(measures), judgements).iter_calc(group):
                     if metric.query_id in group:
                         yield qids[metric.query_id], metric.measure, metric.value
 

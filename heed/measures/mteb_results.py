@@ -153,7 +153,7 @@ def _scores(inputs: Inputs, task: str, pairs: int) -> Result:
         log.info(
             f"{task}: {len(both)} judged pairs, where MTEB's data have {pairs}; not comparable with MTEB's figures"
         )
-    changes = p_mrr(base, new, inputs.unwanted)
+    changes = p_mrr(base, new, inputs.ruled_out)
     if not changes:
         raise DataError(f"{task}: no documents that changed, so no p-MRR; give both qrels, or --qrel-diff")
     og, changed = _topic_scores(base, inputs.qrels, "-og"), _topic_scores(new, inputs.new_qrels, "-changed")

@@ -32,16 +32,16 @@ def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     return ranks.means(np.where(old >= now, now / old - 1, 1 - old / now))
 
 
-def selectivity(base: Run, new: Run, changed: Judged, kept: Judged) -> PerTopic:
+def selectivity(base: Run, new: Run, changed: Judged, unchanged: Judged) -> PerTopic:
     """Return each topic's selectivity: how much more the documents that are ruled out fell than those that stay.
 
     Heed's own, no paper's: p-MRR over ``changed``, the documents that are no longer relevant, minus "p-MRR kept", the
-    same equation over ``kept``, those relevant under both conditions. p-MRR alone is high for a system that sinks all
-    documents; selectivity is near 0 there, and 0 where nothing moves. −2 … 2, ends excluded. Topics without documents
-    of both kinds, or missing from one of the runs, have no value, so the mean is not that of p-MRR minus that of
-    p-MRR kept.
+    same equation over ``unchanged``, those relevant under both conditions. p-MRR alone is high for a system that sinks
+    all documents; selectivity is near 0 there, and 0 where nothing moves. −2 … 2, ends excluded. Topics without
+    documents of both kinds, or missing from one of the runs, have no value, so the mean is not that of p-MRR minus that
+    of p-MRR kept.
     """
-    return difference(p_mrr(base, new, changed), p_mrr(base, new, kept))
+    return difference(p_mrr(base, new, changed), p_mrr(base, new, unchanged))
 
 
 def nfr(base: Run, new: Run, traps: Judged) -> PerTopic:
@@ -57,15 +57,15 @@ def nfr(base: Run, new: Run, traps: Judged) -> PerTopic:
 
 
 def irs(
-    base: Run, new: Run, wanted: Judged, unwanted: Judged, corpus_size: int, variant: Variant = "paper"
+    base: Run, new: Run, relevant: Judged, ruled_out: Judged, corpus_size: int, variant: Variant = "paper"
 ) -> PerTopic:
     """Return each topic's instruction responsiveness score (IRS), −1 … 1.
 
     FollowTable, section 4.3, equations 1–4: with ``w(r) = 1 / log2(r + 1)``, ``S`` is the gain of
-    Σw over ``wanted`` minus the gain over ``unwanted`` from ``base`` to ``new``; IRS is ``S``
-    divided by that of the ideal ranking of ``corpus_size`` documents (wanted on top, unwanted at
+    Σw over ``relevant`` minus the gain over ``ruled_out`` from ``base`` to ``new``; IRS is ``S``
+    divided by that of the ideal ranking of ``corpus_size`` documents (relevant on top, ruled out at
     the bottom) where ``S ≥ 0``, else by the absolute value for the worst (the mirror). A qid with
-    no documents in ``wanted`` and in ``unwanted`` has 0 and counts, as in the paper; topics missing
+    no documents in ``relevant`` and in ``ruled_out`` has 0 and counts, as in the paper; topics missing
     from one of the runs have no value.
 
     ``paper``: judged documents missing from a list share the bottom ranks of the corpus, so that
@@ -76,10 +76,10 @@ def irs(
 
     Raises :class:`UsageError` if lists and judged documents do not fit into ``corpus_size``.
     """
-    topics = sorted(wanted.keys() | unwanted.keys())
-    judged = {qid: [*sorted(wanted.get(qid, ())), *sorted(unwanted.get(qid, ()))] for qid in topics}
+    topics = sorted(relevant.keys() | ruled_out.keys())
+    judged = {qid: [*sorted(relevant.get(qid, ())), *sorted(ruled_out.get(qid, ()))] for qid in topics}
     ranks = ranks_of([base, new], judged)
-    good = np.array([len(wanted.get(qid, ())) for qid in ranks.qids], dtype=np.int64)
+    good = np.array([len(relevant.get(qid, ())) for qid in ranks.qids], dtype=np.int64)
     bad = ranks.sizes - good
     sign = np.repeat(np.tile([1.0, -1.0], len(good)), np.stack([good, bad], axis=1).ravel())
     old, now = (
@@ -131,25 +131,25 @@ def _bottoms(sizes: Sequence[int], corpus_size: int) -> Array:
     return np.array([math.fsum(map(_weight, ranks)) for ranks in ranges])
 
 
-def _of_unwanted(pair: Inputs) -> tuple[Any, ...]:
-    return pair.base, pair.new, pair.unwanted
+def _of_ruled_out(pair: Inputs) -> tuple[Any, ...]:
+    return pair.base, pair.new, pair.ruled_out
 
 
 def _of_kept(pair: Inputs) -> tuple[Any, ...] | None:
-    """Return what p-MRR kept takes; None where there is no p-MRR, which it stands beside."""
-    return (pair.base, pair.new, pair.wanted) if p_mrr(*_of_unwanted(pair)) else None
+    """Return the arguments of p-MRR kept; None where there is no p-MRR, which it stands beside."""
+    return (pair.base, pair.new, pair.relevant) if p_mrr(*_of_ruled_out(pair)) else None
 
 
 def _of_corpus(pair: Inputs) -> tuple[Any, ...] | None:
     if not (pair.corpus_size and pair.new_qrels):
         return None
-    wanted = {qid: pair.wanted.get(qid, set()) for qid in pair.qrels if qid in pair.new_qrels}
-    return pair.base, pair.new, wanted, pair.unwanted, pair.corpus_size, pair.variant
+    relevant = {qid: pair.relevant.get(qid, set()) for qid in pair.qrels if qid in pair.new_qrels}
+    return pair.base, pair.new, relevant, pair.ruled_out, pair.corpus_size, pair.variant
 
 
 def _both(pair: Inputs) -> dict[str, set[str]]:
-    qids = pair.wanted.keys() | pair.unwanted.keys()
-    return {qid: pair.wanted.get(qid, set()) | pair.unwanted.get(qid, set()) for qid in qids}
+    qids = pair.relevant.keys() | pair.ruled_out.keys()
+    return {qid: pair.relevant.get(qid, set()) | pair.ruled_out.get(qid, set()) for qid in qids}
 
 
 MEASURES = (
@@ -157,8 +157,8 @@ MEASURES = (
         name=P_MRR,
         function=p_mrr,
         of="pair",
-        takes=_of_unwanted,
-        about=lambda pair: ([pair.base, pair.new], pair.unwanted),
+        takes=_of_ruled_out,
+        about=lambda pair: ([pair.base, pair.new], pair.ruled_out),
         by_name=False,
         test="wilcoxon",  # as mFollowIR did
         value="with ranks r → s of documents no longer relevant: s ÷ r − 1 if risen, 1 − r ÷ s if fallen; mean",
@@ -170,10 +170,10 @@ MEASURES = (
         function=p_mrr,
         of="pair",
         takes=_of_kept,
-        about=lambda pair: ([pair.base, pair.new], pair.wanted),
+        about=lambda pair: ([pair.base, pair.new], pair.relevant),
         lower_is_better=True,
         by_name=False,
-        beside=P_MRR,
+        comes_with=P_MRR,
         test="wilcoxon",
         value="the same equation over the documents that are relevant in both conditions; above 0 where they fell",
         needs="qrels of both",
@@ -182,9 +182,9 @@ MEASURES = (
         name=SELECTIVITY,
         function=selectivity,
         of="pair",
-        takes=lambda pair: (pair.base, pair.new, pair.unwanted, pair.wanted),
+        takes=lambda pair: (pair.base, pair.new, pair.ruled_out, pair.relevant),
         by_name=False,
-        beside=P_MRR,
+        comes_with=P_MRR,
         test="wilcoxon",
         value="p-MRR − p-MRR kept",
         needs="both in the topic",

@@ -30,9 +30,9 @@ def needs_subtopics(measure: str | Measure) -> bool:
     return declared.needs == SUBTOPICS if declared else _family(str(measure)) in BY_SUBTOPIC
 
 
-def beside(measure: str | Measure) -> list[str | Measure]:
+def with_companions(measure: str | Measure) -> list[str | Measure]:
     """Return a measure, and those that come with it."""
-    return [measure, *(each.name for each in BUILT_IN.values() if each.beside == str(measure))]
+    return [measure, *(each.name for each in BUILT_IN.values() if each.comes_with == str(measure))]
 
 
 def _family(name: str) -> str:

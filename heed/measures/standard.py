@@ -30,9 +30,9 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
     by_provider: dict[Any, list[Any]] = {}
     names: dict[Any, list[str]] = {}  # AP and MAP are one measure
     check_measures(measures, qrels)
-    for asked in measures:
-        name = str(asked)
-        if declared := _computed_here(asked):
+    for requested in measures:
+        name = str(requested)
+        if declared := _computed_here(requested):
             values[name] = declared.of_run(name, run, qrels)
         else:
             values[name] = dict.fromkeys(qrels, 0.0)

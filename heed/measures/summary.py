@@ -82,11 +82,11 @@ def rows_of(details: Sequence[Detail]) -> list[Row]:
 
 
 def summary_of(
-    collection: str, subset: str, rows: Sequence[Row], warnings: Sequence[str], own: Mapping[str, bool]
+    collection: str, subset: str, rows: Sequence[Row], warnings: Sequence[str], directions: Mapping[str, bool]
 ) -> dict[str, Any]:
-    """Return the content of ``summary.json``; ``own`` says of the user's own measures whether lower is better."""
+    """Return the content of ``summary.json``; ``directions``: of the user's own measures, is lower better?"""
     summary = {"collection": collection, "subset": subset, "rows": list(rows), "warnings": list(warnings)}
-    return summary | {"lower_is_better": dict(own)} if own else summary
+    return summary | {"lower_is_better": dict(directions)} if directions else summary
 
 
 def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:
@@ -119,20 +119,20 @@ def _column(measure: str) -> int:
     return COLUMNS.index(name) if name in COLUMNS else len(COLUMNS)
 
 
-def lower_is_better(measure: str, own: Mapping[str, bool] | None = None) -> bool:
-    """Return whether the lowest value of ``measure`` is the best; ``own`` says it of the user's own measures."""
+def lower_is_better(measure: str, directions: Mapping[str, bool] | None = None) -> bool:
+    """Return whether the lowest value of ``measure`` is the best; ``directions`` says it of the user's own measures."""
     name = measure
     for role in ROLES:
         name = name.removesuffix(role)
-    if own and name in own:
-        return own[name]
+    if directions and name in directions:
+        return directions[name]
     declared = find(name)
     return is_share(name) or (declared is not None and declared.lower_is_better)
 
 
 def own_directions(measures: Sequence[str | Measure]) -> dict[str, bool]:
     """Return for each of the user's own measures whether lower is better, as ``summary.json`` says it."""
-    return {each.name: each.lower_is_better for each in measures if isinstance(each, Measure) and each.own}
+    return {each.name: each.lower_is_better for each in measures if isinstance(each, Measure) and each.is_own}
 
 
 def is_share(measure: str) -> bool:
@@ -140,9 +140,9 @@ def is_share(measure: str) -> bool:
     return measure.endswith((IN_NEITHER, IN_ONE))
 
 
-def printed(rows: Sequence[Row], asked: Sequence[str] = ()) -> list[Row]:
-    """Return the rows of a printed table: without the measures of ``ON_REQUEST`` that are not ``asked`` for."""
-    return [row for row in rows if row["measure"] not in ON_REQUEST or row["measure"] in asked]
+def printed(rows: Sequence[Row], requested: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of a printed table: without the measures of ``ON_REQUEST`` that are not ``requested``."""
+    return [row for row in rows if row["measure"] not in ON_REQUEST or row["measure"] in requested]
 
 
 def cells(rows: Sequence[Row]) -> list[list[str]]:
@@ -162,7 +162,7 @@ def format_value(measure: str, value: float) -> str:
 
 
 def factor(measure: str) -> int:
-    """Return what the tables multiply values by: 100, and 1 for a mean rank."""
+    """Return the factor of printed values: 100, and 1 for a mean rank."""
     return 1 if measure.startswith(GOLD_RANK) else 100
 
 

@@ -85,9 +85,9 @@ def compare_systems(
             for kind, of_topics in shares.items():
                 not_seen.setdefault(measure, {}).setdefault(kind, {})[system] = mean(of_topics)
     warn_of_same_runs(digests)
-    own = own_directions(measures)
+    directions = own_directions(measures)
     compared = {
-        measure: compare_by(measure, per_topic, correct, own)._replace(absent=not_seen.get(measure, {}))
+        measure: compare_by(measure, per_topic, correct, directions)._replace(absent=not_seen.get(measure, {}))
         for measure, per_topic in by_measure.items()
     }
     return Systems(conditions, compared)
@@ -119,17 +119,17 @@ def find_runs(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
 
 
 def compare_by(
-    measure: str, per_topic: Mapping[str, PerTopic], correct: bool, own: Mapping[str, bool] | None = None
+    measure: str, per_topic: Mapping[str, PerTopic], correct: bool, directions: Mapping[str, bool] | None = None
 ) -> Comparison:
     """Return the comparison of systems by ``measure``, whose values are ``per_topic`` by system.
 
-    Of NFR, mean gold ranks and flip rates the lowest is the best, of most others the highest; ``own`` says it of the
-    user's own measures.
+    Of NFR, mean gold ranks and flip rates the lowest is the best, of most others the highest; ``directions`` says it
+    of the user's own measures.
     """
     means = {system: mean(values) for system, values in per_topic.items()}
     most = max(map(len, per_topic.values()))
     missing = {system: most - len(values) for system, values in per_topic.items() if len(values) < most}
-    sign = -1 if lower_is_better(measure, own) else 1
+    sign = -1 if lower_is_better(measure, directions) else 1
     best = max((sign * means[system], system) for system in means if system not in missing)[1]
     declared = find(measure)
     test = wilcoxon if declared and declared.test == "wilcoxon" else fisher

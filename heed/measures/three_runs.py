@@ -98,7 +98,7 @@ def sicr(runs: tuple[Run, Run, Run], gold: Gold, variant: Variant = "paper") -> 
 
 def gold_of(pair: Inputs) -> dict[str, list[str]]:
     """Return the documents, by qid, that WISE, SICR and the mean gold rank are about: those that stay relevant."""
-    return {qid: sorted(docids) for qid, docids in pair.wanted.items()}
+    return {qid: sorted(docids) for qid, docids in pair.relevant.items()}
 
 
 def _of_three(pair: Inputs) -> tuple[Any, ...] | None:
@@ -106,7 +106,7 @@ def _of_three(pair: Inputs) -> tuple[Any, ...] | None:
 
 
 def _of_three_and_judged(pair: Inputs) -> tuple[Any, ...] | None:
-    judged = {qid: len(docids) + len(pair.unwanted.get(qid, ())) for qid, docids in pair.wanted.items()}
+    judged = {qid: len(docids) + len(pair.ruled_out.get(qid, ())) for qid, docids in pair.relevant.items()}
     return (tuple(pair.runs.values()), gold_of(pair), judged, K, pair.variant) if pair.reverse else None
 
 
@@ -116,7 +116,7 @@ MEASURES = (
         function=wise,
         of="three",
         takes=_of_three_and_judged,
-        about=lambda pair: (list(pair.runs.values()), pair.wanted),
+        about=lambda pair: (list(pair.runs.values()), pair.relevant),
         by_name=False,
         test="wilcoxon",
         value="of documents that stay relevant: did they rise with the instruction and fall with its reverse?",
@@ -128,7 +128,7 @@ MEASURES = (
         function=sicr,
         of="three",
         takes=_of_three,
-        about=lambda pair: (list(pair.runs.values()), pair.wanted),
+        about=lambda pair: (list(pair.runs.values()), pair.relevant),
         by_name=False,
         test="wilcoxon",
         value="of documents that stay relevant: the share whose rank and score both do so",

@@ -93,15 +93,15 @@ def read_paper(key: str) -> Paper:
 
 def find_table(paper: Paper, name: str) -> Table:
     """Return the table called ``Table 4`` or ``4``; :class:`UsageError` for one that is not here, with the reason."""
-    wanted = {name.casefold(), f"table {name}".casefold()}
+    names = {name.casefold(), f"table {name}".casefold()}
     for table in paper.tables:
-        if table.table.casefold() in wanted:
+        if table.table.casefold() in names:
             return table
     for omitted in paper.not_extracted:
-        if omitted.item.casefold() in wanted:
+        if omitted.item.casefold() in names:
             raise UsageError(f"{omitted.item} of {PAPERS[paper.paper.key]}: not here: {omitted.why}")
-    names = ", ".join(table.table for table in paper.tables)
-    raise UsageError(f"{name}: no table of {PAPERS[paper.paper.key]}; expected one of {names}")
+    known = ", ".join(table.table for table in paper.tables)
+    raise UsageError(f"{name}: no table of {PAPERS[paper.paper.key]}; expected one of {known}")
 
 
 def select(
@@ -137,8 +137,8 @@ def as_rows(paper: Paper, tables: Sequence[Table]) -> list[dict[str, Any]]:
     for table in tables:
         for row in table.rows:
             fields = msgspec.structs.asdict(row).items()  # a value of 0 is a figure, though 0 == False
-            given = {name: value for name, value in fields if name in always or not (value is None or value is False)}
-            rows.append({"paper": paper.paper.key, "table": table.table, **given})
+            present = {name: value for name, value in fields if name in always or not (value is None or value is False)}
+            rows.append({"paper": paper.paper.key, "table": table.table, **present})
     return rows
 
 
@@ -151,15 +151,15 @@ def _is(row: Figure, system: str | None, subset: str | None, measure: str | None
 
 
 def _names(row: Figure) -> set[str]:
-    """Return what a user may call a figure's system: as printed, by the registry's name, without owner or preset."""
+    """Return the names of a figure's system: as printed, the registry's, the latter without owner or preset."""
     model = row.model or ""
     return {name for name in (row.system or "", model, model.partition("@")[0], model.rpartition("/")[2]) if name}
 
 
-def _check(what: str, wanted: str, names: set[str]) -> None:
-    spelt = {name.casefold(): name for name in sorted(names, reverse=True)}  # BM25 rather than bm25
-    if wanted.casefold() in spelt:
+def _check(kind: str, name: str, names: set[str]) -> None:
+    spelt = {spelling.casefold(): spelling for spelling in sorted(names, reverse=True)}  # BM25 rather than bm25
+    if name.casefold() in spelt:
         return
-    near = [spelt[match] for match in difflib.get_close_matches(wanted.casefold(), spelt, n=3, cutoff=0.5)]
+    near = [spelt[match] for match in difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(spelt.values())}"
-    raise UsageError(f"{what} {wanted}: not in these tables; {hint}")
+    raise UsageError(f"{kind} {name}: not in these tables; {hint}")

@@ -58,10 +58,10 @@ def _notes(table: Table) -> list[str]:
     places: dict[str, list[str]] = {}
     for row in table.rows:
         figure = " ".join(filter(None, (row.system, row.subset, row.setting, row.condition, row.measure)))
-        for text, place in ((row.why, figure), (row.note, figure), (row.model_note, str(row.system))):
+        for text, position in ((row.why, figure), (row.note, figure), (row.model_note, str(row.system))):
             sign = DOUBTFUL if text == row.why else NOTED
-            if text and place not in places.setdefault(f"{sign} {text}", []):
-                places[f"{sign} {text}"].append(place)
+            if text and position not in places.setdefault(f"{sign} {text}", []):
+                places[f"{sign} {text}"].append(position)
     notes = (f"{text} ({where[0]}{_more(where)})" for text, where in places.items())
     return [*notes, *(f"remark: {remark}" for remark in table.remarks)]
 

@@ -11,9 +11,9 @@ from heed.datasets.followtable import local_subset
 from heed.datasets.infosearch import dimensions
 from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Model, Registry
-from heed.published.beside import system_labels
 from heed.published.figures import Figure, Paper, Table
 from heed.published.settings import Setting, setting_of
+from heed.published.standings import system_labels
 
 AVERAGE = "average"
 SUBSETS: Mapping[str, tuple[str, ...]] = {
@@ -106,12 +106,12 @@ def _with_preset(model: str | None, paper: str, registry: Registry) -> str | Non
     """Return the registry's name of a published system, with the paper's preset where there is one."""
     if model is None or model == "bm25":
         return model
-    name, at, _ = model.partition("@")
+    name, separator, _ = model.partition("@")
     entry = registry.entries.get(name)
     if entry is None:
         return None
     preset = PRESETS.get(paper, paper)
-    return model if at or preset not in entry.presets else f"{model}@{preset}"
+    return model if separator or preset not in entry.presets else f"{model}@{preset}"
 
 
 def _model_lacks(model: Model, gpu_gib: float) -> list[str]:
@@ -137,13 +137,13 @@ class Lacks:
         self._of_model: dict[str, list[str]] = {"bm25": [], "": []}
 
     def of_model(self, name: str) -> list[str]:
-        """Return what is missing for a model of the registry."""
+        """Return the parts of a model of the registry that are missing here."""
         if name not in self._of_model:
             self._of_model[name] = _model_lacks(self._registry.find(name), self.machine.gpu_gib)
         return self._of_model[name]
 
     def of_data(self, paper: str, subset: str, setting: Setting) -> list[str]:
-        """Return what is missing for a subset of a paper's data."""
+        """Return the line that says how to get a subset of a paper's data; none where it is here."""
         data = self.machine.data
         if setting.whole:
             return ["data: the whole TREC collection; name it with --docs"]

@@ -24,19 +24,19 @@ def in_tables(paper: str) -> dict[str, list[str]]:
 
 
 def names_of(name: str, model: Model) -> dict[str, list[str]]:
-    """Return what each paper calls the model ``name``, perhaps with a preset: in tables, then elsewhere."""
+    """Return the printed names of the model ``name``, perhaps with a preset, by paper: in tables, then elsewhere."""
     printed = name if any(name in in_tables(paper) for paper in PAPERS) else name.partition("@")[0]
     elsewhere = {paper: [called] for paper, called in model.names.items()}
     names = {paper: [*in_tables(paper).get(printed, []), *elsewhere.get(paper, [])] for paper in PAPERS}
-    return {paper: found for paper, found in names.items() if found}
+    return {paper: printed for paper, printed in names.items() if printed}
 
 
 def called(models: Mapping[str, Model], word: str) -> list[str]:
     """Return which of ``models`` are called ``word``, or else have a name with it inside; capitals are alike."""
-    wanted = word.casefold()
-    names = {name: [one.casefold() for one in _all_names(name, model)] for name, model in models.items()}
-    exact = [name for name, known in names.items() if wanted in known]
-    return exact or [name for name, known in names.items() if any(wanted in one for one in known)]
+    word = word.casefold()
+    names = {name: [called.casefold() for called in _all_names(name, model)] for name, model in models.items()}
+    exact = [name for name, known in names.items() if word in known]
+    return exact or [name for name, known in names.items() if any(word in called for called in known)]
 
 
 def spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
@@ -49,4 +49,8 @@ def spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _all_names(name: str, model: Model) -> list[str]:
-    return [name, name.rpartition("/")[2], *(one for printed in names_of(name, model).values() for one in printed)]
+    return [
+        name,
+        name.rpartition("/")[2],
+        *(each for printed in names_of(name, model).values() for each in printed),
+    ]

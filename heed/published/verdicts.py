@@ -7,9 +7,9 @@ from typing import TypedDict
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
 from heed.measures.three_runs import GOLD_RANK
-from heed.published.beside import heed_condition
 from heed.published.figures import Figure
 from heed.published.reproduction import Task
+from heed.published.standings import heed_condition
 
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
 
@@ -69,8 +69,8 @@ def _values(figure: Figure, subset: str, details: Sequence[Detail]) -> list[floa
         measure = "nDCG@5" if subset == "news21" else "AP"
     systems = list(dict.fromkeys(detail["system"] for detail in details))
     for detail in details:
-        wanted = systems[-1], heed_condition(figure), measure
-        if (detail["system"], detail["condition"], detail["measure"]) == wanted:
+        column = systems[-1], heed_condition(figure), measure
+        if (detail["system"], detail["condition"], detail["measure"]) == column:
             return [detail["per_topic"][qid] for qid in sorted(detail["per_topic"])]
     return []
 

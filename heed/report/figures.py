@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heed.measures.summary import Detail, factor, lower_is_better
-from heed.published.beside import by_column
+from heed.published.standings import by_column
 from heed.report.charts.part_charts import TYPES
 from heed.report.manifest_reader import Settings
 from heed.report.results import Results

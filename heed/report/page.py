@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, is_share, layout, lower_is_better
-from heed.published.beside import grids
+from heed.published.standings import grids
 from heed.report.charts.plots import MOST, Best, best, plots
 from heed.report.charts.rendering import draw, element
 from heed.report.figures import figures

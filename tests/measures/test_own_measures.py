@@ -13,7 +13,7 @@ from heed import Experiment, Judging, ModelError, Topic, UsageError, load
 from heed.formats.trec_files import write_run
 from heed.measures import Measure
 from heed.measures.evaluate import evaluate
-from heed.measures.own import as_measure
+from heed.measures.own_measures import as_measure
 from heed.measures.registry import BUILT_IN, help_text, table
 from heed.measures.system_comparison import compare_systems
 from heed.report.page import page

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.summary import Row, Shift, lower_is_better
-from heed.published.beside import by_column
+from heed.published.standings import by_column
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series
 from heed.report.charts.scatter import Point

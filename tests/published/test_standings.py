@@ -3,7 +3,7 @@
 import pytest
 
 from heed.measures.summary import Row
-from heed.published.beside import all_text, comparable, explanations, near_text
+from heed.published.standings import all_text, comparable, explanations, near_text
 
 
 def row(system: str, condition: str, measure: str, value: float) -> Row:

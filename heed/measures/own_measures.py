@@ -30,7 +30,7 @@ def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> 
     """
 
     def declared(function: Function) -> Measure:
-        return _own(function, name, lower_is_better, config)
+        return _declared(function, name, lower_is_better, config)
 
     return declared
 
@@ -50,7 +50,7 @@ def as_measure(measure: AnyMeasure) -> str | Measure:
     if not callable(measure) or isinstance(measure, type):
         raise UsageError(f"measure {measure!r:.60}: expected a name, or a function (run, qrels) -> {{qid: value}}")
     name = getattr(measure, "name", getattr(measure, "__name__", ""))
-    return _own(measure, name, getattr(measure, "lower_is_better", False), getattr(measure, "config", None))
+    return _declared(measure, name, getattr(measure, "lower_is_better", False), getattr(measure, "config", None))
 
 
 def as_measures(measures: Sequence[AnyMeasure]) -> list[str | Measure]:
@@ -62,7 +62,7 @@ def as_measures(measures: Sequence[AnyMeasure]) -> list[str | Measure]:
     return list(by_name.values())
 
 
-def _own(function: Function, name: Any, lower_is_better: bool, config: Any) -> Measure:
+def _declared(function: Function, name: Any, lower_is_better: bool, config: Any) -> Measure:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError(f"measure {name!r}: expected a name of letters, digits and . + _ -, perhaps with @5")
     if find(name) or knows(name):
@@ -84,7 +84,7 @@ def _own(function: Function, name: Any, lower_is_better: bool, config: Any) -> M
         of="pair" if of_pair else "run",
         takes=_two_runs if of_pair else None,
         lower_is_better=bool(lower_is_better),
-        own=True,
+        is_own=True,
         config=config,
     )
 

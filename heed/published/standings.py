@@ -46,7 +46,7 @@ def comparable(collection: str, subset: str) -> dict[str, list[Figure]]:
     if collection not in PAPERS:
         return {}
     part, setting = _setting(collection, subset)
-    found: dict[str, list[Figure]] = {}
+    tables: dict[str, list[Figure]] = {}
     seen = set()
     for table in read_paper(collection).tables:
         for row in table.rows:
@@ -54,8 +54,8 @@ def comparable(collection: str, subset: str) -> dict[str, list[Figure]]:
             same = (row.benchmark, row.subset, row.setting) == (collection, part, setting)
             if row.system and same and _measured(row) and key not in seen:
                 seen.add(key)
-                found.setdefault(table.table, []).append(row)
-    return found
+                tables.setdefault(table.table, []).append(row)
+    return tables
 
 
 def _setting(collection: str, subset: str) -> tuple[str, str | None]:
@@ -80,7 +80,7 @@ def _column(row: Figure) -> Column:
     return heed_condition(row), row.measure.lower()
 
 
-def _own(row: Row) -> Column:
+def _column_of(row: Row) -> Column:
     return row["condition"], row["measure"].lower()
 
 
@@ -104,7 +104,7 @@ def standings(rows: Sequence[Row], published: Iterable[Figure]) -> list[Standing
     columns: dict[Column, list[Figure]] = {}
     for figure in published:
         columns.setdefault(_column(figure), []).append(figure)
-    return [_standing(row, columns[_own(row)]) for row in rows if _own(row) in columns]
+    return [_standing(row, columns[_column_of(row)]) for row in rows if _column_of(row) in columns]
 
 
 def _standing(row: Row, column: Sequence[Figure]) -> Standing:
@@ -131,16 +131,16 @@ def near_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
         places = standings(rows, figures)
         if places:
             lines = [["system", "condition", "measure", "here", "rank", "next above", "next below"]]
-            lines += [_line(place) for place in places]
+            lines += [_line(standing) for standing in places]
             parts.append(f"{_title(collection, subset, name)}\n{aligned(lines, left=len(lines[0]))}")
     return "\n\n".join(parts)
 
 
-def _line(place: Standing) -> list[str]:
-    row = place.row
+def _line(standing: Standing) -> list[str]:
+    row = standing.row
     value = format_value(row["measure"], row["value"])
-    rank = f"{place.rank} of {place.systems}"
-    return [row["system"], row["condition"], row["measure"], value, rank, place.above, place.below]
+    rank = f"{standing.rank} of {standing.systems}"
+    return [row["system"], row["condition"], row["measure"], value, rank, standing.above, standing.below]
 
 
 class Grid(NamedTuple):
@@ -164,7 +164,7 @@ def grids(collection: str, subset: str, rows: Sequence[Row]) -> list[Grid]:
 def _ordered(rows: Sequence[Row], figures: Sequence[Figure]) -> list[list[str]]:
     """Return head and lines of the published ``figures`` and one's own ``rows``; empty if no column has both."""
     heads = {_column(figure): f"{figure.measure} {_column(figure)[0]}" for figure in figures}
-    columns = [column for column in heads if column in set(map(_own, rows))]
+    columns = [column for column in heads if column in set(map(_column_of, rows))]
     if not columns:
         return []
     labels = system_labels(figures)
@@ -174,7 +174,7 @@ def _ordered(rows: Sequence[Row], figures: Sequence[Figure]) -> list[list[str]]:
         cells.setdefault(label, {})[_column(figure)] = times_100(figure), _digits(figure)
     for row in rows:
         figure_of = cells.setdefault(f"{HERE} {row['system']}", {})
-        figure_of[_own(row)] = 100 * row["value"], format_value(row["measure"], row["value"])
+        figure_of[_column_of(row)] = 100 * row["value"], format_value(row["measure"], row["value"])
     absent = -math.inf, ABSENT
     listed = sorted(cells.items(), key=lambda item: item[1].get(columns[0], absent)[0], reverse=True)
     lines = [["system", *(heads[column] for column in columns)]]
@@ -195,8 +195,8 @@ def _title(collection: str, subset: str, name: str) -> str:
 
 
 def explanations(collection: str, subset: str, systems: Iterable[str]) -> list[str]:
-    """Return what is known of why figures of ``systems``, by the registry's names, differ from the published ones."""
+    """Return the known reasons why figures of ``systems``, by the registry's names, differ from the published ones."""
     known = msgspec.json.decode((files("heed.published") / "explanations.json").read_bytes(), type=list[Explanation])
     part, _ = _setting(collection, subset)
-    wanted = set(systems)
-    return [each.text for each in known if each.paper == collection and part in each.subsets and each.model in wanted]
+    names = set(systems)
+    return [each.text for each in known if each.paper == collection and part in each.subsets and each.model in names]
