@@ -1,19 +1,16 @@
 """What systems have loaded is freed by ``close`` and loaded again when it is used again; configs name the precision."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from model_inputs import CPU
-from tiny_language_models import LLAMA, QWEN, causal
+from tiny_language_models import LLAMA, causal
 
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
-from heed.models.rerankers.listwise_local import LocalChat, local_listwise
-from heed.models.rerankers.reasoning import ReasoningReranker
+from heed.models.rerankers.listwise_local import LocalChat
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
@@ -32,26 +29,6 @@ def test_models_are_freed_also_inside_of_other_systems(tiny_encoder: Path, tiny_
     both.close()
     assert "_encoder" not in vars(cross) and "_tokens" not in vars(cross) and "_encoder" not in vars(encoder)
     assert both.score(QUERY, DOCUMENTS) == before
-
-
-@pytest.mark.parametrize(
-    ("make", "part"),
-    [(YesNoReranker, "_engine"), (ReasoningReranker, "_engine"), (local_listwise, "_engine")],
-)
-def test_language_models_are_freed(
-    make: Callable[[Model, Runtime], Any], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("heed.models.rerankers.reasoning.THOUGHT", 5)
-    prompt = None if make is local_listwise else QWEN
-    folder = str(causal("Qwen2", tmp_path / "m", max_position_embeddings=2048))
-    reranker = make(Model(folder, "causal", prompt=prompt, tokens=("no", "yes"), max_length=2000), CPU)
-    loaded = vars(reranker._chat if make is local_listwise else reranker)
-    reranker.close()  # before anything is loaded
-    before = reranker.score(QUERY, DOCUMENTS)
-    assert part in loaded
-    reranker.close()
-    assert part not in loaded
-    assert reranker.score(QUERY, DOCUMENTS) == before
 
 
 def test_documents_of_two_collections_with_one_docid_are_two(tiny_cross_encoder: Path, tmp_path: Path) -> None:

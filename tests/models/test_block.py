@@ -1,6 +1,7 @@
 """Rerankers that read many documents in one prompt, against jina-reranker-v3's own code."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from tiny_language_models import block_model, causal
 
 from heed.errors import HeedError
 from heed.models.files.guessing import guess
+from heed.models.local.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
-from heed.models.rerankers.block import BlockReranker, block_text
+from heed.models.rerankers.block import BlockReader, BlockReranker, block_text
 from heed.types import Document, Query
 
 RECORDED = json.loads((ROOT / "tests" / "data" / "golden" / "jina.json").read_text(encoding="utf-8"))
@@ -28,9 +30,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: block_model(root / str(window), window) for name, window in zip(JINA, windows, strict=True)}
 
 
+def model_of(folders: dict[str, Path], name: str = JINA[0], **settings: Any) -> Model:
+    return Registry().find(name)._replace(source=str(folders[name]), **settings)
+
+
 def reranker(folders: dict[str, Path], name: str = JINA[0], **settings: Any) -> BlockReranker:
-    entry = Registry().find(name)
-    return BlockReranker(entry._replace(source=str(folders[name]), **settings), CPU)
+    return BlockReranker(model_of(folders, name, **settings), CPU)
 
 
 def asked(instruction: str = "") -> Query:
@@ -64,38 +69,33 @@ def test_the_prompt_is_that_of_the_authors_code() -> None:
 
 
 def test_a_template_of_ones_own_takes_the_place_of_the_slot(folders: dict[str, Path]) -> None:
-    model = reranker(folders, query="{query} | {instruction}")
-    [text] = blocks(model, asked("only a"), DOCUMENTS)
+    [text] = blocks(model_of(folders, query="{query} | {instruction}"), asked("only a"), DOCUMENTS)
     assert text == block_text(ENTRY, f"{RECORDED['query']} | only a", "", RECORDED["documents"])
-
-
-def test_two_instructions_give_two_scores(folders: dict[str, Path]) -> None:
-    model = reranker(folders)
-    scores = [model.score(asked(instruction), DOCUMENTS) for instruction in RECORDED["instructions"]]
-    assert all(len({round(score, 6) for score in one}) == 3 for one in zip(*scores, strict=True))
 
 
 def prompt(instruction: str, documents: list[str]) -> str:
     return block_text(ENTRY, RECORDED["query"], instruction, documents)
 
 
-def blocks(model: BlockReranker, query: Query, documents: list[Document]) -> list[str]:
-    read = model._reader
-    return [read._tokenizer.decode(ids) for ids in read._blocks("m", query, documents)]
+def blocks(model: Model, query: Query, documents: list[Document]) -> list[str]:
+    tokenizer = load_tokenizer(model)
+    return [tokenizer.decode(ids) for ids in BlockReader(model, CPU).blocks("m", query, documents)]
 
 
-def test_a_block_ends_where_the_room_does_and_keeps_the_order(folders: dict[str, Path]) -> None:
+def test_a_block_ends_where_the_room_does_and_keeps_the_order(folders: dict[str, Path], tmp_path: Path) -> None:
+    longer = shutil.copytree(folders[JINA[0]], tmp_path / "longer")
+    for name, field in (("tokenizer_config.json", "model_max_length"), ("config.json", "max_position_embeddings")):
+        content = json.loads((longer / name).read_text())
+        (longer / name).write_text(json.dumps(content | {field: 12000}))  # the tiny model's are 2,000
     many = [Document(f"d{number}", "", f"text {number:02}") for number in range(126)]
     for name, most in ((JINA[0], 64), (f"{JINA[0]}@code", 125)):  # as the card has it, and rerank()
-        whole = BlockReranker(Registry().find(name)._replace(source=str(folders[JINA[0]])), CPU)
-        whole._reader._limit = 12000  # the tiny model's tokenizer says 2,000
-        texts = blocks(whole, asked(), many)
+        texts = blocks(Registry().find(name)._replace(source=str(longer)), asked(), many)
         assert texts == [prompt("", [one.text for one in part]) for part in (many[:most], many[most:])]
-    alone = len(reranker(folders)._reader._ids([prompt("", ["text 00", "text 01"])]))
+    tokenizer = load_tokenizer(model_of(folders))
+    alone = len(tokenizer(prompt("", ["text 00", "text 01"]), add_special_tokens=False)["input_ids"])
     for limit, sizes in ((alone + 3, [2, 2]), (alone - 1, [1, 1, 1, 1])):  # its count may have two digits more
-        tight = reranker(folders)
-        tight._reader._limit = limit
-        assert [text.count("<passage id=") for text in blocks(tight, asked(), many[:4])] == sizes
+        texts = blocks(model_of(folders, max_length=limit), asked(), many[:4])
+        assert [text.count("<passage id=") for text in texts] == sizes
 
 
 def test_the_most_documents_of_a_prompt_are_a_part_of_the_recipe(folders: dict[str, Path]) -> None:
@@ -105,13 +105,13 @@ def test_the_most_documents_of_a_prompt_are_a_part_of_the_recipe(folders: dict[s
 
 def test_a_document_is_cut_and_the_query_never(folders: dict[str, Path]) -> None:
     long = Document("d1", "T", "numbers 12 and " * 50)
-    [text] = blocks(reranker(folders, document_length=30), asked("only a"), [long, DOCUMENTS[1]])
+    [text] = blocks(model_of(folders, document_length=30), asked("only a"), [long, DOCUMENTS[1]])
     assert text == block_text(
         ENTRY, RECORDED["query"], "only a", ["T numbers 12 and numbers 12 and"[:30], DOCUMENTS[1].text]
     )
     rows = "\n".join(f"| a | {row} |" for row in range(9))
     table = Document("d2", "", rows, cells="a")
-    [text] = blocks(reranker(folders, document_length=25), asked(), [table])
+    [text] = blocks(model_of(folders, document_length=25), asked(), [table])
     assert "| a | 0 |\n| a | 1 |<|embed_token|>" in text
     with pytest.raises(HeedError, match=r"topic 1: prompt, query and instruction take \d+ of the model's 2000 tokens"):
         reranker(folders).score(asked("only documents " * 300), DOCUMENTS)

@@ -9,7 +9,8 @@ from tiny_language_models import chat_cross_encoder
 
 from heed.errors import HeedError
 from heed.models.registry.entries import Model
-from heed.models.rerankers.cross_encoder import CrossEncoderReranker
+from heed.models.rerankers.chat_pairs import ChatPairs
+from heed.models.rerankers.cross_encoder import CrossEncoderReranker, load_cross_encoder
 from heed.types import Document, Query
 
 ROLE = "{{%- for one in messages if one.role == '{0}' %}}{{{{ one.content }}}}{{%- endfor %}}"
@@ -55,11 +56,10 @@ def plain(folder: Path, text: str) -> float:
 
 def read(folder: Path, query: Query, document: Document) -> tuple[str, int]:
     """The text that the model reads of a pair, and its length in tokens."""
-    model = reranker(folder)
-    chat = model._chat
-    assert chat is not None
-    ids = chat.inputs("m", query, [document])
-    return model._encoder.tokenizer.decode(ids["input_ids"][0]), len(ids["input_ids"][0])
+    model = Model(str(folder), "cross-encoder")
+    encoder = load_cross_encoder(model, CPU)
+    [ids] = ChatPairs(model, encoder).inputs("m", query, [document])["input_ids"]
+    return encoder.tokenizer.decode(ids), len(ids)
 
 
 @pytest.mark.parametrize(

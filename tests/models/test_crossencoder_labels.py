@@ -62,15 +62,6 @@ def test_a_label_scores_its_log_odds(tmp_path: Path, store: DocumentStore, label
     assert scores != reranker.score(TOPIC.under("original"), store.get(DOCIDS))
 
 
-def test_the_two_labels_of_a_head_mirror_each_other(tmp_path: Path, store: DocumentStore) -> None:
-    folder = classifier(tmp_path / "m", 2)
-    no, yes = (
-        CrossEncoderReranker(Model(str(folder), label=label), CPU).score(TOPIC.under("query"), store.get(DOCIDS))
-        for label in (0, 1)
-    )
-    assert yes == pytest.approx([-score for score in no], abs=1e-12)
-
-
 def test_a_saturated_softmax_makes_no_ties(tmp_path: Path, store: DocumentStore) -> None:
     folder = classifier(tmp_path / "m", 2, bias=60.0)
     scores = CrossEncoderReranker(Model(str(folder), label=1), CPU).score(TOPIC.under("query"), store.get(DOCIDS))
@@ -86,8 +77,3 @@ def test_the_label_must_be_known_and_be_there(tmp_path: Path, store: DocumentSto
     ):
         with pytest.raises(HeedError, match=message):
             CrossEncoderReranker(model, CPU).load()
-
-
-def test_code_of_a_repository_is_asked_for_before_anything_is_fetched(store: DocumentStore) -> None:
-    with pytest.raises(HeedError, match="--trust-remote-code"):
-        CrossEncoderReranker(Model("nobody/nothing", remote_code=True, revision="0" * 40), CPU)

@@ -2,7 +2,6 @@ import json
 import shutil
 import string
 from collections.abc import Callable
-from fnmatch import fnmatch
 from pathlib import Path
 
 import golden_models
@@ -31,7 +30,6 @@ from tiny_late_models import (
 
 from heed.errors import HeedError
 from heed.models.encoders.late_interaction import LateEncoder, LateReranker, split
-from heed.models.files import model_files
 from heed.models.registry.entries import Model, Registry
 from heed.types import Document
 
@@ -98,10 +96,9 @@ def test_a_saved_multi_vector_encoder_keeps_its_own_prompts_and_settings(
         expected.append(found / (len(rows) if similarity == "meanmaxsim" else 1))
     ours = LateReranker(Model(str(folder)), CPU)
     assert ours.score(TOPIC.under("query"), DOCUMENTS) == pytest.approx(expected, abs=1e-5)
-    longer = LateReranker(Model(str(folder), query_length=MOST), CPU)
-    assert len(split(longer._encoder.encode_queries(queries([("a river", "a" * 60)])))[0]) == MOST
-    whole = len(split(ours._encoder.encode_queries(queries([("a river", "a" * 60)])))[0])
-    assert whole == (LEAST if strategy == "fixed" else 64)
+    for length, expected_length in ((MOST, MOST), (None, LEAST if strategy == "fixed" else 64)):
+        encoder = LateEncoder(Model(str(folder), query_length=length), CPU)
+        assert len(split(encoder.encode_queries(queries([("a river", "a" * 60)])))[0]) == expected_length
 
 
 def test_what_pylate_saves_is_read_as_pylate_reads_it(tmp_path: Path) -> None:
@@ -214,13 +211,3 @@ def test_a_length_that_the_model_cannot_read_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_late_interaction_model_is_refused(tiny_encoder: Path) -> None:
     with pytest.raises(HeedError, match="tiny-encoder: no late-interaction model; expected the class HF_ColBERT"):
         LateEncoder(Model(str(tiny_encoder)), CPU).load()
-
-
-def test_a_hub_model_out_of_reach_says_what_to_do() -> None:
-    message = "give the path of a local copy .* 'hf download colbert-ir/colbertv2.0 --local-dir DIR'"
-    with pytest.raises(HeedError, match=message):
-        LateReranker(Registry().find("colbert-ir/colbertv2.0"), CPU)
-
-
-def test_a_download_brings_what_a_checkpoint_of_colbert_needs() -> None:
-    assert any(fnmatch("artifact.metadata", one) for one in model_files.FETCHED)

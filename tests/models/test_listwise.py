@@ -95,94 +95,10 @@ def test_a_whole_answer_is_taken_as_it_is(order: list[int]) -> None:
 # prompts, by hand
 
 
-def test_rank_llm_asks_in_one_message() -> None:
-    """castorini/rank_llm at cdc43ed, prompt_templates/rank_zephyr_template.yaml: its wording since June 2025."""
-    assert messages(PROMPTS["rank_llm"], "q {num} [4]", ["first {query}", "second"]) == [
-        {
-            "role": "system",
-            "content": "You are RankLLM, an intelligent assistant that can rank passages based on their relevancy to "
-            "the query",
-        },
-        {
-            "role": "user",
-            "content": "I will provide you with 2 passages, each indicated by a numerical identifier []. Rank the "
-            "passages based on their relevance to the search query: q {num} (4).\n"
-            "[1] first {query}\n"
-            "[2] second\n"
-            "Search Query: q {num} (4).\n"
-            "Rank the 2 passages above based on their relevance to the search query. All the passages should be "
-            "included and listed using identifiers, in descending order of relevance. The output format should be "
-            "[] > [], e.g., [2] > [1], Answer concisely and directly and only respond with the ranking results, do "
-            "not say any word or explain.",
-        },
-    ]
-
-
-ASKED_IN_2024 = (  # castorini/rank_llm at 1e79c19, rank_listwise_os_llm.py: create_prompt, for windows of any size
-    "I will provide you with 2 passages, each indicated by a numerical identifier []. Rank the passages based on their "
-    "relevance to the search query: q.\n"
-    "\n"
-    "[1] first\n"
-    "[2] second\n"
-    "Search Query: q.\n"
-    "Rank the 2 passages above based on their relevance to the search query. All the passages should be included and "
-    "listed using identifiers, in descending order of relevance. The output format should be [] > [], e.g., [2] > [1], "
-    "Only respond with the ranking results, do not say any word or explain."
-)
-
-
-def test_rank_zephyr_asks_as_it_was_trained() -> None:
-    system, question = messages(PROMPTS["rank_zephyr"], "q", ["first", "second"])
-    assert system["content"] == (  # rerank/listwise/zephyr_reranker.py at 1e79c19
-        "You are RankLLM, an intelligent assistant that can rank passages based on their relevancy to the query"
-    )
-    assert question["content"] == ASKED_IN_2024
-
-
-def test_rank_vicuna_asks_in_fastchats_form(tmp_path: Path) -> None:
-    """rank_llm at 1e79c19, vicuna_reranker.py: no system message, so FastChat's of ``vicuna_v1.1``; windows of 20."""
-    chat = LocalChat(Model(str(tiny_llama(tmp_path / "vicuna", None))), CPU)
-    assert chat.text(messages(PROMPTS["rank_vicuna"], "q", ["first", "second"])) == (
-        "<s>A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, "
-        "detailed, and polite answers to the user's questions. "
-        f"USER: {ASKED_IN_2024.replace('[2] > [1]', '[4] > [2]')} ASSISTANT:"
-    )
-
-
-def test_rank_gpt_of_2024_has_spaces_before_two_line_breaks() -> None:
-    """castorini/rank_llm in 2024, rank_gpt.py: its prefix and suffix, which its template of 2025 prints without."""
-    asked = [one["content"] for one in messages(PROMPTS["rank_gpt_2024"], "q", ["first"])]
-    assert asked[1].endswith("by number identifier []. \nRank the passages based on their relevance to query: q.")
-    assert asked[-1].startswith("Search Query: q. \nRank the 1 passages above based on their relevance")
-    plain = [one["content"] for one in messages(PROMPTS["rank_gpt"], "q", ["first"])]
-    assert [text.replace(" \n", "\n") for text in asked] == plain
-
-
-def test_rank_gpt_shows_the_passages_one_by_one() -> None:
-    asked = messages(PROMPTS["rank_gpt"], "q", ["first", "second"])
-    assert [(one["role"], one["content"]) for one in asked] == [
-        (
-            "system",
-            "You are RankGPT, an intelligent assistant that can rank passages based on their relevancy to the query.",
-        ),
-        (
-            "user",
-            "I will provide you with 2 passages, each indicated by number identifier [].\n"
-            "Rank the passages based on their relevance to query: q.",
-        ),
-        ("assistant", "Okay, please provide the passages."),
-        ("user", "[1] first"),
-        ("assistant", "Received passage [1]."),
-        ("user", "[2] second"),
-        ("assistant", "Received passage [2]."),
-        (
-            "user",
-            "Search Query: q.\nRank the 2 passages above based on their relevance to the search query. The passages "
-            "should be listed in descending order using identifiers. The most relevant passages should be listed "
-            "first. The output format should be [] > [], e.g., [1] > [2]. Only response the ranking results, do not "
-            "say any word or explain.",
-        ),
-    ]
+def test_braces_of_a_text_are_text_and_its_identifiers_are_none() -> None:
+    """The wording itself is compared with rank_llm's in tests/models/test_rank_llm.py."""
+    question = messages(PROMPTS["rank_llm"], "q {num} [4]", ["first {query}", "second"])[1]["content"]
+    assert "relevance to the search query: q {num} (4).\n[1] first {query}\n[2] second\nSearch Query" in question
 
 
 def test_the_entry_chooses_the_prompt() -> None:
@@ -305,12 +221,6 @@ def test_two_instructions_are_two_questions(chat: ListwiseReranker, server: Serv
     asked = {json.dumps(body) for _, _, body in server.requests}
     assert len(asked) == 3
     assert sum("only heavy ones" in one for one in asked) == sum("only light ones" in one for one in asked) == 1
-
-
-def test_nothing_is_paid_twice(chat: ListwiseReranker, store: DocumentStore, server: Server) -> None:
-    first = chat.score(TOPIC.under("original"), store.get(docids(25)))
-    assert api_listwise(CHAT, CPU).score(TOPIC.under("original"), store.get(docids(25))) == first
-    assert server.calls == 2
 
 
 def test_answers_that_are_no_ranking_are_repaired_and_counted(
@@ -582,14 +492,6 @@ def test_a_question_begins_with_the_token_that_the_tokenizer_puts_first(tmp_path
     for name, template, begins, count in (("own", TEMPLATE, True, 1), ("no", ZEPHYR, False, 0), ("v", None, True, 1)):
         ids = LocalChat(Model(str(tiny_llama(tmp_path / name, template, begins=begins))), CPU).question(conversation)
         assert (ids.count(1), ids[:1].count(1)) == (count, count), name
-
-
-def test_a_local_ranking_is_a_permutation_that_repeats(llama: Path, store: DocumentStore) -> None:
-    first, second = (
-        local_listwise(Model(str(llama)), CPU).score(TOPIC.under("original"), store.get(docids(8))) for _ in "ab"
-    )
-    assert first == second
-    assert sorted(first, reverse=True) == [1 / rank for rank in range(1, 9)]
 
 
 def test_a_local_question_fits_the_model(tmp_path: Path) -> None:

@@ -109,17 +109,6 @@ def test_cross_encoder_scores_equal_plain_transformers(tiny_cross_encoder: Path,
     assert ours == pytest.approx(theirs, abs=1e-5)
 
 
-def test_two_instructions_give_two_scores(tiny_cross_encoder: Path, store: DocumentStore) -> None:
-    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
-    scores = [
-        reranker.score(TOPIC.under(condition), store.get(["d0", "d4"]))
-        for condition in ("query", "original", "changed")
-    ]
-    assert len({tuple(one) for one in scores}) == 3
-    # d4 fills the limit alone: were the instruction cut instead, its three scores would be one
-    assert len({one[1] for one in scores}) == 3
-
-
 def test_a_long_document_is_cut_and_never_the_instruction(tiny_cross_encoder: Path, store: DocumentStore) -> None:
     reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     long = "an instruction of almost fifty letters, no more"
@@ -134,23 +123,6 @@ def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path
     reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     with pytest.raises(HeedError, match="topic 9: query and instruction take .* of the model's 64 tokens"):
         reranker.score(Topic("9", "eng", "q" * 80, {}).under("query"), store.get(["d0"]))
-
-
-def test_a_classifier_of_several_labels_is_refused(tmp_path: Path, store: DocumentStore) -> None:
-    from conftest import tiny_config, tiny_tokenizer
-    from transformers import BertForSequenceClassification
-
-    BertForSequenceClassification(tiny_config(num_labels=3)).save_pretrained(tmp_path / "three")
-    tiny_tokenizer().save_pretrained(tmp_path / "three")
-    with pytest.raises(HeedError, match="gives 3 labels a pair"):
-        CrossEncoderReranker(Model(str(tmp_path / "three")), CPU).score(TOPIC.under("query"), store.get(["d0"]))
-
-
-def test_a_hub_model_out_of_reach_says_what_to_do() -> None:
-    with pytest.raises(
-        HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
-    ):
-        SentenceEncoder(Model("nobody/nothing"), CPU)
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import torch
 from chats import Turned
-from conftest import ROOT, Heed
+from conftest import ROOT
 from model_inputs import CPU
 from tiny_language_models import with_tokens
 
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import listwise_prompt
 from heed.models.rerankers.listwise import MAX_POOL, STRIDE, WINDOW, ListwiseReranker, parse_last_line, windows
-from heed.models.rerankers.listwise_local import local_listwise
+from heed.models.rerankers.listwise_local import LocalChat, local_listwise
 from heed.models.rerankers.listwise_prompt import PROMPTS, messages, passage
 from heed.models.text.templates import query_text
 from heed.types import Document, Query
@@ -109,25 +109,12 @@ def test_it_thinks_greedily_and_its_last_line_is_the_order(folder: Path, monkeyp
         assert list(reranker.score(asked(instruction), DOCUMENTS)) == scores
 
 
-def test_two_instructions_are_two_questions(folder: Path) -> None:
-    chat: Any = local_listwise(entry(folder), CPU)._chat
-    asks = [messages(PROMPTS["rank_k"], f"a river? {one}", RECORDED["passages"]) for one in ("only a", "only b")]
-    assert chat.question(asks[0]) != chat.question(asks[1])
-
-
 def test_a_document_is_cut_to_tokens_and_the_thought_has_room(folder: Path) -> None:
     model = entry(folder)
-    chat: Any = local_listwise(model, CPU)._chat
+    chat = LocalChat(model, CPU, PROMPTS["rank_k"].thought)
     short = chat.shortened(LONG)
     assert passage(model, short, 450) == f"T {LONG.text}"[:450].strip()  # a byte is a token here
     conversation = messages(PROMPTS["rank_k"], "q", ["x"])
     room = 24576 - len(chat.question(conversation)) - PROMPTS["rank_k"].thought
     assert room > 15000 and chat.fits(messages(PROMPTS["rank_k"], "q", ["x" * (room + 1)]), "")
     assert not chat.fits(messages(PROMPTS["rank_k"], "q", ["x" * (room + 2)]), "")
-
-
-def test_the_command_shows_its_question(heed: Heed) -> None:
-    told = heed("pipelines.models", NAME).stdout
-    assert "satisfy the intent. ↵The query may have typos" in told.replace("␣", " ")
-    assert "[1] Ouarzazate The plant in Morocco supplies a million homes.↵↵[2] Ouarzazate" in told
-    assert "decoded greedily here" in told and "sample at a temperature" in told

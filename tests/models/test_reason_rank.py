@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import ROOT
 from model_inputs import CPU
 from tiny_language_models import with_tokens
 
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import listwise_prompt
 from heed.models.rerankers.listwise import parse_tagged
-from heed.models.rerankers.listwise_local import local_listwise
+from heed.models.rerankers.listwise_local import LocalChat, local_listwise
 from heed.models.rerankers.listwise_prompt import PROMPTS, messages, passage
 from heed.models.text.templates import query_text
 from heed.types import Document, Query
@@ -48,7 +48,7 @@ def entry(folder: Path, name: str = NAMES[0], **settings: Any) -> Model:
 def test_the_question_is_that_of_the_authors_code(folder: Path, name: str) -> None:
     assert Registry().find(name).document_length == 512
     model = entry(folder, name, document_length=RECORDED["length"])
-    chat: Any = local_listwise(model, CPU)._chat
+    chat = LocalChat(model, CPU)
     shown = [passage(model, chat.shortened(document), 512) for document in DOCUMENTS]
     asked = messages(PROMPTS["reason_rank"], query_text(model, QUERY, INSTRUCTION), shown)
     assert asked == RECORDED["messages"]
@@ -66,16 +66,9 @@ def test_it_answers_within_its_thought_and_two_instructions_are_two_questions(
 ) -> None:
     assert PROMPTS["reason_rank"].thought == 3072 + 100  # reasoning_maxlen of run_rank_llm.sh
     monkeypatch.setitem(listwise_prompt.PROMPTS, "reason_rank", PROMPTS["reason_rank"]._replace(thought=8))
-    reranker = local_listwise(entry(folder), CPU)
-    chat: Any = reranker._chat
+    reranker, chat = local_listwise(entry(folder), CPU), LocalChat(entry(folder), CPU, 8)
     asks = [messages(PROMPTS["reason_rank"], f"{QUERY} {one}", ["a", "b"]) for one in ("only a", "only b")]
     assert chat.question(asks[0]) != chat.question(asks[1])
     scores = reranker.score(Query("1", "", QUERY, INSTRUCTION), DOCUMENTS)
     order = parse_tagged(chat.answer(RECORDED["messages"], ""), len(DOCUMENTS)).order
     assert list(scores) == [1 / (order.index(number) + 1) for number in range(len(DOCUMENTS))]
-
-
-def test_the_command_shows_its_question(heed: Heed) -> None:
-    told = heed("pipelines.models", NAMES[0]).stdout
-    assert "<answer> answer here </answer>." in told and "search query: solar power in the desert" in told
-    assert "[1] Title: Ouarzazate Content: The plant in Morocco supplies a million homes.↵[2] Title" in told

@@ -129,26 +129,6 @@ def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], store: Doc
         assert tight.ids("", "q", store.get([docid])) == [whole]
 
 
-def test_what_was_asked_before_changes_no_score(folders: dict[str, Path], store: DocumentStore) -> None:
-    model = entry(folders, "Llama", max_length=130)
-    docids = [*DOCIDS, "long", "longer"]
-    used = YesNoReranker(model, CPU)
-    for condition in ("query", "original", "changed"):
-        fresh = YesNoReranker(model, CPU).score(TOPIC.under(condition), store.get(docids))
-        assert used.score(TOPIC.under(condition), store.get(docids)) == fresh
-
-
-@pytest.mark.parametrize("kind", ["Llama", "T5"])
-def test_two_instructions_give_two_scores(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
-    reranker = YesNoReranker(entry(folders, kind), CPU)
-    scores = [
-        reranker.score(TOPIC.under(condition), store.get(["d0", "long"]))
-        for condition in ("query", "original", "changed")
-    ]
-    assert len({one[0] for one in scores}) == len({one[1] for one in scores}) == 3
-    assert reranker.score(TOPIC.under("query"), []) == []
-
-
 def test_query_and_instruction_that_leave_no_room_are_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
     reranker = YesNoReranker(entry(folders, "Llama"), CPU)
     with pytest.raises(HeedError, match=r"topic 9: prompt, query and instruction take \d+ of the model's 128 tokens"):
@@ -289,11 +269,6 @@ def test_missing_weights_are_an_error(folders: dict[str, Path], store: DocumentS
         HeedError, match="missing weights: 1, such as lm_head.weight; expected all that LlamaForCausalLM has"
     ):
         YesNoReranker(entry({"Llama": folder}, "Llama"), CPU).load()
-
-
-def test_code_of_a_repository_is_asked_for_first(folders: dict[str, Path], store: DocumentStore) -> None:
-    with pytest.raises(HeedError, match="--trust-remote-code"):
-        YesNoReranker(Model("nobody/nothing", "causal", remote_code=True), CPU)
 
 
 def test_batches_are_longest_first_and_within_the_budget() -> None:

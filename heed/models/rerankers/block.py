@@ -65,8 +65,8 @@ class BlockReranker(LocalModel):
         }
 
     @cached_property
-    def _reader(self) -> "_Reader":
-        return _Reader(self._model, self._runtime)
+    def _reader(self) -> "BlockReader":
+        return BlockReader(self._model, self._runtime)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return a cosine for each of ``documents``, which are in the pool's order.
@@ -86,10 +86,11 @@ class _States(NamedTuple):
     documents: Any
 
 
-class _Reader:
-    """The loaded model."""
+class BlockReader:
+    """The loaded model with its tokenizer."""
 
     def __init__(self, model: Model, runtime: Runtime) -> None:
+        """Load ``model``; :class:`ModelError` for one without the two special tokens, the projection or a weight."""
         from transformers import AutoModel
 
         self._model, self._tokenizer, self._most = model, load_tokenizer(model), model.block or BLOCK
@@ -110,7 +111,7 @@ class _Reader:
         import torch
         from torch.nn.functional import cosine_similarity
 
-        blocks = [self._states(ids) for ids in self._blocks(topic, query, documents)]
+        blocks = [self._states(ids) for ids in self.blocks(topic, query, documents)]
         bests = [cosine_similarity(block.documents, block.query, dim=-1).max() for block in blocks]
         weights = torch.stack([(1 + best) / 2 for best in bests])
         query_state = (weights[:, None] * torch.stack([block.query for block in blocks])).sum(0) / weights.sum()
@@ -129,8 +130,8 @@ class _Reader:
             projected = torch.relu(states[marks].float() @ first.T) @ second.T
         return _States(projected[-1].double(), projected[:-1].double())
 
-    def _blocks(self, topic: str, query: Query, documents: Sequence[Document]) -> Iterator[list[int]]:
-        """Yield the ids of each block's prompt."""
+    def blocks(self, topic: str, query: Query, documents: Sequence[Document]) -> Iterator[list[int]]:
+        """Yield the ids of each block's prompt; errors begin with ``topic``."""
         text_of_query, instruction = _query_parts(self._model, query.query, query.instruction)
         # the number of documents in the opening has the most digits
         frame = self._cutter.count(_parts(text_of_query, instruction, [""] * self._most)[0])

@@ -1,0 +1,171 @@
+"""What holds for every family that runs here, on a tiny model of each."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import golden_models
+import numpy as np
+import pytest
+import tiny_language_models as tiny
+import tiny_late_models as late
+from model_inputs import CPU
+from safetensors.numpy import load_file, save_file
+from tiny_published_models import enc_t5, nv_embed, tapas
+
+from heed.errors import HeedError
+from heed.models.files.guessing import with_family
+from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import FAMILIES, ROWS, SERVICE
+from heed.models.rerankers import reasoning
+from heed.types import Document, Query
+
+pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's
+CHAT = "{%- for one in messages %}{{ one.role }}:{{ one.content }}\n{%- endfor %}"
+INSTRUCTIONS = ("", "only documents that name a river", "no documents that name the longest nile")
+TEXTS = ["a short one", "with numbers 12 and a river.", "true or false, yes or no, " * 3]
+DOCUMENTS = [Document(f"d{number}", "", text) for number, text in enumerate(TEXTS)]
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+LOCAL = [row.name for row in ROWS if row.library not in ("", SERVICE)]
+
+
+def yes_no(family: str, folder: Path) -> Model:
+    return Model(str(folder), family, prompt=tiny.QWEN, tokens=("no", "yes"))
+
+
+MODELS: dict[str, Callable[[Path], Model]] = {
+    "bi-encoder": lambda folder: Model(str(golden_models.bert(folder)), "bi-encoder"),
+    "NV-Embed": lambda folder: Registry().find("nvidia/NV-Embed-v2")._replace(source=str(nv_embed(folder))),
+    "peft": lambda folder: Model(str(golden_models.adapter(folder)), "peft"),
+    "cross-encoder": lambda folder: Model(str(golden_models.pairs(folder)), "cross-encoder"),
+    "cross-encoder with a chat template": lambda folder: Model(
+        str(tiny.chat_cross_encoder(folder, CHAT)), "cross-encoder"
+    ),
+    "TART-full": lambda folder: Model(str(enc_t5(folder)), "cross-encoder", label=1),
+    "causal": lambda folder: yes_no("causal", tiny.causal("Qwen3", folder)),
+    "seq2seq": lambda folder: Model(str(tiny.seq2seq(folder)), "seq2seq", prompt=tiny.T5, tokens=("▁false", "▁true")),
+    "reasoning": lambda folder: yes_no("reasoning", tiny.causal("Qwen2", folder, max_position_embeddings=2048)),
+    "block": lambda folder: Model(str(tiny.block_model(folder)), "block"),
+    "late-interaction": lambda folder: late.entry(late.bert(folder).folder)._replace(family="late-interaction"),
+    "table-encoder": lambda folder: Registry().find("Tapas-DTR")._replace(source=str(tapas(folder))),
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("families")
+
+
+@pytest.fixture
+def system(root: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(reasoning, "THOUGHT", 5)  # a random model writes thoughts without an end
+    folder = root / request.param.replace(" ", "-")
+    if request.param == "late-interaction":
+        folder.mkdir(exist_ok=True)
+    model = MODELS[request.param](folder)
+    return FAMILIES[model.family].make(model, CPU)
+
+
+every_model = pytest.mark.parametrize("system", MODELS, indirect=True)
+
+
+def scores(system: Any, instruction: str, documents: list[Document] = DOCUMENTS) -> list[float]:
+    query = Query("1", f"a river? {instruction}".strip(), "a river?", instruction)
+    if hasattr(system, "score"):
+        return list(system.score(query, documents))
+    products: list[float] = (system.encode_documents(documents) @ system.encode_queries([query])[0]).tolist()
+    return products
+
+
+def test_no_family_is_left_out() -> None:
+    """Of list-wise ones, whose scores are ranks, tests/models/test_listwise.py tells the same."""
+    assert {*MODELS, "listwise"} >= set(LOCAL)
+
+
+@every_model
+def test_two_instructions_give_two_scores_whatever_was_read_before(system: Any) -> None:
+    found = [scores(system, instruction) for instruction in INSTRUCTIONS]
+    assert all(len({round(score, 6) for score in of_document}) == 3 for of_document in zip(*found, strict=True))
+    assert all(np.isfinite(found).ravel()) and json.dumps(system.config)
+    system.close()  # its memory is free; it is loaded again
+    assert scores(system, INSTRUCTIONS[1]) == pytest.approx(found[1], abs=1e-5)
+    if hasattr(system, "score"):
+        assert {type(score) for score in found[0]} == {float} and scores(system, "", []) == []
+    system.close()
+
+
+def lost(name: str) -> Change:
+    return lambda weights: {other: weight for other, weight in weights.items() if other != name}
+
+
+def added(name: str) -> Change:
+    return lambda weights: {**weights, name: next(iter(weights.values()))}
+
+
+def shaped(name: str) -> Change:
+    return lambda weights: {**weights, name: np.zeros(3, dtype=np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            "NV-Embed",
+            lost("latent_attention_model.latents"),
+            r"missing weights: 1, such as latent_attention_model\.latents",
+        ),
+        (
+            "NV-Embed",
+            added("latent_attention_model.gate"),
+            r"unexpected weights: 1, such as latent_attention_model\.gate",
+        ),
+        ("NV-Embed", shaped("latent_attention_model.latents"), "cannot be loaded as a model .*ignore_mismatched_sizes"),
+        (
+            "TART-full",
+            lost("classifier.bias"),
+            "weights classifier.bias are missing, expected all of EncT5",
+        ),
+        ("TART-full", added("decoder.x.weight"), r"weights decoder\.x\.weight have no place in EncT5ForSequence"),
+        (
+            "TART-full",
+            shaped("classifier.bias"),
+            r"bias \(\(3,\), not \(2,\)\) have another shape than in EncT5",
+        ),
+        (
+            "table-encoder",
+            lost("text_projection"),
+            "text_projection are missing, expected all of a table retriever",
+        ),
+        ("table-encoder", added("bert/x"), "weights bert/x have no place in a table retriever"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(tmp_path: Path, name: str, change: Change, message: str) -> None:
+    model = MODELS[name](tmp_path / "m")
+    path = Path(model.source) / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+    with pytest.raises(HeedError, match=message):
+        FAMILIES[model.family or "bi-encoder"].make(model, CPU).load()
+
+
+@pytest.mark.parametrize(("name", "family"), [("TART-full", "cross-encoder"), ("table-encoder", "table-encoder")])
+def test_the_family_of_a_papers_folder_is_read_from_it(tmp_path: Path, name: str, family: str) -> None:
+    assert with_family(Model(MODELS[name](tmp_path / "m").source), "late-interaction").family == family
+
+
+@pytest.mark.parametrize("family", LOCAL)
+def test_code_of_a_repository_is_asked_for_before_anything_is_fetched(family: str) -> None:
+    model = Model("nobody/nothing", family, prompt="{query}{document}", tokens=("a", "b"), revision="0" * 40)
+    with pytest.raises(HeedError, match="--trust-remote-code"):
+        FAMILIES[family].make(
+            model._replace(remote_code=True, prompt=None if family == "listwise" else model.prompt), CPU
+        )
+
+
+@pytest.mark.parametrize("family", LOCAL)
+def test_a_hub_model_out_of_reach_says_what_to_do(family: str) -> None:
+    model = Model("nobody/nothing", family, prompt="{query}{document}", tokens=("a", "b"))
+    with pytest.raises(
+        HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
+    ):
+        FAMILIES[family].make(model._replace(prompt=None if family == "listwise" else model.prompt), CPU)
