@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.measures.own import as_measures
-
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
 from heed.formats.pairs import pair, renamed, select, stem
@@ -18,6 +16,7 @@ from heed.measures.absence import absent
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
 from heed.measures.comparison_warnings import warn_of_judgements
 from heed.measures.inputs import Inputs, paired
+from heed.measures.own_measures import as_measures
 from heed.measures.registry import help_text
 from heed.measures.significance import ALPHA
 from heed.measures.summary import ABSENT, aligned, format_value
