@@ -86,12 +86,10 @@ def test_the_same_pool_gives_the_same_bytes(tmp_path: Path, form: str) -> None:
     assert everything(tmp_path / "a" / FILES[form]) == everything(tmp_path / "b" / FILES[form])
 
 
-def test_a_workbook_does_not_tell_when_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = exported(tmp_path, "xlsx", name="a.xlsx")
-    monkeypatch.setattr("time.localtime", lambda *_: (2021, 1, 1, 1, 1, 1, 0, 1, 0))
-    assert exported(tmp_path, "xlsx", name="b.xlsx").read_bytes() == first.read_bytes()
-    assert {info.date_time for info in zipfile.ZipFile(first).infolist()} == {(1980, 1, 1, 0, 0, 0)}
-    assert zipfile.ZipFile(first).read("docProps/core.xml").count(b">1980-01-01T00:00:00Z<") == 2
+def test_a_workbook_does_not_tell_when_it_was_made(tmp_path: Path) -> None:
+    workbook = zipfile.ZipFile(exported(tmp_path, "xlsx"))
+    assert {info.date_time for info in workbook.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert workbook.read("docProps/core.xml").count(b">1980-01-01T00:00:00Z<") == 2
 
 
 def test_trec_pool_lines_keep_the_order_of_the_pool_and_need_no_texts(tmp_path: Path) -> None:

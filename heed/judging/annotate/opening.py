@@ -12,7 +12,7 @@ from heed.judging.annotate.assessors import parse_names
 from heed.judging.annotate.database import create, is_annotation
 from heed.judging.annotate.joining import add_annotations
 from heed.judging.annotate.pooled_documents import read_pooled
-from heed.judging.annotate.sources import Sources, complete, corpus_of, make_task, read_judged, topics_of_pool
+from heed.judging.annotate.sources import Sources, complete, corpus_of, judgements_of_pool, make_task, topics_of_pool
 from heed.judging.annotate.store import Store
 from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, topic_differences
 from heed.progress import brief, log
@@ -72,7 +72,7 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     task = load_task(stored, sources.only_relevant)
     is_first = bool(sources.qrels and not task.qrels)  # judged so far without any, now to be judged again
     if sources.qrels and is_first:
-        task = replace(task, qrels=read_judged(sources.qrels, task.lang, task.pool))
+        task = replace(task, qrels=judgements_of_pool(sources.qrels, task.lang, task.pool))
     if sources.only_relevant and not task.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
     fail(_differences(sources, store, task, pool), UsageError)
@@ -118,7 +118,7 @@ def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list
         shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
         differing = _other_topics(sources, store, task, shared)
         problems += [f"--topics {sources.topics}: other topics {other}{line}" for line in differing]
-    if sources.qrels and read_judged(sources.qrels, task.lang, task.pool) != task.qrels:
+    if sources.qrels and judgements_of_pool(sources.qrels, task.lang, task.pool) != task.qrels:
         problems.append(f"--qrels {sources.qrels}: other judgements {other}")
     if sources.grades and parse_scale(sources.grades) != task.scale:
         problems.append(f"--grades {sources.grades}: other grades {other}")

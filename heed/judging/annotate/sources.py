@@ -102,12 +102,12 @@ def make_task(sources: Sources, pool: Pool) -> Task:
     topics = topics_of_pool(sources, pool)
     if sources.only_relevant and not sources.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
-    qrels = read_judged(sources.qrels, sources.lang, pool) if sources.qrels else {}
+    qrels = judgements_of_pool(sources.qrels, sources.lang, pool) if sources.qrels else {}
     scale = parse_scale(sources.grades or USUAL_SCALE)
     return Task(pool, topics, sources.lang, scale, qrels, sources.only_relevant)
 
 
-def read_judged(path: Path, lang: str, pool: Pool) -> Qrels:
+def judgements_of_pool(path: Path, lang: str, pool: Pool) -> Qrels:
     """Return the judgements of the pool's topics; :class:`DataError` if there are none."""
     qrels = read_qrels(path, only_language=lang)
     judged = {qid: qrels[qid] for qid in pool if qid in qrels}
