@@ -112,7 +112,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def size(self) -> str:
         """What is known of its size, as shown to the user; may be empty."""
-        return ", ".join(f"{count:,} {what}" for what in COUNTS if (count := getattr(self, what)))
+        return ", ".join(f"{count:,} {count_name}" for count_name in COUNTS if (count := getattr(self, count_name)))
 
 
 class Named(NamedTuple):
@@ -145,7 +145,7 @@ class Catalogue:
 
     def every(self) -> list[Named]:
         """Return all entries, each once for every subset and language it has."""
-        return [one for name in self.entries for one in self._of(name, self.entries[name].languages)]
+        return [named for name in self.entries for named in self._of(name, self.entries[name].languages)]
 
     def find(self, name: str, langs: Sequence[str] = ()) -> list[Named]:
         """Return the entry ``name``, or all members of a group such as ``followir``, in the languages ``langs``.
@@ -165,7 +165,7 @@ class Catalogue:
                 near = difflib.get_close_matches(subset, self.entries[group].subsets, n=SHOWN, cutoff=0.0)
                 hint = f"; {group} has subsets such as {', '.join(near)}" if near else f"; {group} has no subsets"
             raise UsageError(f"{name}: no collection of this name{hint}")
-        return [one for member in members for one in self._of(member, langs)]
+        return [named for member in members for named in self._of(member, langs)]
 
     def _members(self, name: str) -> list[str]:
         group, _, subset = name.rpartition("/")
@@ -226,13 +226,15 @@ def _short(lang: str) -> dict[str, str]:
 
 def _filled(name: str, entry: Entry, values: Values) -> Entry:
     """Return the entry with ``{key}`` replaced by the value of each key; keys that are fields replace these."""
-    given = {
+    replacements = {
         **(dict.fromkeys(COUNTS, 0) if values["subset"] else {}),
-        **{key: one for key, one in values.items() if one},
+        **{key: value for key, value in values.items() if value},
     }
-    own = {key: value for key, value in given.items() if key in Entry.__struct_fields__}
+    own_fields = {key: value for key, value in replacements.items() if key in Entry.__struct_fields__}
     try:
-        return msgspec.convert({**_replaced(msgspec.to_builtins(entry), given), **own, "subsets": {}}, Entry)
+        return msgspec.convert(
+            {**_replaced(msgspec.to_builtins(entry), replacements), **own_fields, "subsets": {}}, Entry
+        )
     except msgspec.ValidationError as error:
         raise DataError(f"{name}: {str(error).replace('Expected', 'expected', 1)}") from None
 
@@ -246,22 +248,28 @@ def _replaced(value: Any, values: Values) -> Any:
         return {key: _replaced(item, values) for key, item in value.items()}
     if isinstance(value, list | tuple):
         lists = {f"{{{key}}}": items for key, items in values.items() if isinstance(items, list)}
-        return [_replaced(one, values) for item in value for one in (lists.get(item, [item]) if lists else [item])]
+        return [
+            _replaced(filled, values) for item in value for filled in (lists.get(item, [item]) if lists else [item])
+        ]
     return value
 
 
 def _checked(name: str, entry: Entry) -> Entry:
     """Return ``entry``; raises :class:`DataError` for what could lead out of a folder or away from a safe address."""
     problems = [f"hub {hub!r}, expected OWNER/NAME" for hub in _hubs(entry) if not REPOSITORY.fullmatch(hub)]
-    revisions = [one for one in (entry.revision, *(part.revision for part in entry.parts)) if one]
-    problems += [f"revision {one!r}, expected a commit or main" for one in revisions if not _is_inside(one)]
+    revisions = [revision for revision in (entry.revision, *(part.revision for part in entry.parts)) if revision]
+    problems += [
+        f"revision {revision!r}, expected a commit or main" for revision in revisions if not _is_inside(revision)
+    ]
     for part in entry.parts:
         problems += [] if part.files else ["a part without files; expected at least one"]
         names = [*part.files, *([part.split] if part.split else [])]
         problems += [f"file {file!r}, expected a name inside the data set" for file in names if not _is_inside(file)]
         if part.url and not (part.url.startswith("https://") and _is_inside(part.url.removeprefix("https://"))):
             problems.append(f"url {part.url!r}, expected https://…")
-    problems += [f"qrels of {one!r}, expected {', '.join(CONDITIONS)}" for one in entry.qrels if one not in CONDITIONS]
+    problems += [
+        f"qrels of {name!r}, expected {', '.join(CONDITIONS)}" for name in entry.qrels if name not in CONDITIONS
+    ]
     fail(f"{name}: {problem}" for problem in problems)
     return entry
 

@@ -113,10 +113,10 @@ def missing_documents(collection: Collection, store: DocumentStore) -> int:
     missing: set[str] = set()
     problems = []
     known = [topic.qid for topic in collection.topics]
-    given = {condition: qrels for condition, qrels in collection.judging.qrels.items() if qrels}
-    if not given:
+    qrels_of = {condition: qrels for condition, qrels in collection.judging.qrels.items() if qrels}
+    if not qrels_of:
         log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
-    for condition, qrels in given.items():
+    for condition, qrels in qrels_of.items():
         unknown = sorted(qrels.keys() - set(known))
         judged = sorted({docid for qid in qrels.keys() & set(known) for docid in qrels[qid]})
         absent = store.missing(judged)
@@ -133,9 +133,9 @@ def missing_documents(collection: Collection, store: DocumentStore) -> int:
     return len(missing)
 
 
-def _foreign(condition: str, kind: str, found: Sequence[str], expected: Sequence[str], where: str) -> str:
+def _foreign(condition: str, kind: str, ids: Sequence[str], expected: Sequence[str], where: str) -> str:
     return (
-        f"qrels ({condition}): none of {len(found)} {kind} is {where}: found {brief(found)}, expected ids such as "
+        f"qrels ({condition}): none of {len(ids)} {kind} is {where}: found {brief(ids)}, expected ids such as "
         f"{brief(expected)}; give judgements of this collection, or none"
     )
 

@@ -120,11 +120,11 @@ def _topics(named: Named, data: Path | None, files: OwnFiles, fields: str) -> tu
         return topics, {}, {}
     if fields != "title":
         raise UsageError(f"{named.name}: its topics have one text, no {fields}; expected fields title")
-    columns, found = entry.columns, list(read_rows(paths))
-    topics = topics_of(found, lang, columns)
+    columns, rows = entry.columns, list(read_rows(paths))
+    topics = topics_of(rows, lang, columns)
     warn_blank(paths[0], topics, columns.instructions)
-    relevant = listed_of(found, columns, columns.relevant) if columns.relevant else {}
-    excluded = listed_of(found, columns, columns.excluded) if columns.excluded else {}
+    relevant = listed_of(rows, columns, columns.relevant) if columns.relevant else {}
+    excluded = listed_of(rows, columns, columns.excluded) if columns.excluded else {}
     return topics, relevant, excluded
 
 
@@ -155,10 +155,10 @@ def _roots(named: Named, repository: Repository, data: Path | None) -> list[Path
 def _files_of(named: Named, roots: Sequence[Path], name: str, split: str) -> list[Path]:
     """Return the file ``name``, or the files of a config's split; raises :class:`DataError` without any."""
     for root in roots:
-        if found := [root / name] if (root / name).is_file() else split_files(root, name, split):
-            return found
-    what = f"{name}, split {split}" if split else name
-    raise DataError(f"{roots[0]}: no {what}; expected Parquet or JSONL files of that name, or in {_inside(named)}")
+        if paths := [root / name] if (root / name).is_file() else split_files(root, name, split):
+            return paths
+    expected = f"{name}, split {split}" if split else name
+    raise DataError(f"{roots[0]}: no {expected}; expected Parquet or JSONL files of that name, or in {_inside(named)}")
 
 
 def _inside(named: Named) -> str:

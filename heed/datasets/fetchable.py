@@ -24,7 +24,7 @@ class ByHand(NamedTuple):
     expected: int
 
     def problem(self) -> str:
-        """Return what is wrong with these files, an empty text if nothing is."""
+        """Return the problem with these files, an empty text without any."""
         path = self.file.path
         if not path.exists():
             return "not here"
@@ -56,12 +56,13 @@ class Holding(Named):
         if not entry.parts:
             files = files_of(self.lang) if self.lang else ()
             return [Repository(entry.hub, entry.pinned, files)] if entry.hub else []
-        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        by_revision: dict[tuple[str, str], tuple[str, ...]] = {}
         for part in entry.parts:
             if not part.url and (part.hub or entry.hub):
-                one = repository_of(self.entry, part)
-                found[one.name, one.revision] = (*found.get((one.name, one.revision), ()), *one.patterns)
-        return [Repository(*key, tuple(dict.fromkeys(patterns))) for key, patterns in found.items()]
+                repository = repository_of(self.entry, part)
+                key = repository.name, repository.revision
+                by_revision[key] = (*by_revision.get(key, ()), *repository.patterns)
+        return [Repository(*key, tuple(dict.fromkeys(patterns))) for key, patterns in by_revision.items()]
 
     def files(self) -> list[File]:
         """Return the files that ir_datasets has addresses for."""
@@ -73,7 +74,7 @@ class Holding(Named):
         return [file for part in self.entry.parts if part.url for file in page_files(part)]
 
     def by_hand(self) -> ByHand | None:
-        """Return what cannot be fetched, if anything."""
+        """Return the files that only the user can get, None where all can be fetched."""
         entry = self.entry.by_hand
         if not entry:
             return None
@@ -85,7 +86,7 @@ class Holding(Named):
         return [hub_download(repository) for repository in self.repositories()] + self.known_downloads()
 
     def known_downloads(self) -> list[Download]:
-        """Return what can be fetched from elsewhere than the hub, which takes no network to tell."""
+        """Return the downloads from elsewhere than the hub, which are known without a network."""
         files, pages = self.files(), self.pages()
         known = [Download("files that ir_datasets knows", home(), files, fetch)] if files else []
         return known + ([Download("files at addresses of their own", pages_home(), pages, fetch)] if pages else [])
@@ -103,7 +104,7 @@ def repository_of(entry: Entry, part: Part) -> Repository:
 
 
 def _patterns(name: str, split: str) -> tuple[str, ...]:
-    """Return what the names of a file, or of the files of a config, match; see :mod:`heed.formats.layouts`."""
+    """Return the patterns of a file, or of the files of a config; see :mod:`heed.formats.layouts`."""
     if name.endswith((*SUFFIXES, ".txt")):
         return (name,)
     return (f"{name}/{split}[-./]*",) if split else (f"{name}/*", f"{name}.*")

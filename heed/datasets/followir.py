@@ -34,7 +34,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
     """
     name = members[0].group
     if name == NAME and not settings.data and not set(ABLATIONS).isdisjoint(settings.conditions):
-        members = [found for member in members for found in Catalogue().find(f"{OLDER}/{member.subset}")]
+        members = [older for member in members for older in Catalogue().find(f"{OLDER}/{member.subset}")]
     collections = read_described(members, settings)
     if settings.files.docs:
         collections = [of_documents(collection) for collection in collections]

@@ -109,10 +109,10 @@ FOLLOWTABLE = Layout(_read, ("files", "subsets", "data", "lang", "form", "traps"
 
 def _qrels(files: OwnFiles, published: dict[str, Qrels]) -> dict[str, Qrels]:
     """Return judgements by condition: ``--qrels`` replace those of query and original, own topics all of them."""
-    kept = {} if files.topics else published
+    qrels = {} if files.topics else published
     if files.qrels:
-        kept = {name: qrels for name, qrels in kept.items() if name != "query"}  # those of original are used for it
-    return {**kept, **files.judgements()}
+        qrels = {name: judged for name, judged in qrels.items() if name != "query"}  # those of original are used for it
+    return {**qrels, **files.judgements()}
 
 
 def local_subset(subset: str) -> Path | None:
@@ -156,7 +156,7 @@ def is_followtable(folder: Path) -> bool:
 
 
 def read_followtable(folder: Path) -> Published:
-    """Read a subset; raises :class:`DataError` naming file and place of what is missing, malformed or repeated."""
+    """Read a subset; raises :class:`DataError` naming file and line of everything missing, malformed or repeated."""
     subset = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
     times = Counter(topic.qid for topic in subset.topics)
     fail(f"{folder}: topic {qid} comes twice; keep one" for qid in sorted(times) if times[qid] > 1)
@@ -177,8 +177,8 @@ def _read_beir(folder: Path) -> Published:
     fail([] if corpus else [f"{folder}: no corpus.jsonl or corpus.jsonl.gz beside only_queries.jsonl"])
     topics = []
     for line_no, record in read_objects(folder / "only_queries.jsonl"):
-        place = f"{folder / 'only_queries.jsonl'}, line {line_no}"
-        topics.append(Topic(_word(record, "_id", place), "eng", _text(record, "text", place), {}))
+        where = f"{folder / 'only_queries.jsonl'}, line {line_no}"
+        topics.append(Topic(_word(record, "_id", where), "eng", _text(record, "text", where), {}))
     path = folder / "queries.jsonl"
     for line_no, record in read_objects(path):
         topics.append(_instructed(record, f"{path}, line {line_no}"))
@@ -186,18 +186,18 @@ def _read_beir(folder: Path) -> Published:
     return Published(with_bases(topics), qrels | {"original": read_qrels(folder / "qrels" / "test.tsv")}, corpus[:1])
 
 
-def _instructed(record: dict[str, Any], place: str) -> Topic:
+def _instructed(record: dict[str, Any], where: str) -> Topic:
     """Return the topic of a line of queries.jsonl; without metadata its text is split at the separator."""
     about = record.get("metadata")
     if not about:
-        instruction, mark, query = _text(record, "text", place).rpartition(" [SEP] ")
+        instruction, mark, query = _text(record, "text", where).rpartition(" [SEP] ")
         if not mark or not query.strip() or not instruction.strip():
-            raise DataError(f"{place}: no metadata and no instruction [SEP] query in text")
+            raise DataError(f"{where}: no metadata and no instruction [SEP] query in text")
         about = {"origin_query": query, "instruction": instruction}
-    [about] = _objects([about], "metadata", place)
-    instructions = {"original": _text(about, "instruction", place)}
-    query = _text(about, "origin_query", place)
-    return Topic(_word(record, "_id", place), "eng", query, instructions, constraint(about.get("instruction_type", "")))
+    [about] = _objects([about], "metadata", where)
+    instructions = {"original": _text(about, "instruction", where)}
+    query = _text(about, "origin_query", where)
+    return Topic(_word(record, "_id", where), "eng", query, instructions, constraint(about.get("instruction_type", "")))
 
 
 def _read_raw(folder: Path) -> Published:
@@ -209,43 +209,43 @@ def _read_raw(folder: Path) -> Published:
     topics: list[Topic] = []
     qrels: dict[str, Qrels] = {"query": {}, "original": {}}
     for number, entry in enumerate(_objects(entries, "the file", str(path))):
-        place, qid = f"{path}, query {number}", str(number)
-        outs = _objects(entry.get("outs"), "outs", place)
+        where, qid = f"{path}, query {number}", str(number)
+        outs = _objects(entry.get("outs"), "outs", where)
         if not outs:
             continue  # released without instructions: published subsets leave such queries out
-        query = _text(entry, "query", place)
+        query = _text(entry, "query", where)
         topics.append(Topic(qid, "eng", query, {}))
-        qrels["query"][qid] = dict.fromkeys(_docids(entry, "query_positive", place), 1)
+        qrels["query"][qid] = dict.fromkeys(_docids(entry, "query_positive", where), 1)
         for index, out in enumerate(outs):
-            full_qid, of_out = f"{qid}_{index}", f"{place}, outs {index}"
+            full_qid, of_out = f"{qid}_{index}", f"{where}, outs {index}"
             instructions = {"original": _text(out, "instruction", of_out)}
             topics.append(Topic(full_qid, "eng", query, instructions, constraint(out.get("instruction_type")), qid))
             qrels["original"][full_qid] = dict.fromkeys(_docids(out, "instruction_positive", of_out), 1)
     return Published(topics, qrels, [folder / "tables"])
 
 
-def _objects(value: Any, name: str, place: str) -> list[dict[str, Any]]:
+def _objects(value: Any, name: str, where: str) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise DataError(f"{place}: {name} is {repr(value)[:60]}, expected objects with text fields")
+        raise DataError(f"{where}: {name} is {repr(value)[:60]}, expected objects with text fields")
     return value
 
 
-def _docids(record: dict[str, Any], name: str, place: str) -> list[str]:
+def _docids(record: dict[str, Any], name: str, where: str) -> list[str]:
     files = record.get(name)
     if not isinstance(files, list) or not all(isinstance(file, str) and file.split() == [file] for file in files):
-        raise DataError(f"{place}: {name} is not a list of table files")
+        raise DataError(f"{where}: {name} is not a list of table files")
     return [file.removesuffix(".txt") for file in files]
 
 
-def _word(record: dict[str, Any], name: str, place: str) -> str:
-    word = _text(record, name, place)
+def _word(record: dict[str, Any], name: str, where: str) -> str:
+    word = _text(record, name, where)
     if word.split() != [record[name]]:
-        raise DataError(f"{place}: {name} is {record[name]!r}, expected a word")
+        raise DataError(f"{where}: {name} is {record[name]!r}, expected a word")
     return word
 
 
-def _text(record: dict[str, Any], name: str, place: str) -> str:
+def _text(record: dict[str, Any], name: str, where: str) -> str:
     text = record.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise DataError(f"{place}: no text in {name} (found {', '.join(record) or 'no field'})")
+        raise DataError(f"{where}: no text in {name} (found {', '.join(record) or 'no field'})")
     return text.strip()

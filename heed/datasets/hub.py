@@ -95,7 +95,7 @@ def hub_download(repository: Repository) -> Download:
 
 @cache
 def _info(name: str, revision: str) -> Any:
-    """Return what the hub says of a data set, of which several entries may take files."""
+    """Return the hub's description of a data set, of which several entries may take files."""
     from huggingface_hub import HfApi
 
     log.info(f"{name}: asking the hub what it holds")
@@ -116,9 +116,9 @@ def _unreachable(repository: Repository, error: Exception) -> DataError:
     reason = re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
     include = "".join(f" --include '{pattern}'" for pattern in repository.patterns)
     count = len(repository.local_files())
-    kept = f"; {count} of its files are here, not checked, in {repository.snapshot}" if count else ""
+    files_here = f"; {count} of its files are here, not checked, in {repository.snapshot}" if count else ""
     return DataError(
-        f"{repository.name} at {repository.revision}: cannot be fetched from {ENDPOINT} ({reason}){kept}\n"
+        f"{repository.name} at {repository.revision}: cannot be fetched from {ENDPOINT} ({reason}){files_here}\n"
         "run again to go on with the files that are missing; or, on a machine with a network, run "
         f"'hf download --repo-type dataset {repository.name} --revision {repository.revision}{include}' "
         f"and copy {repository.cache.name} from its ~/.cache/huggingface/hub to {repository.cache.parent} here"

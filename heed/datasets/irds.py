@@ -24,7 +24,7 @@ from heed.errors import DataError, HeedError, UsageError
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import Line
-from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topics import query_text
 from heed.formats.trec_files import parse_qrels, read_qrels
 from heed.languages import LANGUAGES
@@ -132,12 +132,12 @@ def _judgements_file(dataset: Any, dataset_id: str) -> str:
     return dataset_id
 
 
-def _counted(source: str, what: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+def _counted(source: str, kind: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
     """Yield what ir_datasets reads; an error says which topic or judgement of ``source`` it could not read."""
-    with _data_errors(source, f", {what} 1"):
+    with _data_errors(source, f", {kind} 1"):
         items = iter(read())
     for number in count(1):
-        with _data_errors(source, f", {what} {number}"):
+        with _data_errors(source, f", {kind} {number}"):
             item = next(items, None)
         if item is None:
             return
@@ -217,17 +217,17 @@ def parse_id(text: str) -> DatasetId | None:
     return DatasetId(source, CODES[lang], (part[0] if part else "").removeprefix("trec-"))
 
 
-def judged(source: str, parts: Sequence[str], wanted: Wanted) -> tuple[list[Topic], Qrels]:
-    """Return the topics that are judged in ``wanted.collection``, of years of ``neuclir`` or splits of ``hc4``."""
+def judged(source: str, parts: Sequence[str], texts: TopicTexts) -> tuple[list[Topic], Qrels]:
+    """Return the topics that are judged in ``texts.collection``, of years of ``neuclir`` or splits of ``hc4``."""
     topics: dict[str, Topic] = {}
     qrels: Qrels = {}
     for part in parts:
-        of_part = _qrels(source, part, wanted.collection)
+        of_part = _qrels(source, part, texts.collection)
         qrels |= of_part
         key = f"trec-{part}/queries" if source == "neuclir" else f"{part}/topics"
-        read = read_neuclir_topics(_fetched(source, key), wanted)
+        read = read_neuclir_topics(_fetched(source, key), texts)
         topics |= {topic.qid: topic for topic in read if topic.qid in of_part}
-        log.info(f"{source} {part}: {len(of_part)} topics are judged in {wanted.collection}")
+        log.info(f"{source} {part}: {len(of_part)} topics are judged in {texts.collection}")
     return list(topics.values()), qrels
 
 

@@ -51,16 +51,16 @@ def read_multilingual(name: str | None, settings: Settings) -> Collection:
     documents = _by_language(files.docs)
     parts = {}
     for number, lang in enumerate(documents or LANGS):
-        given = replace(files, docs=documents[lang]) if documents else files
-        part = read_news(name, replace(settings, lang=lang, files=given))
+        files_of_language = replace(files, docs=documents[lang]) if documents else files
+        part = read_news(name, replace(settings, lang=lang, files=files_of_language))
         parts[lang] = _third(part, number) if part.name == SAMPLE else part
     names = {lang: part.name for lang, part in parts.items()}
     if documents:
         called = files.name or "multilingual"
         parts = {lang: replace(part, name=called) for lang, part in parts.items()}
     elif len(set(names.values())) > 1:
-        found = ", ".join(f"{lang}: {called}" for lang, called in names.items())
-        raise UsageError(f"collections of different names ({found}); name one that is here in every language")
+        listed = ", ".join(f"{lang}: {called}" for lang, called in names.items())
+        raise UsageError(f"collections of different names ({listed}); name one that is here in every language")
     if any(part.candidates for part in parts.values()):
         raise UsageError("mFollowIR's topics differ from language to language; give topics of NeuCLIR's form")
     return _joined(parts, settings)
@@ -85,8 +85,8 @@ def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 def _third(part: Collection, number: int) -> Collection:
     """Return every third document of the sample, beginning with ``number``, and their judgements."""
-    given = [line.document for line in part.source.lines() if line.document]
-    documents = given[number :: len(LANGS)]
+    documents_of_language = [line.document for line in part.source.lines() if line.document]
+    documents = documents_of_language[number :: len(LANGS)]
     docids = {document.docid for document in documents}
     judged = {
         condition: {

@@ -13,7 +13,7 @@ from heed.datasets.own_files import plain_collection
 from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import SUFFIXES, Files, corpus_files
 from heed.formats.layouts import collection_name, data_set_of
-from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_files import read_own, read_topics, recognised
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
@@ -87,10 +87,10 @@ def is_translated(settings: Settings) -> bool:
     return settings.docs_lang == "eng"
 
 
-def _texts(settings: Settings) -> Wanted:
+def _texts(settings: Settings) -> TopicTexts:
     """Return which of a topic's texts to read."""
     lang = "eng" if settings.query_lang == "eng" else settings.lang
-    return Wanted(lang, settings.lang, settings.translation or "any", settings.fields)
+    return TopicTexts(lang, settings.lang, settings.translation or "any", settings.fields)
 
 
 def _contradictions(settings: Settings, name: str | None, mfollowir: bool) -> list[str]:
@@ -103,8 +103,8 @@ def _contradictions(settings: Settings, name: str | None, mfollowir: bool) -> li
             "--translation": bool(settings.translation),
             "--fields": settings.fields != "title",
         }
-        given = ", ".join(option for option, is_given in ignored.items() if is_given)
-        problems += [f"{given}: not used here; mFollowIR has its own topics and documents"] if given else []
+        options = ", ".join(option for option, is_given in ignored.items() if is_given)
+        problems += [f"{options}: not used here; mFollowIR has its own topics and documents"] if options else []
         if is_translated(settings) and not files.docs:
             problems.append(
                 "--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs"
@@ -175,9 +175,9 @@ def _mfollowir(folder: Path, settings: Settings) -> tuple[list[Path], str, Judge
 
 def _documents(name: str | None, settings: Settings) -> tuple[list[Path], str]:
     """Return the document files and the collection's name."""
-    given = _given_documents(settings)
-    if given:
-        return given, name if name in SOURCES else _name(settings.files.docs[0])
+    own_paths = _given_documents(settings)
+    if own_paths:
+        return own_paths, name if name in SOURCES else _name(settings.files.docs[0])
     here = [
         source for source in ([name] if name else SOURCES) if source in SOURCES and _path(source, settings).exists()
     ]
@@ -240,14 +240,14 @@ def _judged(name: str, settings: Settings) -> Judged:
     files = settings.files
     if files.data_set and not files.topics:
         return Judged(*read_own(files, _texts(settings).lang, settings.fields, settings.lang), {})
-    given = files.judgements(settings.lang)
+    own_qrels = files.judgements(settings.lang)
     if files.topics and (name == SAMPLE or Path(files.topics).exists()):
-        return Judged(_read_topics(files.topics, settings), given, {})
+        return Judged(_read_topics(files.topics, settings), own_qrels, {})
     if name != SAMPLE:
         topics, qrels = irds.judged(*_parts(name, settings), _texts(settings))
-        return Judged(topics, {"original": qrels, **given}, {})
+        return Judged(topics, {"original": qrels, **own_qrels}, {})
     topics, published = _sample(_texts(settings).lang, settings.fields)
-    return Judged(topics, {**published, **given}, {})
+    return Judged(topics, {**published, **own_qrels}, {})
 
 
 def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
@@ -266,7 +266,7 @@ def english_sample(settings: Settings) -> Collection:
 
 
 def _parts(name: str, settings: Settings) -> tuple[str, Sequence[str]]:
-    """Return what in ir_datasets --topics names, or else the collection: ``neuclir`` and years, ``hc4`` and splits."""
+    """Return the source in ir_datasets that --topics or else the collection names: ``neuclir`` and years, ``hc4`` …."""
     if topics := settings.files.topics:
         known = irds.parse_id(topics)
         if known is None or not known.part:

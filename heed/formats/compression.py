@@ -69,7 +69,7 @@ class Unpacker(local):
         self._decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
 
     def unpack(self, content: bytes) -> bytes:
-        """Return what was packed; raises ValueError for damaged bytes."""
+        """Return the bytes that were packed; raises ValueError for damaged bytes."""
         try:
             return self._decompressor.decompress(content)
         except zstandard.ZstdError as error:
@@ -77,7 +77,7 @@ class Unpacker(local):
 
 
 def unpacker(dictionary: bytes) -> Unpacker:
-    """Return what unpacks documents that were packed with ``dictionary``, which all threads share."""
+    """Return an :class:`Unpacker` of documents that were packed with ``dictionary``, which all threads share."""
     return Unpacker(_known(dictionary))
 
 

@@ -121,7 +121,7 @@ def _read_tsv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parsed(rows: Iterable[HubRow], parse: Callable[[HubRow], Parsed]) -> list[Parsed]:
-    """Return what ``parse`` returns for each row; raises one :class:`DataError` for all rows for which it raises."""
+    """Return the value that ``parse`` gives each row; raises one :class:`DataError` for all bad rows."""
     values, problems = [], []
     for row in rows:
         try:
@@ -182,8 +182,8 @@ def topics_of(rows: Iterable[HubRow], lang: str, columns: Columns) -> list[Topic
         for condition, names in columns.instructions.items():
             if condition not in ABLATIONS or names[0] in row.fields:
                 instructions[condition] = "\n".join(filter(None, map(row.string, names)))
-        given = {condition: text for condition, text in instructions.items() if text}
-        topic = Topic(row.word(columns.qid, "id"), lang, row.text(columns.query), given)
+        texts = {condition: text for condition, text in instructions.items() if text}
+        topic = Topic(row.word(columns.qid, "id"), lang, row.text(columns.query), texts)
         if topics.setdefault(topic.qid, topic) is not topic:
             raise row.problem(f"topic {topic.qid} comes twice; keep one")
 
@@ -212,16 +212,18 @@ def read_queries(folder: Path, lang: str) -> list[Topic]:
         )
     instructions: dict[str, str] = {}
     if config_files(folder, "instruction"):
-        given = rows(folder, "instruction")
-        instructions = dict(parsed(given, lambda row: (row.word("query-id", "query_id"), row.string("instruction"))))
+        instruction_rows = rows(folder, "instruction")
+        instructions = dict(
+            parsed(instruction_rows, lambda row: (row.word("query-id", "query_id"), row.string("instruction")))
+        )
     topics: dict[str, Topic] = {}
 
     def add(row: HubRow) -> None:
         qid = row.word("_id", "id")
         if qid in topics:
             raise row.problem(f"topic {qid} comes twice; keep one")
-        own = row.string("instruction") if "instruction" in row.fields else instructions.get(qid, "")
-        topics[qid] = Topic(qid, lang, row.text("text"), {"original": own} if own else {})
+        instruction = row.string("instruction") if "instruction" in row.fields else instructions.get(qid, "")
+        topics[qid] = Topic(qid, lang, row.text("text"), {"original": instruction} if instruction else {})
 
     parsed(rows(folder, "queries"), add)
     return list(topics.values())

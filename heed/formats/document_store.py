@@ -160,7 +160,7 @@ class StoredDocuments(Sequence[Document]):
 
     def chosen(self, places: Sequence[int]) -> list[Document]:
         """Return the documents at ``places``, and read no other."""
-        return self._store.get([self.docids[place] for place in places])
+        return self._store.get([self.docids[position] for position in places])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Take the documents along where these are sent elsewhere, compressed."""
@@ -188,7 +188,7 @@ def chosen(documents: Sequence[Document], places: Sequence[int]) -> list[Documen
     """Return the documents at ``places``; of a store these alone are read."""
     if isinstance(documents, StoredDocuments):
         return documents.chosen(places)
-    return [documents[place] for place in places]
+    return [documents[position] for position in places]
 
 
 def docids_of(documents: Sequence[Document]) -> Sequence[str]:
@@ -292,7 +292,7 @@ def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:
     first: tuple[str, int, int] = ("", 0, 0)
     for docid, file, line in db.execute(twice):
         if docid == first[0]:
-            place = f"{files[first[1]]}, line {first[2]}"
-            yield f"{files[file]}, line {line}: document {docid} was already at {place}; keep one of them"
+            first_place = f"{files[first[1]]}, line {first[2]}"
+            yield f"{files[file]}, line {line}: document {docid} was already at {first_place}; keep one of them"
         else:
             first = (docid, file, line)

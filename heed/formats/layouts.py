@@ -42,12 +42,12 @@ def data_set_of(path: Path) -> Path | None:
     """Return the folder of the data set that ``path``, a folder or a corpus file, is documents of; None for others."""
     if is_data_set(path):
         return path
-    beside = path.is_file() and path in config_files(path.parent, "corpus") and is_data_set(path.parent)
-    return path.parent if beside else None
+    is_corpus_file = path.is_file() and path in config_files(path.parent, "corpus") and is_data_set(path.parent)
+    return path.parent if is_corpus_file else None
 
 
 def collection_name(path: Path) -> str:
-    """Return what a collection is called after its documents: as the folder, or the file up to its first dot.
+    """Return the name of a collection after its documents: as the folder, or the file up to its first dot.
 
     BEIR calls every corpus ``corpus.jsonl``: one beside its queries or judgements is called as their folder.
     """

@@ -20,7 +20,7 @@ LEVELS = (
 )
 
 
-class Wanted(NamedTuple):
+class TopicTexts(NamedTuple):
     """Which of a topic's texts to read.
 
     ``lang`` is the query's language, ``collection`` the documents' (narratives of HC4 are kept by
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
     fields: str
 
 
-def read_neuclir_topics(path: Path, wanted: Wanted) -> list[Topic]:
+def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
     """Return the topics of a NeuCLIR or HC4 file, with the narrative as the original instruction.
 
     A topic without a text in the wanted language and translation is left out, with a warning. Where the
@@ -52,28 +52,28 @@ def read_neuclir_topics(path: Path, wanted: Wanted) -> list[Topic]:
             problems.append(f"{path}, line {line_no}: {problem}")
             continue
         qid = str(record.get("topic_id", ""))
-        form, text = _text(record, wanted.lang, wanted.translation)
-        query = query_text(text.get("topic_title"), text.get("topic_description"), wanted.fields)
+        form, text = _text(record, texts.lang, texts.translation)
+        query = query_text(text.get("topic_title"), text.get("topic_description"), texts.fields)
         if not qid or not query:
             left_out.append(qid or f"line {line_no}")
             continue
-        narrated, narrative = _narrative(record, text, wanted)
+        narrated, narrative = _narrative(record, text, texts)
         if form != narrated:
             form = f"{form}, with the instruction as {narrated}"
         forms.setdefault(form, []).append(qid)
-        topics.append(Topic(qid, wanted.lang, query, {"original": narrative} if narrative else {}))
+        topics.append(Topic(qid, texts.lang, query, {"original": narrative} if narrative else {}))
     fail(problems)
     for form, qids in forms.items():
         log.info(f"{path}: {len(qids)} topics as {form}")
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
-    sought = f"in {wanted.lang}, translation {wanted.translation}, with {wanted.fields}"
+    sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
     fail([] if topics else [f"{path}: no topic {sought}; try another --query-lang, --translation or --fields"])
     return topics
 
 
 def _problem(record: dict[str, Any]) -> str:
-    """Return what is wrong with the ids, texts or narratives of a line, else an empty text; all may be missing."""
+    """Return the problem with the ids, texts or narratives of a line, else an empty text; all may be missing."""
     qid, entries, narratives = record.get("topic_id", ""), record.get("topics"), record.get("narratives")
     if isinstance(qid, bool) or not isinstance(qid, str | int) or (qid != "" and str(qid).split() != [str(qid)]):
         return f"topic_id is {qid!r}, expected a word"
@@ -101,14 +101,14 @@ def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dic
     return "machine translations", entries[machines[-1]] if machines else {}
 
 
-def _narrative(record: dict[str, Any], text: dict[str, Any], wanted: Wanted) -> tuple[str, str]:
+def _narrative(record: dict[str, Any], text: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
     """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
-    own = _text(record, wanted.lang, wanted.translation)[0]
-    machine, original = _text(record, wanted.lang, "machine"), _text(record, "eng", "any")
-    for form, entry in ((own, text), machine, original):
+    form_of_text = _text(record, texts.lang, texts.translation)[0]
+    machine, original = _text(record, texts.lang, "machine"), _text(record, "eng", "any")
+    for form, entry in ((form_of_text, text), machine, original):
         if entry.get("topic_narrative"):
             return form, entry["topic_narrative"].strip()
-    levels = (record.get("narratives") or {}).get(wanted.collection)
+    levels = (record.get("narratives") or {}).get(texts.collection)
     if isinstance(levels, str):
         return "English originals", levels.strip()
     if isinstance(levels, dict):
@@ -121,7 +121,7 @@ def instruction_of_levels(levels: dict[str, str]) -> str:
     parts = []
     for name, form in LEVELS:
         lines = [line.strip(" \t-•") for line in (levels.get(name) or "").splitlines()]
-        given = [line for line in lines if line and line.upper().rstrip(".") not in ("N/A", "NA", "NONE")]
-        if given:
-            parts.append(form.format(" ".join(line if line[-1] in ".!?" else f"{line}." for line in given)))
+        lines_with_text = [line for line in lines if line and line.upper().rstrip(".") not in ("N/A", "NA", "NONE")]
+        if lines_with_text:
+            parts.append(form.format(" ".join(line if line[-1] in ".!?" else f"{line}." for line in lines_with_text)))
     return " ".join(parts)

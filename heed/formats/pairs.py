@@ -30,14 +30,14 @@ def stem(qid: str) -> str:
     return qid.removesuffix(ENDINGS[role]) if role else qid
 
 
-def pair(base: Collection[str], new: Collection[str], given: Path | None = None) -> dict[str, str]:
+def pair(base: Collection[str], new: Collection[str], path: Path | None = None) -> dict[str, str]:
     """Return ``new qid -> base qid``, from a file of ``new<TAB>base`` lines or by the ids.
 
     Without a file: ids with the same stem belong together, else a new id belongs to the base id
     that is its part before the last ``_``. Warns of ids without a partner. Raises
     :class:`DataError` if nothing can be paired, or for a bad line of the file.
     """
-    pairs = _read(given, base, new) if given else _by_ids(base, new)
+    pairs = _read(path, base, new) if path else _by_ids(base, new)
     partners = set(pairs.values())
     new_alone, base_alone = ([qid for qid in new if qid not in pairs], [qid for qid in base if qid not in partners])
     for kind, qids in (("new", new_alone), ("base", base_alone)):

@@ -105,10 +105,10 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
 def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
     """Return the scores by docid, adding to ``problems``."""
     scores: dict[str, float] = {}
-    for docid, given in scored:
-        score = parse_score(str(given)) if not isinstance(given, bool) else None
+    for docid, score_text in scored:
+        score = parse_score(str(score_text)) if not isinstance(score_text, bool) else None
         if score is None:
-            problems.append(f"{where}: document {docid}: score {given!r}, expected a finite number")
+            problems.append(f"{where}: document {docid}: score {score_text!r}, expected a finite number")
         elif docid in scores:
             problems.append(f"{where}: document {docid} is listed again")
         else:
@@ -123,7 +123,7 @@ def _not_empty(path: Path, run: Run) -> Run:
 
 
 def read_external_runs(
-    given: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]
+    runs_named: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]
 ) -> dict[tuple[str, str], Run]:
     """Return by system and condition the runs that ``given`` names, for those of ``conditions`` that they have.
 
@@ -132,7 +132,7 @@ def read_external_runs(
     """
     runs: dict[tuple[str, str], Run] = {}
     files: dict[str, dict[str, Path]] = {}
-    for text in given:
+    for text in runs_named:
         system, of_conditions, by_condition = _read_by_condition(text, conditions)
         files.setdefault(system, {}).update(of_conditions)
         if not by_condition:

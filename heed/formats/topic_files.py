@@ -8,7 +8,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import UNREADABLE, open_packed, unreadable
 from heed.formats.configs import grades_of, read_queries, read_rows
 from heed.formats.layouts import is_data_set, qrels_files, test_qrels
-from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_objects, read_trec_topics, read_tsv_topics
 from heed.formats.trec_files import read_qrels
 from heed.progress import log
@@ -37,7 +37,7 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
     elif form == "heed":
         topics = read_jsonl_topics(path, lang, fields)
     elif form == "neuclir":
-        topics = read_neuclir_topics(path, Wanted(lang, lang, "any", fields))
+        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to python -m pipelines.neuclir")
     fail([] if topics else [f"{path}: no topic in {lang}; expected at least one; name their language with --lang"])
@@ -126,11 +126,11 @@ def read_own(
     topics = read_topics(folder, lang, fields)
     if not files.qrels and qrels_files(folder):
         qrels["original"] = read_judgements(folder)
-    kept = judged_topics(topics, qrels)
-    of_judged = f"{len(kept)} of {len(topics)} topics, those that are judged" if kept != topics else "all topics"
-    grades = "" if files.qrels or not (found := _split_read(folder)) else f", judgements of {found}"
+    judged = judged_topics(topics, qrels)
+    of_judged = f"{len(judged)} of {len(topics)} topics, those that are judged" if judged != topics else "all topics"
+    grades = "" if files.qrels or not (split := _split_read(folder)) else f", judgements of {split}"
     log.info(f"{folder}: in BEIR's or MTEB's layout; documents of its corpus alone, {of_judged}{grades}")
-    return kept, qrels
+    return judged, qrels
 
 
 def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:

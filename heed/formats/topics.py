@@ -89,12 +89,12 @@ def _slips(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     objects = [("the topic", record, BEIR_KEYS if "_id" in record else KEYS)]
     if isinstance(instructions, dict):
         objects.append(("instructions", instructions, INSTRUCTED))
-    for place, keys, known in objects:
+    for part, keys, known in objects:
         for key in keys:
             if key not in known:
                 near = difflib.get_close_matches(str(key), known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-                yield f"key {key!r} of {place}", hint
+                yield f"key {key!r} of {part}", hint
 
 
 def _unknown(path: Path, key: str, hint: str, lines: list[int]) -> str:
@@ -116,10 +116,10 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
     return linked
 
 
-def _is_language(found: object, lang: str) -> bool:
+def _is_language(code: object, lang: str) -> bool:
     """Return whether a topic's ``lang``, an ISO 639-3 or 639-1 code, is the language ``lang``."""
-    known = known_language(found) if isinstance(found, str) else None
-    return (known.code if known else found) == lang
+    known = known_language(code) if isinstance(code, str) else None
+    return (known.code if known else code) == lang
 
 
 def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
@@ -167,7 +167,7 @@ def query_text(title: Any, description: Any, fields: str) -> str:
 
 
 def missing_field(fields: str) -> str:
-    """Return what to call the missing text in an error."""
+    """Return the name of the missing text in an error."""
     return {"title": "title (query)", "description": "description", "both": "title and description"}[fields]
 
 

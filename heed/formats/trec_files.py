@@ -88,7 +88,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
     problems = []
     qid = ""
     scores: dict[str, float] = {}
-    given: list[str] = []
+    line_ranks: list[str] = []
     for line_no, line in read_lines(path):
         fields = line.split()
         if not fields:
@@ -104,11 +104,11 @@ def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
             continue
         if fields[0] != qid:
             qid = fields[0]
-            scores, given = run.setdefault(qid, {}), ranks.setdefault(qid, [])
+            scores, line_ranks = run.setdefault(qid, {}), ranks.setdefault(qid, [])
         if fields[2] in scores:
             problems.append(f"{path}, line {line_no}: document {fields[2]} is listed again for topic {fields[0]}")
         scores[fields[2]] = score
-        given.append(fields[3])
+        line_ranks.append(fields[3])
     fail(problems)
     if not run:
         raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")

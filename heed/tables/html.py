@@ -227,7 +227,7 @@ def grid(rows: list[Row], has_head: bool) -> Grid:
         lines += _lay_out(list(group), len(lines), written)
     starts = sorted({span.start for line in lines for span in line})
     check_size(sum(1 for line in lines if line), len(starts), written)
-    places = {start: place for place, start in enumerate(starts)}
+    places = {start: position for position, start in enumerate(starts)}
     texts = [_texts(line, places, starts) if line else [] for line in lines]
     marked = _marked_header(rows, has_head)
     header = texts[: _linked_header(lines) if marked is None else marked]
@@ -264,11 +264,11 @@ def _own_spans(row: Row, above: list[_Span], number: int, end: int) -> Iterator[
 def _texts(line: Iterable[_Span], places: dict[int, int], starts: list[int]) -> list[str]:
     row = [""] * len(starts)
     for start, end, _, _, text in line:
-        place = places[start]
-        row[place] = text
+        position = places[start]
+        row[position] = text
         if end - start > 1:
             past = bisect_left(starts, end)
-            row[place:past] = [text] * (past - place)
+            row[position:past] = [text] * (past - position)
     return row
 
 

@@ -7,7 +7,7 @@ import pytest
 from conftest import Heed, write_jsonl
 
 from heed.datasets import irds
-from heed.formats.neuclir_topics import Wanted
+from heed.formats.neuclir_topics import TopicTexts
 
 
 def entry(lang: str, source: str, text: str, narrative: str | None = None) -> dict:
@@ -55,14 +55,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_2022_topics_are_those_judged_in_the_language(home: Path) -> None:
-    topics, qrels = irds.judged("neuclir", ["2022"], Wanted("zho", "zho", "human", "title"))
+    topics, qrels = irds.judged("neuclir", ["2022"], TopicTexts("zho", "zho", "human", "title"))
     assert [topic.qid for topic in topics] == ["1"]
     assert topics[0].instructions == {"original": "必须说明原因。"}
     assert qrels == {"1": {"u1": 3}}
 
 
 def test_2023_has_queries_and_takes_the_gains_file(home: Path) -> None:
-    topics, qrels = irds.judged("neuclir", ["2023"], Wanted("zho", "zho", "any", "title"))
+    topics, qrels = irds.judged("neuclir", ["2023"], TopicTexts("zho", "zho", "any", "title"))
     assert [(topic.qid, topic.query) for topic in topics] == [("200", "气候变化"), ("201", "气候变化")]
     assert topics[0].instructions == {"original": "机器"}  # no human narrative in 2023
     assert qrels == {"200": {"u2": 1}, "201": {"u3": 3}}

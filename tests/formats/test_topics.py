@@ -4,7 +4,7 @@ import pytest
 from conftest import write_jsonl
 
 from heed.errors import HeedError
-from heed.formats.neuclir_topics import Wanted, instruction_of_levels, read_neuclir_topics
+from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.types import Topic, conditions_of, under
 
@@ -48,7 +48,7 @@ def neuclir(
     tmp_path: Path, record: dict, lang: str = "zho", translation: str = "any", fields: str = "title"
 ) -> list[Topic]:
     path = write_jsonl(tmp_path / "topics.jsonl", [record])
-    return read_neuclir_topics(path, Wanted(lang, "zho", translation, fields))
+    return read_neuclir_topics(path, TopicTexts(lang, "zho", translation, fields))
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_hc4s_four_levels_become_one_instruction() -> None:
 def test_the_real_hc4_topics_are_read(shared: Path) -> None:
     counts = {}
     for lang in ("zho", "fas", "rus"):
-        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", Wanted(lang, lang, "human", "title"))
+        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", TopicTexts(lang, lang, "human", "title"))
         counts[lang] = len(topics)
         assert all("original" in topic.instructions for topic in topics)
     assert counts == {"zho": 10, "fas": 10, "rus": 4}  # dev topics with qrels, HC4's README
-    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", Wanted("zho", "zho", "human", "title"))
+    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", TopicTexts("zho", "zho", "human", "title"))
     assert topics[0].query == "小行星危害地球"
 
 

@@ -25,7 +25,7 @@ from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
 from heed.formats.configs import judgements
 from heed.formats.documents import Files
-from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_files import read_listed, recognised
@@ -129,7 +129,7 @@ def test_readers_of_json_lines_refuse_text_that_no_file_can_hold(tmp_path: Path)
 def test_neuclir_topics_of_another_form_are_told(tmp_path: Path, record: object, said: str) -> None:
     path = write_jsonl(tmp_path / "topics.jsonl", [record])
     with pytest.raises(HeedError) as error:
-        read_neuclir_topics(path, Wanted("eng", "zho", "any", "title"))
+        read_neuclir_topics(path, TopicTexts("eng", "zho", "any", "title"))
     assert str(error.value).startswith(f"{path}, line 1: ") and said in str(error.value)
 
 

@@ -10,7 +10,7 @@ from heed.datasets.followir import is_mfollowir, read_mfollowir
 from heed.datasets.irds import read_queries
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines
-from heed.formats.neuclir_topics import Wanted, read_neuclir_topics
+from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
 from heed.formats.topic_files import read_topics, recognised
 from heed.formats.trec_files import read_qrels
@@ -134,7 +134,7 @@ def topics_of_pool(sources: Sources, pool: Pool) -> dict[str, Topic]:
 def _read_topics(sources: Sources) -> list[Topic]:
     path, known = Path(sources.topics), irds.parse_id(sources.topics)
     lang = "eng" if sources.query_lang == "eng" else sources.lang
-    fields = Wanted(lang, sources.lang, sources.translation, sources.fields)
+    fields = TopicTexts(lang, sources.lang, sources.translation, sources.fields)
     if not path.exists() and known is None:
         return read_queries(sources.topics, lang, sources.fields)
     if not path.exists() and known is not None:

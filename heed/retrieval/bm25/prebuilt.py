@@ -66,7 +66,7 @@ def _present(index: Prebuilt, folder: Path) -> Path | None:
     """Return where the index lies already: fetched by Heed, or by Pyserini."""
     cache = Path(os.environ.get("PYSERINI_CACHE") or Path.home() / ".cache" / "pyserini") / "indexes"
     places = (folder / index.stem, cache / f"{index.stem}.{index.md5}")
-    return next((place for place in places if place.is_dir()), None)
+    return next((path for path in places if path.is_dir()), None)
 
 
 def _fetched(index: Prebuilt, folder: Path) -> Path:
