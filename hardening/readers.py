@@ -43,7 +43,7 @@ def _qrels(path: Path) -> object:
 
 
 def _topics(path: Path) -> object:
-    from heed.formats.topic_files import read_topics
+    from heed.formats.user_files import read_topics
 
     return read_topics(path, "zho", "title")
 
@@ -85,19 +85,19 @@ def _pool(path: Path) -> object:
 
 
 def _listed(path: Path) -> object:
-    from heed.formats.topic_files import read_listed
+    from heed.formats.user_files import read_listed
 
     return read_listed(path)
 
 
 def _rows(path: Path) -> object:
-    from heed.formats.configs import judgements
+    from heed.formats.data_set_rows import judgements
 
     return [judgements(path.parent, path.name.partition(".")[0])]
 
 
 def _hub_topics(path: Path) -> object:
-    from heed.formats.configs import Columns, read_rows, topics_of
+    from heed.formats.data_set_rows import Columns, read_rows, topics_of
 
     return topics_of(read_rows([path]), "eng", Columns(instructions={"original": ("instruction",)}))
 

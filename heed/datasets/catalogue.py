@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import parse_json, read_bytes
-from heed.formats.configs import Columns
+from heed.formats.data_set_rows import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
 from heed.measures.evaluate import CHANGED, Pair
@@ -31,7 +31,7 @@ Values = Mapping[str, Any]
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of one kind, in a data set of the hub (by default the entry's) or below an address.
 
-    Each of ``files`` is a file, or a config (see :mod:`heed.formats.layouts`), of which ``split`` is taken, or all.
+    Each of ``files`` is a file, or a config (see :mod:`heed.formats.data_set_folders`), of which ``split`` is taken, or all.
     """
 
     files: tuple[str, ...]

@@ -12,10 +12,10 @@ from heed.datasets.layout import Layout, Settings
 from heed.datasets.own_files import ir_dataset, own_collection, source_of
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
-from heed.formats.configs import grades_of, listed_of, read_rows, topics_of, warn_blank
+from heed.formats.data_set_folders import is_data_set, split_files
+from heed.formats.data_set_rows import grades_of, listed_of, read_rows, topics_of, warn_blank
 from heed.formats.documents import Files
-from heed.formats.layouts import is_data_set, split_files
-from heed.formats.topic_files import ROWS, OwnFiles, judged_topics, read_judgements, read_topics
+from heed.formats.user_files import ROWS, OwnFiles, judged_topics, read_judgements, read_topics
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log

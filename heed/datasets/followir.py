@@ -11,7 +11,7 @@ from heed.datasets.fetchable import files_of
 from heed.datasets.hub import Repository, snapshot
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.paired import PairedTopics, read_pairs
-from heed.formats.layouts import config_files
+from heed.formats.data_set_folders import config_files
 from heed.measures.mteb_results import TASKS
 from heed.types import ABLATIONS
 

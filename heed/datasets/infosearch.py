@@ -13,8 +13,8 @@ from heed.datasets.described import read_described
 from heed.datasets.hub import Repository
 from heed.datasets.layout import Layout, Settings
 from heed.errors import DataError, UsageError
+from heed.formats.data_set_folders import config_files
 from heed.formats.documents import Files
-from heed.formats.layouts import config_files
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
 from heed.languages import language

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError
-from heed.formats.topic_files import NO_FILES, OwnFiles
+from heed.formats.user_files import NO_FILES, OwnFiles
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from heed.datasets.irds import has_documents
 from heed.datasets.layout import Layout, Settings, check_settings, layout_at
 from heed.datasets.own_files import IDS, OWN_FILES
 from heed.errors import UsageError, fail
-from heed.formats.topic_files import OwnFiles
+from heed.formats.user_files import OwnFiles
 
 
 def find_collections(name: str | None, settings: Settings, catalogue: Catalogue | None = None) -> list[Collection]:

@@ -11,12 +11,12 @@ from heed.datasets.followir import download, is_mfollowir, read_mfollowir
 from heed.datasets.layout import Settings
 from heed.datasets.own_files import plain_collection
 from heed.errors import DataError, UsageError, fail
+from heed.formats.data_set_folders import collection_name, data_set_of
 from heed.formats.documents import SUFFIXES, Files, corpus_files
-from heed.formats.layouts import collection_name, data_set_of
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topic_files import read_own, read_topics, recognised
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_own, read_topics, recognised
 from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log

@@ -10,7 +10,7 @@ from heed.datasets.layout import Layout, Settings
 from heed.datasets.multilingual import MLIR, read_multilingual
 from heed.datasets.neuclir import SAMPLE, english_sample, read_news
 from heed.errors import UsageError
-from heed.formats.topic_files import OwnFiles
+from heed.formats.user_files import OwnFiles
 from heed.languages import language
 
 

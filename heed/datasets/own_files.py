@@ -10,10 +10,10 @@ from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgeme
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError
-from heed.formats.configs import read_candidates
+from heed.formats.data_set_folders import collection_name, config_files
+from heed.formats.data_set_rows import read_candidates
 from heed.formats.documents import Files, Source
-from heed.formats.layouts import collection_name, config_files
-from heed.formats.topic_files import read_own, read_topics
+from heed.formats.user_files import read_own, read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -43,7 +43,7 @@ def own_collection(settings: Settings) -> Collection:
     """Return the collection of the user's own documents, topics and judgements.
 
     A folder in BEIR's or MTEB's layout brings topics and judgements along, see
-    :func:`heed.formats.topic_files.read_own`. One in FollowIR's form brings both instructions, their
+    :func:`heed.formats.user_files.read_own`. One in FollowIR's form brings both instructions, their
     judgements and candidates.
     """
     files, fields = settings.files, settings.fields

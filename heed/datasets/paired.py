@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, fail
-from heed.formats.configs import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
-from heed.formats.layouts import config_files
+from heed.formats.data_set_folders import config_files
+from heed.formats.data_set_rows import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
 from heed.measures import no_longer_relevant
 from heed.progress import brief, warn
 from heed.types import Qrels, Topic

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from heed.errors import DataError, fail
 from heed.files import CONTROL, digest, digest_json, parse_json, read_lines
-from heed.formats.layouts import config_files, is_data_set
+from heed.formats.data_set_folders import config_files, is_data_set
 from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")

@@ -13,8 +13,8 @@ from heed.files import read_lines
 from heed.formats.document_store import FILE as DOCSTORE
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topic_files import read_topics, recognised
 from heed.formats.topics import read_jsonl_topics, read_objects
+from heed.formats.user_files import read_topics, recognised
 from heed.languages import known_language
 from heed.progress import bar
 from heed.submission.tracks import Shape, Track

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError
-from heed.formats.topic_files import OwnFiles
+from heed.formats.user_files import OwnFiles
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut

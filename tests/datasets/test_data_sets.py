@@ -9,8 +9,8 @@ from conftest import Heed, write_jsonl
 
 import heed as library
 from heed.errors import HeedError, UsageError
+from heed.formats.data_set_folders import collection_name, qrels_files
 from heed.formats.documents import Files
-from heed.formats.layouts import collection_name, qrels_files
 from heed.types import Topic
 
 CORPUS = [{"_id": "d1", "title": "", "text": "storm over the reef"}, {"_id": "d2", "title": "T", "text": "old bridge"}]

@@ -15,8 +15,8 @@ from heed.datasets.followir import docno
 from heed.datasets.hub import snapshot
 from heed.datasets.paired import PairedTopics, read_pairs
 from heed.errors import HeedError
-from heed.formats.configs import HubRow, judgements, rows
-from heed.formats.layouts import config_files
+from heed.formats.data_set_folders import config_files
+from heed.formats.data_set_rows import HubRow, judgements, rows
 from heed.types import Topic
 
 CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]

@@ -18,9 +18,9 @@ from followtable_copies import beir, raw
 
 import heed as library
 from heed.experiment.experiment import Experiment
-from heed.formats.topic_files import read_listed, read_topics
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels, read_run
+from heed.formats.user_files import read_listed, read_topics
 from heed.retrieval.bm25 import retriever as bm25
 from heed.retrieval.lucene import jvm
 

@@ -23,14 +23,14 @@ from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
 from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
-from heed.formats.configs import judgements
+from heed.formats.data_set_rows import judgements
 from heed.formats.documents import Files
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topic_files import read_listed, recognised
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_listed, recognised
 from heed.judging.exchange import table_files
 from heed.judging.exchange.judgements import read_judgements
 from heed.measures.mteb_results import read_mteb_result

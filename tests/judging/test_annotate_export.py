@@ -203,7 +203,7 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
     from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
-    from heed.formats.topic_files import OwnFiles
+    from heed.formats.user_files import OwnFiles
 
     annotation.edit("02", "只要居民自己发起的抗议。\n其他均不相关。")
     original = {qid: annotation.grade_topic("ann", qid, "original", [3, 0, 1]) for qid in ("01", "02")}
@@ -223,7 +223,7 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
 
 
 def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> None:
-    from heed.formats.topic_files import read_topics
+    from heed.formats.user_files import read_topics
 
     (tmp_path / "pool.jsonl").write_text('{"qid": "1_0", "docids": ["t006"]}\n')
     task, store = open_given(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from heed.datasets.paired import read_pairs
 from heed.errors import HeedError
-from heed.formats.configs import Columns, rows, topics_of
+from heed.formats.data_set_rows import Columns, rows, topics_of
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_qrels

@@ -12,8 +12,8 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
-from heed.formats.topic_files import read_topics, recognised
 from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_topics, recognised
 from heed.judging.annotate.task import Task, parse_scale
 from heed.languages import LANGUAGES, known_language, language
 from heed.progress import brief, log
