@@ -199,6 +199,20 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise unreadable(path, error, f" after line {line_no}" if line_no else "") from error
 
 
+def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield ``(line number, JSON object)`` for each line that is not blank; raises :class:`DataError` for another."""
+    for line_no, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = parse_json(line)
+        except ValueError as error:
+            raise DataError(f"{path}, line {line_no}: not JSON ({error}); expected one object a line") from error
+        if not isinstance(record, dict):
+            raise DataError(f"{path}, line {line_no}: found {type(record).__name__}, expected a JSON object")
+        yield line_no, record
+
+
 def digest(path: Path) -> str:
     """Return the SHA-256 of the file's bytes, as hex."""
     try:

@@ -31,7 +31,8 @@ Values = Mapping[str, Any]
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of one kind, in a data set of the hub (by default the entry's) or below an address.
 
-    Each of ``files`` is a file, or a config (see :mod:`heed.formats.data_set_folders`), of which ``split`` is taken, or all.
+    Each of ``files`` is a file, or a config (see :mod:`heed.formats.data_set_folders`), of which ``split`` is taken,
+    or all.
     """
 
     files: tuple[str, ...]

@@ -13,9 +13,9 @@ from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.layout import Layout, Settings
 from heed.errors import DataError, UsageError, fail
-from heed.files import parse_json, read_bytes
+from heed.files import parse_json, read_bytes, read_objects
 from heed.formats.data_set_folders import collection_name
-from heed.formats.topics import read_objects, with_bases
+from heed.formats.topics import with_bases
 from heed.formats.trec_files import read_qrels
 from heed.formats.user_files import OwnFiles, read_listed, read_own, read_topics
 from heed.languages import language

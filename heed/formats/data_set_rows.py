@@ -1,4 +1,4 @@
-"""The rows of a data set's configs (:mod:`heed.formats.data_set_folders`): topics, judgements, and what papers add to them."""
+"""The rows of a data set's configs (:mod:`heed.formats.data_set_folders`): topics, judgements, lists of documents."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines
+from heed.files import read_lines, read_objects
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import read_parquet
-from heed.formats.topics import read_objects
 from heed.formats.trec_files import parse_score
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import fail
-from heed.formats.topics import query_text, read_objects
+from heed.files import read_objects
+from heed.formats.topics import query_text
 from heed.progress import brief, log, warn
 from heed.types import Topic
 

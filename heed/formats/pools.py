@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import DataError, fail
-from heed.files import packed, write_bytes
-from heed.formats.topics import read_objects
+from heed.files import packed, read_objects, write_bytes
 from heed.ranking import in_order
 
 Pool = dict[str, list[str]]  # qid -> docids

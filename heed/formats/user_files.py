@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import UNREADABLE, open_packed, unreadable
+from heed.files import UNREADABLE, open_packed, read_objects, unreadable
 from heed.formats.data_set_folders import is_data_set, qrels_files, test_qrels
 from heed.formats.data_set_rows import grades_of, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topics import read_jsonl_topics, read_objects, read_trec_topics, read_tsv_topics
+from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.trec_files import read_qrels
+from heed.formats.trec_topics import read_trec_topics
 from heed.progress import log
 from heed.types import Qrels, Topic
 

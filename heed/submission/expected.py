@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import read_lines
+from heed.files import read_lines, read_objects
 from heed.formats.document_store import FILE as DOCSTORE
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import read_jsonl_topics, read_objects
+from heed.formats.topics import read_jsonl_topics
 from heed.formats.user_files import read_topics, recognised
 from heed.languages import known_language
 from heed.progress import bar

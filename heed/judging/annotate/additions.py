@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, fail
+from heed.files import read_objects
 from heed.formats.pools import Pool
-from heed.formats.topics import read_objects
 from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.change_log import Entry, Key, State, read_log, read_states
 from heed.judging.annotate.database import open_read_only, stored_properties

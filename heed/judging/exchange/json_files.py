@@ -7,8 +7,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from heed.errors import DataError
-from heed.files import parse_json, read_bytes, write_bytes, write_json
-from heed.formats.topics import read_objects
+from heed.files import parse_json, read_bytes, read_objects, write_bytes, write_json
 from heed.judging.exchange.exported_pool import GRADES, ExportedPool, open_export, shown_documents, texts
 from heed.judging.exchange.records import Label, Record, label_of, parse_fields
 from heed.progress import log

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines
+from heed.files import read_lines, read_objects
 from heed.formats.documents import ID_FIELDS, corpus_files
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import read_objects
 from heed.formats.trec_files import read_qrels
 from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.progress import bar, brief, log
