@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import Heed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -169,24 +169,3 @@ def test_the_plane_is_against_selectivity_and_against_p_mrr_behind_a_fold(tmp_pa
     text = page(found, tmp_path)
     before, _, folded = text.partition("<summary>The same against p-MRR</summary>")
     assert 'data-plot="plane"' in before and 'data-plot="plane.p-MRR"' in folded.partition("</details>")[0]
-
-
-def test_compare_gives_all_three_with_interval_and_judgements(heed: Heed, tmp_path: Path) -> None:
-    folder = ROOT / "qrels/neuclir-sample"
-    lines = [line.split() for line in (folder / "original.qrels").read_text().splitlines()]
-    for name, sign in (("base", 1), ("new", -1)):
-        text = (f"{qid} Q0 {docid} 1 {sign * place} t\n" for place, (qid, _, docid, _) in enumerate(lines))
-        (tmp_path / f"{name}.run").write_text("".join(text))
-    judged = ("--qrels", folder / "original.qrels", "--new-qrels", folder / "changed.qrels")
-    result = heed("pipelines.compare", "base.run", "new.run", *judged, "--json", "c.json", "--quiet")
-    assert result.returncode == 0, result.stderr
-    found = json.loads((tmp_path / "c.json").read_text())
-    for measure in ("p-MRR", "p-MRR kept", "selectivity"):
-        figures = found["measures"][measure]
-        assert figures["n"] == len(found["per_topic"][measure]) and figures["low"] <= figures["mean"] <= figures["high"]
-        assert f"\n{measure}  " in result.stdout
-    [topic] = list(found["per_topic"]["selectivity"])[:1]
-    assert found["per_topic"]["selectivity"][topic] == (
-        found["per_topic"]["p-MRR"][topic] - found["per_topic"]["p-MRR kept"][topic]
-    )
-    assert {"in_neither", "in_one_only"} <= found["measures"]["p-MRR"].keys()
