@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from heed.downloads import TIMEOUT, Download, File
 from heed.errors import DataError
-from heed.models.files.model_files import cache_of, fetching, quiet_hub
+from heed.hub_client import cache_of, fetching, quiet_hub
 from heed.progress import log
 
 

@@ -1,20 +1,19 @@
 """The files of a model: here, in the hub's cache, or fetched; whether its code may run; what identifies them."""
 
 import json
-import logging
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError, fail
 from heed.files import digest, read_bytes
+from heed.hub_client import fetching
 from heed.models.files.conversion import converted, has_weights, lacks_safetensors
 from heed.models.registry.entries import Model
-from heed.progress import log, logging_only, quiet
+from heed.progress import log
 from heed.types import Config
 
 # pickled weights only where these have none
@@ -221,43 +220,3 @@ def unusable(source: str, error: Exception) -> ModelError:
         f"{source}: cannot be loaded as a model ({reason}); give the path of a local copy "
         f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
     )
-
-
-def cache_of(name: str, kind: str) -> Path:
-    """Return the folder of a ``model`` or ``dataset`` in the hub's cache, set by ``HF_HOME`` or ``HF_HUB_CACHE``."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return Path(HF_HUB_CACHE).expanduser() / f"{kind}s--{name.replace('/', '--')}"
-
-
-def quiet_hub() -> AbstractContextManager[None]:
-    """Suppress the client's own retry messages: its last error is enough."""
-    return logging_only("huggingface_hub", logging.CRITICAL)
-
-
-@contextmanager
-def fetching(name: str, kind: str) -> Iterator[None]:
-    """Show the progress of a download on terminals only, and remove incomplete files after the block."""
-    from huggingface_hub.utils.tqdm import disable_progress_bars
-
-    if quiet() or not sys.stderr.isatty():
-        disable_progress_bars()
-    try:
-        with quiet_hub():
-            yield
-    finally:
-        _sweep(cache_of(name, kind))
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what killed downloads left, which the client never does.
-
-    The client holds a lock for each file that it downloads, so what another process is downloading stays.
-    """
-    from filelock import FileLock, Timeout
-
-    for path in folder.glob("blobs/*.incomplete"):
-        lock = folder.parent / ".locks" / folder.name / f"{path.name.partition('.')[0]}.lock"
-        if lock.exists():
-            with suppress(Timeout), FileLock(lock, timeout=0):
-                path.unlink(missing_ok=True)
