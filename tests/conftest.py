@@ -146,16 +146,6 @@ def call(
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
 
 
-# as python -m, without charts
-UNDRAWN = """
-import importlib
-import sys
-from heed.report import page
-page.plots = lambda results: []
-sys.exit(importlib.import_module(sys.argv[1]).main(sys.argv[2:]))
-"""
-
-
 @pytest.fixture(scope="module")
 def undrawn() -> Iterator[None]:
     """Pages are written without charts, which take longer than all the rest of a small experiment."""
@@ -182,7 +172,7 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
     The page of its results has no plots, as ``call`` says. What the process itself is tested for, and what libraries
-    read when they are loaded (IR_DATASETS_HOME, JAVA_HOME), needs ``heed_process`` or ``heed_undrawn``.
+    read when they are loaded (IR_DATASETS_HOME, JAVA_HOME), needs ``heed_process``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -195,12 +185,6 @@ def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
 def heed_process(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run ``python -m command`` in an empty folder, in a process of its own, as a user does."""
     return partial(in_process, tmp_path, environment, "-m")
-
-
-@pytest.fixture
-def heed_undrawn(tmp_path: Path, environment: dict[str, str]) -> Heed:
-    """Run a command in an empty folder, in a process of its own; the page of its results has no plots."""
-    return partial(in_process, tmp_path, environment, "-c", UNDRAWN)
 
 
 def in_process(

@@ -1,11 +1,11 @@
 """In a real Chromium: every view without scrolling sideways down to 320 pixels, tables with their headers in sight."""
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from accessibility import AXE, NARROW, WIDE, axe_core
 from annotating import Running, grade, running
 from annotating_browser import CHROMIUM, Assessor
 from conftest import write_jsonl
@@ -21,8 +21,6 @@ WORDS = {
 }
 LAPTOP, ZOOMED, PHONE = (1366, 800), (683, 400), (320, 640)  # CSS pixels; the second is the first at 200 %
 # colours are the same at every width, and all but colours in both themes
-WIDE = {"light": "{}", "dark": "{ runOnly: ['color-contrast'] }"}
-NARROW = {"light": "{ rules: { 'color-contrast': { enabled: false } } }"}
 RULES = {1366: WIDE, 683: {}, 320: NARROW}
 VIEWS = ("judging", "table", "edit", "again", "topics", "help", "agreement", "conflict", "empty", "alarm", "ask")
 
@@ -127,17 +125,6 @@ def test_every_view_reflows_and_is_accessible(chromium: "Browser", server: Runni
     assert problems == []
     if is_first and not axe:
         pytest.skip("reflow holds; accessibility is not tested without axe-playwright-python")
-
-
-AXE = """axe.run({ resultTypes: ['violations'], ...%s }).then(({ violations }) => violations
-    .filter(({ impact }) => ['serious', 'critical'].includes(impact))
-    .map(({ id, nodes }) => `${id}: ${nodes[0].target} ${nodes[0].failureSummary}`))"""
-
-
-def axe_core() -> str:
-    """The script axe-core, from the package that brings it; empty without the package."""
-    found = find_spec("axe_playwright_python")
-    return Path(str(found.origin)).with_name("axe.min.js").read_text() if found else ""
 
 
 def test_a_tables_header_rows_stay_in_sight(chromium: "Browser", server: Running) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from accessibility import AXE, WIDE, axe_core
 from annotating_browser import CHROMIUM
 from conftest import ROOT
 from explored_results import PAYLOADS, by_grade, hostile, sample, tables
-from test_annotate_reflow import AXE, WIDE, axe_core
+from watched_page import watched
 
 from heed.formats.trec_files import read_qrels
 from heed.ranking import ranked
@@ -43,18 +44,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tab(chromium: "Browser", report: Path) -> "Iterator[Page]":
-    """A window; a request, a message of the console or an error fails the test."""
-    with chromium.new_context(viewport={"width": 1366, "height": TALL}, bypass_csp=False) as context:
-        context.set_default_timeout(5_000)
-        seen: list[str] = []
-        context.on("request", lambda request: seen.append(request.url))
-        page = context.new_page()
-        page.on("console", lambda message: seen.append(message.text))
-        page.on("pageerror", lambda error: seen.append(str(error)))
-        page.on("dialog", lambda dialog: seen.append(dialog.message))
-        page.goto(report.as_uri())
+    """A window with the report; a request, a message of the console or an error fails the test."""
+    with watched(chromium, report.as_uri(), report.as_uri(), TALL) as page:
         yield page
-        assert [line for line in seen if line.split("#")[0] != report.as_uri()] == []
 
 
 def go(tab: "Page", place: str) -> None:

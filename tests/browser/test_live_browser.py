@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from accessibility import AXE, NARROW, WIDE, axe_core
 from annotating import running, sample_pool
 from annotating_browser import CHROMIUM
 from serving import Running, serving
-from test_annotate_reflow import AXE, NARROW, WIDE, axe_core
+from watched_page import watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -69,17 +70,8 @@ def server(runs: Path, annotation: Running) -> Iterator[Running]:
 def tab(chromium: "Browser", server: Running, request: pytest.FixtureRequest) -> "Iterator[Page]":
     """A window with the explorer; what it complains of, or asks for elsewhere, fails the test."""
     bypass = bool(axe_core()) and "accessible" in request.node.name  # axe-core is put into the page
-    with chromium.new_context(viewport={"width": 1366, "height": 768}, bypass_csp=bypass) as context:
-        context.set_default_timeout(20_000)
-        seen: list[str] = []
-        page = context.new_page()
-        page.on("console", lambda message: seen.append(message.text))
-        page.on("pageerror", lambda error: seen.append(str(error)))
-        page.on("request", lambda request: seen.append(request.url))
-        page.goto(server.address)
+    with watched(chromium, server.address, f"http://127.0.0.1:{server.port}/", 768, 20_000, bypass) as page:
         yield page
-        ours = f"http://127.0.0.1:{server.port}/"
-        assert [line for line in seen if not line.startswith(ours)] == []
         assert page.title() != "owned"
 
 

@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 from annotating_browser import CHROMIUM
 from conftest import ROOT
-from test_report import HOSTILE, NASTY, hostile_results, write_results
+from report_folders import HOSTILE, NASTY, hostile_results, write_results
+from watched_page import watched
 
 from heed.report.page import page
 from heed.report.results import read_tree
@@ -40,16 +41,8 @@ def report(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPath
 @pytest.fixture
 def opened(chromium: "Browser", report: Path) -> "Iterator[Page]":
     """The page in a window of its own; whatever it complains of or asks for fails the test."""
-    with chromium.new_context(viewport={"width": 1366, "height": 768}) as context:
-        context.set_default_timeout(5_000)
-        seen: list[str] = []
-        context.on("request", lambda request: seen.append(request.url))
-        tab = context.new_page()
-        tab.on("console", lambda message: seen.append(message.text))
-        tab.on("pageerror", lambda error: seen.append(str(error)))
-        tab.goto(report.as_uri())
-        yield tab
-        assert [line for line in seen if not line.startswith(report.as_uri())] == []
+    with watched(chromium, report.as_uri(), report.as_uri()) as page:
+        yield page
 
 
 def texts(tab: "Page", selector: str) -> list[str]:

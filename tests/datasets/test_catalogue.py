@@ -353,18 +353,18 @@ for line in {lines}:
 
 
 def test_nists_files_are_kept_and_without_a_network_one_is_told_where_to_put_them(
-    tmp_path: Path, heed_undrawn: Heed
+    tmp_path: Path, heed_process: Heed
 ) -> None:
     news(tmp_path / "docs")
     line = ("--dataset", "neuclir2024/eng-zho", "--docs", "docs/neuclir1/data/zho-00000-of-00001.jsonl.gz", *BM25)
-    result = heed_undrawn(TREC, *line, HTTPS_PROXY="http://127.0.0.1:9")
+    result = heed_process(TREC, *line, HTTPS_PROXY="http://127.0.0.1:9")
     assert result.returncode == 1
     told = next(line for line in result.stderr.splitlines() if " to /" in line)
     url, path = told.removeprefix("error: ").split(" (")[0].split(" to ")
     assert url == "https://trec.nist.gov/data/neuclir/neuclir24.topics.0614.jsonl"
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     neuclir2024(Path(path).parent)
-    result = heed_undrawn(TREC, *line, HTTPS_PROXY="http://127.0.0.1:9")
+    result = heed_process(TREC, *line, HTTPS_PROXY="http://127.0.0.1:9")
     assert result.returncode == 0, result.stderr
 
 

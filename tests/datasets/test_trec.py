@@ -450,11 +450,11 @@ def disks_judged(home: Path) -> None:
 ROBUST = "disks45/nocr/trec-robust-2004"
 
 
-def test_an_ir_datasets_id_brings_documents_topics_and_judgements(tmp_path: Path, heed_undrawn: Heed) -> None:
+def test_an_ir_datasets_id_brings_documents_topics_and_judgements(tmp_path: Path, heed_process: Heed) -> None:
     disks(tmp_path / "irds")
     disks_judged(tmp_path / "irds")
     options = ("--dataset", ROBUST, *BM25, "--fields", "both")
-    result = heed_undrawn(COMMAND, *options, IR_DATASETS_HOME=str(tmp_path / "irds"))
+    result = heed_process(COMMAND, *options, IR_DATASETS_HOME=str(tmp_path / "irds"))
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "runs" / ROBUST.replace("/", "-") / "eng"
     query, original = (read_run(folder / f"bm25.{name}.run") for name in ("query", "original"))
@@ -467,7 +467,7 @@ def test_an_ir_datasets_id_brings_documents_topics_and_judgements(tmp_path: Path
 
 
 def test_the_language_is_that_of_the_data_set_and_its_topics_can_be_replaced(
-    tmp_path: Path, heed_undrawn: Heed
+    tmp_path: Path, heed_process: Heed
 ) -> None:
     # as English, characters would be words, and u2 with both of them apart would be found
     home = tmp_path / "irds" / "neuclir"
@@ -485,7 +485,7 @@ def test_the_language_is_that_of_the_data_set_and_its_topics_can_be_replaced(
     (home / "trec-2022" / "qrels").write_text("1 zho u1 3\n")
     (tmp_path / "t.tsv").write_text("1\t渡轮\n", encoding="utf-8")
     options = ("--dataset", "neuclir/1/zh/trec-2022", "--topics", "t.tsv", *BM25)
-    result = heed_undrawn(COMMAND, *options, IR_DATASETS_HOME=str(tmp_path / "irds"))
+    result = heed_process(COMMAND, *options, IR_DATASETS_HOME=str(tmp_path / "irds"))
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "runs" / "neuclir-1-zh-trec-2022" / "zho"
     assert list(read_run(folder / "bm25.query.run")["1"]) == ["u1"]

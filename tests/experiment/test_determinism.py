@@ -15,7 +15,7 @@ from operator import add
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, UNDRAWN, Heed, call, stranger
+from conftest import ROOT, Heed, call, stranger
 
 from hardening.tiny import tiny_models
 from heed.measures import mean
@@ -56,10 +56,10 @@ def run(folder: Path, command: str, *arguments: str, python: str = "") -> None:
     """Run a command by a call or, where sets and hashes shall have another order, in a process of ``python``."""
     environment = stranger(folder)
     if not python:
-        result = call(command, folder, environment, *arguments)
+        result = call(command, folder, environment, *arguments, plots=True)  # as a process writes them
     else:
         del environment["OMP_NUM_THREADS"]  # torch has as many threads as cores, and one in this process
-        line = [python, "-c", UNDRAWN, command, *arguments]
+        line = [python, "-m", command, *arguments]
         result = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 

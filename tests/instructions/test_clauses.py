@@ -217,6 +217,24 @@ def test_pieces_are_places_of_the_text_in_order(text: str, lang: str) -> None:
     assert all(one.end <= other.start or one.start == other.start for one, other in pairwise(found))
 
 
+@pytest.mark.parametrize(
+    ("text", "lang", "asked", "excluded"),
+    [
+        ("Find ships. Leave out ferries.", "eng", ["Find ships."], ["ferries."]),
+        # the ligature is two letters once it is normalised, the full-width letters are one each
+        ("ﬁnd ｓｈｉｐｓ. Leave out ferries.", "eng", ["ﬁnd ｓｈｉｐｓ."], ["ferries."]),
+        ("Ships older than 50 years, but not ferries.", "eng", ["Ships older than 50 years,"], ["ferries."]),
+        ("", "eng", [], []),
+    ],
+)
+def test_pieces_are_places_in_the_text_as_it_is_written(
+    text: str, lang: str, asked: list[str], excluded: list[str]
+) -> None:
+    sides = {1: asked, -1: excluded}
+    for sign, expected in sides.items():
+        assert [text[piece.start : piece.end] for piece in pieces(text, lang) if piece.sign == sign] == expected
+
+
 def test_every_language_with_cues_is_known() -> None:
     assert languages_with_cues() == [*CUED]
     assert set(CUED) <= LANGUAGES.keys()

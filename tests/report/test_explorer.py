@@ -4,18 +4,13 @@ import base64
 import gzip
 import json
 import shutil
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
-from heed.formats.run_lists import read_list, read_lists
-from heed.formats.trec_files import write_run
-from heed.instructions.clauses import pieces, split
 from heed.report.page import page, write_page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
@@ -24,47 +19,6 @@ from heed.report.topics.packing import packed
 from heed.report.topics.views import document_view, folder_view, topic_view
 
 FERRIES = "Find ships. Leave out ferries."
-
-
-@pytest.mark.parametrize(
-    ("text", "lang", "asked", "excluded"),
-    [
-        (FERRIES, "eng", ["Find ships."], ["ferries."]),
-        # the ligature is two letters once it is normalised, the full-width letters are one each
-        ("ﬁnd ｓｈｉｐｓ. Leave out ferries.", "eng", ["ﬁnd ｓｈｉｐｓ."], ["ferries."]),
-        ("Ships older than 50 years, but not ferries.", "eng", ["Ships older than 50 years,"], ["ferries."]),
-        ("", "eng", [], []),
-    ],
-)
-def test_pieces_are_places_in_the_text_as_it_is_written(
-    text: str, lang: str, asked: list[str], excluded: list[str]
-) -> None:
-    found = pieces(text, lang)
-    assert [text[one.start : one.end] for one in found if one.sign > 0] == asked
-    assert [text[one.start : one.end] for one in found if one.sign < 0] == excluded
-
-
-@pytest.mark.parametrize("lang", ["eng", "zho", "fas", "rus"])
-def test_pieces_are_what_polarity_scores(lang: str) -> None:
-    for line in (ROOT / f"topics/neuclir-sample/{lang}.jsonl").read_text("utf-8").splitlines():
-        for text in json.loads(line)["instructions"].values():
-            found = pieces(text, lang)
-            asked = "".join(text[one.start : one.end] for one in found if one.sign > 0)
-            parts = split(text, lang)
-            assert len("".join(asked.split())) == len("".join(parts.asked_for.split()))
-            assert all(one.end <= other.start for one, other in pairwise(found))
-
-
-def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
-    path = tmp_path / "a.original.run"
-    write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
-    lists = read_lists(path, 2, {"1": {"d", "zzz"}})
-    assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
-    assert lists["10"] == (1, ["b"], [1], [1.0])
-    assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None
-    path.write_text("1 Q0 a 1 3.0\n")
-    with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
-        read_lists(path, 2, {})
 
 
 def ships(root: Path, **more: dict[str, int]) -> Path:

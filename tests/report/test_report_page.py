@@ -1,32 +1,26 @@
-"""``python -m pipelines.report``: tables that equal the summaries, and a self-contained page."""
+"""The page of a report: every figure leads to its row, charts, nothing fetched, hostile names are text."""
 
 import base64
-import csv
 import hashlib
 import html
-import io
 import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Heed
+from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
-from heed.errors import DataError
-from heed.measures.summary import format_value, layout, table
+from heed.measures.summary import format_value
 from heed.report.charts.plots import plots
 from heed.report.charts.rendering import render
 from heed.report.page import page
 from heed.report.results import read_tree
-from heed.report.tables import tables
 
 COMMAND = "pipelines.report"
-HOSTILE = "<script>alert(1)</script>"
-NASTY = f'{HOSTILE}"\'&\\_^~%#{{}}$x$ --> | ` href="http://evil" سامانه'
 SYSTEMS = ("bm25", "lsa", "polarity")
 
 
@@ -39,36 +33,6 @@ def sample(sample_runs: Callable[[str], Path]) -> Path:
 @pytest.fixture(scope="module")
 def sample_page(sample: Path) -> str:
     return page(read_tree(sample), sample)
-
-
-def row(system: str, condition: str, measure: str, value: float, n: int = 2) -> dict[str, Any]:
-    return {"system": system, "condition": condition, "measure": measure, "value": value, "n": n}
-
-
-def write_results(
-    folder: Path, rows: Any, collection: str = "made", subset: str = "zho", per_topic: Any = None
-) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "summary.json").write_text(json.dumps({"collection": collection, "subset": subset, "rows": rows}))
-    if per_topic is not None:
-        (folder / "per_topic.json").write_text(json.dumps(per_topic))
-    return folder
-
-
-def hostile_results(folder: Path) -> Path:
-    """One folder in which every text is hostile, with all plots of a folder."""
-    rows = [row(NASTY, "original", "nDCG@20", 0.5), row(NASTY, f"a>{HOSTILE}", "p-MRR", -0.25)]
-    details = [rows[1] | {"per_topic": {HOSTILE: -0.5, "$2$": 0.0}}]
-    shifts = [
-        {"system": NASTY, "qid": HOSTILE, "docid": HOSTILE, "group": group, "base": 1, "new": 7}
-        for group in ("compliant", "violating")
-    ]
-    return write_results(folder, rows, HOSTILE, NASTY, {"rows": details, "shifts": shifts})
-
-
-def three_topics(system: str, measure: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    one = row(system, "query>original", measure, 0.1, 3)
-    return one, one | {"per_topic": {"1": 0.4, "2": -0.1, "10": 0.0}}
 
 
 class Cells(HTMLParser):
@@ -121,73 +85,6 @@ def assert_self_contained(text: str) -> None:
                 assert (value or "").startswith("#"), (tag, name, value)
     assert scripts == 1
     assert not re.search(r"url\((?!#)|@import", re.sub(r">[^<]*<", "><", text))
-
-
-# ---- tables
-
-
-def test_text_is_the_table_that_the_collection_command_prints(sample: Path, heed: Heed) -> None:
-    result = heed(COMMAND, sample)
-    rows = json.loads((sample / "fas/summary.json").read_text())["rows"]
-    assert result.returncode == 0 and result.stderr == ""
-    assert result.stdout == table(rows, "neuclir-sample fas: values ×100") + "\n"
-
-
-def test_csv_holds_the_values_in_full(sample: Path, heed: Heed, tmp_path: Path) -> None:
-    result = heed(COMMAND, sample / "fas", "--format", "csv", "--out", "t/all.csv", "--quiet")
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    read = list(csv.DictReader(io.StringIO((tmp_path / "t/all.csv").read_text(encoding="utf-8"))))
-    rows = json.loads((sample / "fas/summary.json").read_text())["rows"]
-    assert [float(one["value"]) for one in read] == [one["value"] for one in rows]
-    assert [int(one["n"]) for one in read] == [one["n"] for one in rows]
-    assert [one["source"] for one in read] == [f"./summary.json#rows[{at}]" for at in range(len(rows))]
-    for key in ("system", "condition", "measure"):
-        assert [one[key] for one in read] == [one[key] for one in rows]
-
-
-@pytest.mark.parametrize("form", ["markdown", "latex"])
-def test_markdown_and_latex_hold_the_values_of_the_summary(sample: Path, heed: Heed, form: str) -> None:
-    result = heed(COMMAND, sample, "--format", form)
-    assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
-    if form == "markdown":
-        cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
-        header, _, *body = cells
-    else:
-        cells = [line.removesuffix(r" \\").split(" & ") for line in lines if line.endswith(r" \\")]
-        header, *body = [[cell.replace("$-$", "-").replace(r"\textgreater{}", ">") for cell in line] for line in cells]
-        assert [one for one in lines if "rule" in one] == [r"\toprule", r"\midrule", r"\bottomrule"]
-    found = {(line[0], line[1], name): text for line in body for name, text in zip(header[2:], line[2:], strict=True)}
-    rows = json.loads((sample / "fas/summary.json").read_text())["rows"]
-    for one in rows:
-        assert found[one["system"], one["condition"], one["measure"]] == format_value(one["measure"], one["value"])
-        assert found[one["system"], one["condition"], "n"] == str(one["n"])
-    assert sum(text != "-" for (_, _, name), text in found.items() if name != "n") == len(rows)
-
-
-def test_rows_over_other_topics_stay_apart_and_other_measures_follow(tmp_path: Path) -> None:
-    rows = [row("a", "x", "IRS", 0.1, 3), row("a", "x", "AP", 0.2, 3), row("a", "x", "nDCG@20", -0.0001, 2)]
-    grid = layout(rows)  # type: ignore[arg-type]
-    assert grid.measures == ["nDCG@20", "AP", "IRS"]
-    assert [(line.rows, line.n) for line in grid.lines] == [({"IRS": 0, "AP": 1}, 3), ({"nDCG@20": 2}, 2)]
-    assert "-0.0" not in tables(read_tree(write_results(tmp_path, rows)), "text")
-
-
-def test_special_characters_are_escaped_in_latex_and_markdown(tmp_path: Path) -> None:
-    found = read_tree(hostile_results(tmp_path))
-    text = tables(found, "latex")
-    bare = re.sub(r"\\[&%$#_{}\\]|\\text\w+\{\}", "", text)
-    [line] = [line for line in bare.splitlines() if "50.0" in line]
-    assert line.count("&") == 4 and not re.search(r"[%#_^~<>|\"]", line)
-    assert bare.count("{") == bare.count("}")
-    text = tables(found, "markdown")
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
-    assert not re.search(r"(?<!\\)[<$`]", text)
-    assert next(csv.DictReader(io.StringIO(tables(found, "csv"))))["system"] == NASTY
-
-
-# ---- the page
 
 
 def test_every_number_of_the_page_leads_to_its_row(sample: Path, sample_page: str) -> None:
@@ -359,113 +256,3 @@ def test_a_folder_where_nothing_was_measured_is_logged_and_left_out(heed: Heed, 
     result = heed(COMMAND, "runs")
     assert result.returncode == 0 and "50.0" in result.stdout
     assert "runs/b/summary.json: no rows, nothing was measured; left out" in result.stderr
-
-
-# ---- what can be wrong
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "not JSON in UTF-8"),
-        ("[1]", "found [1], expected an object with collection, subset, rows"),
-        ('{"collection": "a", "subset": "b"}', "no rows, expected a list"),
-        ('{"collection": 1, "subset": "b", "rows": []}', "collection is 1, expected text of one line"),
-        ('{"collection": "a", "subset": "b", "rows": []}', "no rows, nothing was measured"),
-        ('{"collection": "a", "subset": "b", "rows": [3]}', "rows[0]: found 3, expected an object with system"),
-        ([row("a", "x", "AP", "y")], 'rows[0]: value is "y", expected a number'),  # type: ignore[arg-type]
-        ([row("a", "x", "AP", float("nan"))], "rows[0]: value is NaN, expected a number"),
-        ([row("a", "x", "AP", 1), row("a", "x", "AP", 0)], "rows[0] and rows[1] are both a x AP; expected one"),
-        ([row("a", "x", "AP", 1, -1)], "rows[0]: n is -1, expected a whole number from 0"),
-        ([row("a\n\x1b[31m", "x", "AP", 1)], 'system is "a\\n\\u001b[31m", expected a name in one line'),
-        ([{"system": "a"}], "rows[0]: no condition, expected a name in one line"),
-    ],
-)
-def test_a_malformed_summary_is_an_error(tmp_path: Path, content: object, said: str) -> None:
-    write_results(tmp_path / "a", content)
-    if isinstance(content, str):
-        (tmp_path / "a/summary.json").write_text(content)
-    with pytest.raises(DataError) as error:
-        read_tree(tmp_path)
-    assert said in str(error.value) and f"{tmp_path}/a/summary.json" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("per_topic", "said"),
-    [
-        ({"rows": []}, "no shifts, expected a list"),
-        ({"rows": [row("a", "x", "AP", 1)], "shifts": []}, "rows[0]: no per_topic, expected numbers by qid"),
-        ({"rows": [row("a", "x", "AP", 1) | {"per_topic": [1]}], "shifts": []}, "per_topic is [1], expected numbers"),
-        ({"rows": [row("a", "x", "AP", 0.5) | {"per_topic": {"1": 1}}], "shifts": []}, "not a row of summary.json"),
-        (
-            {
-                "rows": [],
-                "shifts": [{"system": "a", "qid": "1", "docid": "d", "group": "other", "base": 0, "new": 1.5}],
-            },
-            "shifts[0]: base is 0, expected a rank from 1",
-        ),
-    ],
-)
-def test_malformed_values_by_topic_are_an_error(tmp_path: Path, per_topic: object, said: str) -> None:
-    write_results(tmp_path, [row("a", "x", "AP", 1)], per_topic=per_topic)
-    with pytest.raises(DataError) as error:
-        read_tree(tmp_path)
-    assert said in str(error.value) and "per_topic.json" in str(error.value)
-
-
-def test_all_problems_of_all_rows_are_reported(tmp_path: Path) -> None:
-    details = [row("a", "x", "AP", 1) | {"per_topic": {"1": "y"}}, row("a", "x", "AP", 1) | {"per_topic": {"1\n": 1}}]
-    shift = {"system": "a", "qid": 1, "docid": "d", "group": "other", "base": 0, "new": 1.5}
-    write_results(
-        tmp_path,
-        [row("", "x", "AP", 10**10) | {"n": True}, row("a", "x", "AP", 1), {"measure": " "}],  # type: ignore[arg-type]
-        per_topic={"rows": details, "shifts": [[], shift]},
-    )
-    with pytest.raises(DataError) as error:
-        read_tree(tmp_path)
-    assert str(error.value).replace(f"{tmp_path}/", "").splitlines() == [
-        'summary.json: rows[0]: system is "", expected a name in one line',
-        "summary.json: rows[0]: value is 10000000000, expected a number",
-        "summary.json: rows[0]: n is true, expected a whole number from 0",
-        "summary.json: rows[2]: no system, expected a name in one line",
-        "summary.json: rows[2]: no condition, expected a name in one line",
-        'summary.json: rows[2]: measure is " ", expected a name in one line',
-        "summary.json: rows[2]: no value, expected a number",
-        "summary.json: rows[2]: no n, expected a whole number from 0",
-        'per_topic.json: rows[0]: per_topic is {"1": "y"}, expected numbers by qid',
-        r'per_topic.json: rows[1]: per_topic is {"1\n": 1}, expected numbers by qid',
-        "per_topic.json: shifts[0]: found [], expected an object with system, qid, docid, group, base, new",
-        "per_topic.json: shifts[1]: qid is 1, expected text of one line",
-        'per_topic.json: shifts[1]: group is "other", expected compliant or violating',
-        "per_topic.json: shifts[1]: base is 0, expected a rank from 1",
-        "per_topic.json: shifts[1]: new is 1.5, expected a rank from 1",
-    ]
-
-
-def test_all_problems_are_reported_at_once_with_status_1(heed: Heed, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_results(tmp_path / "runs" / name, [])
-    result = heed(COMMAND, "runs", "--html", "--out", "t.txt")
-    assert (result.returncode, result.stdout) == (1, "")
-    assert [line.split(":")[1] for line in result.stderr.splitlines()] == [
-        " runs/a/summary.json",
-        " runs/b/summary.json",
-    ]
-    assert not (tmp_path / "t.txt").exists() and not (tmp_path / "runs/report.html").exists()
-
-
-def test_a_folder_without_results_is_an_error(heed: Heed, tmp_path: Path) -> None:
-    (tmp_path / "runs/.part").mkdir(parents=True)
-    (tmp_path / "runs/.part/summary.json").write_text("half")
-    for folder, said in (("absent", "absent: no such folder"), ("runs", "runs: no summary.json in it or below it")):
-        result = heed(COMMAND, folder)
-        assert (result.returncode, result.stdout) == (1, "")
-        assert result.stderr.startswith(f"error: {said}") and len(result.stderr.splitlines()) == 1
-    assert heed(COMMAND, "runs", "--format", "pdf").returncode == 2
-
-
-def test_a_folder_behind_html_is_not_taken_for_its_file(tmp_path: Path, heed: Heed) -> None:
-    (tmp_path / "runs").mkdir()
-    result = heed("pipelines.report", "--html", "runs")
-    assert result.returncode == 2
-    assert "argument --html: runs is a folder, expected a file; write RUNS_DIR before --html" in result.stderr

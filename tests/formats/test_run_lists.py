@@ -1,0 +1,21 @@
+"""The first and the judged documents of a run's lists, as pages show them."""
+
+from pathlib import Path
+
+import pytest
+
+from heed.errors import DataError
+from heed.formats.run_lists import read_list, read_lists
+from heed.formats.trec_files import write_run
+
+
+def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "a.original.run"
+    write_run(path, {"1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "10": {"b": 1.0}}, "a")
+    lists = read_lists(path, 2, {"1": {"d", "zzz"}})
+    assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
+    assert lists["10"] == (1, ["b"], [1], [1.0])
+    assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None
+    path.write_text("1 Q0 a 1 3.0\n")
+    with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
+        read_lists(path, 2, {})
