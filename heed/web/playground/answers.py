@@ -15,7 +15,8 @@ from heed.web.playground.loaded_systems import LiveSystems, Question
 
 SHOWN = 50  # documents of a ranking, and all judged ones
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-Words = dict[str, list[str]]  # of a topic that a document holds: "query", "asked" and "excluded"
+KINDS = ("query", "asked", "excluded")  # of words, in the order of TopicTerms
+Words = dict[str, list[str]]  # of a topic that a document holds, by kind
 
 
 class Side(TypedDict):
@@ -95,11 +96,11 @@ def matched_words(searcher: Searcher, query: Query, docids: Sequence[str]) -> li
     Words are those of the query, those asked for and those excluded, as the index and ``polarity`` read them.
     """
     subset = Subset(docids)
-    words: list[Words] = [{"query": [], "asked": [], "excluded": []} for _ in docids]
+    words: list[Words] = [{kind: [] for kind in KINDS} for _ in docids]
     written = _written_terms(searcher, f"{query.query}\n{query.instruction}")
     position = {term: number for number, term in enumerate(written)}
     terms_of = topic_terms(searcher.terms_of_each, query.query, query.instruction, query.lang)
-    for kind, terms in terms_of._asdict().items():
+    for kind, terms in zip(KINDS, terms_of, strict=True):
         for term in sorted(terms, key=lambda term: position.get(term, len(position))):
             # an index of fields has no whole texts, others not all fields
             scores = searcher.score({(field, term): 1.0 for field in (FIELD, *TABLE_FIELDS)}, subset)
