@@ -44,10 +44,10 @@ class JavaError(HeedError):
 
 def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
     """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any."""
-    found = list(problems)
-    if not found:
+    listed = list(problems)
+    if not listed:
         return
-    lines = found[:SHOWN]
-    if len(found) > SHOWN:
-        lines.append(f"… and {len(found) - SHOWN} more problems of this kind")
+    lines = listed[:SHOWN]
+    if len(listed) > SHOWN:
+        lines.append(f"… and {len(listed) - SHOWN} more problems of this kind")
     raise error("\n".join(lines))

@@ -64,5 +64,5 @@ def _extra_of(package: str) -> str | None:
     except PackageNotFoundError:  # run from its sources
         return None
     matches = (REQUIREMENT.fullmatch(line) for line in lines)
-    found = {match[2] for match in matches if match and match[1].replace("_", "-") == name}
-    return next((extra for extra in EXTRAS if extra in found), None)
+    extras = {match[2] for match in matches if match and match[1].replace("_", "-") == name}
+    return next((extra for extra in EXTRAS if extra in extras), None)

@@ -31,7 +31,7 @@ def finished(path: Path) -> Iterator[IO[bytes]]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")  # always the same name, so that killed processes leave one at most
-    with _held(part) as stream:
+    with _open_locked(part) as stream:
         try:
             yield stream
             stream.flush()
@@ -42,7 +42,7 @@ def finished(path: Path) -> Iterator[IO[bytes]]:
                 part.unlink()
 
 
-def _held(part: Path) -> IO[bytes]:
+def _open_locked(part: Path) -> IO[bytes]:
     """Open ``part`` emptied and locked: no other process can open it so until it is closed."""
     while True:
         stream = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "wb")
@@ -125,18 +125,18 @@ def open_packed(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
-def why_unreadable(error: Exception, place: str = "") -> str:
-    """Return in words why a file cannot be read, from one of ``UNREADABLE`` raised when it was read up to ``place``."""
+def why_unreadable(error: Exception, position: str = "") -> str:
+    """Return why a file cannot be read, from one of ``UNREADABLE`` raised when it was read up to ``position``."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "no such file"
     if isinstance(error, IsADirectoryError):
         return "is a folder, expected a file"
-    return f"cannot be read{place} ({getattr(error, 'strerror', None) or error})"
+    return f"cannot be read{position} ({getattr(error, 'strerror', None) or error})"
 
 
-def unreadable(path: Path, error: Exception, place: str = "") -> DataError:
-    """Return the error for one of ``UNREADABLE``, raised when ``path`` was read up to ``place``."""
-    why = why_unreadable(error, place)
+def unreadable(path: Path, error: Exception, position: str = "") -> DataError:
+    """Return the error for one of ``UNREADABLE``, raised when ``path`` was read up to ``position``."""
+    why = why_unreadable(error, position)
     return DataError(f"{path}: {why}{'; give a readable file' if why.startswith('cannot') else ''}")
 
 

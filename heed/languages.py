@@ -113,17 +113,17 @@ def language(code: str) -> Language:
     return known
 
 
-def suggestion(found: str, among: Iterable[str] = tuple(LANGUAGES)) -> str:
+def suggestion(text: str, among: Iterable[str] = tuple(LANGUAGES)) -> str:
     """Return "; did you mean zho?" for a code or name near that of a language ``among`` these, else an empty text."""
-    wanted, languages = found.lower(), [LANGUAGES[code] for code in among]
+    sought, languages = text.lower(), [LANGUAGES[code] for code in among]
     near = [
         known.code
         for known in languages
-        if wanted in (known.code, known.short) or (len(wanted) > 2 and known.name.lower().startswith(wanted))
+        if sought in (known.code, known.short) or (len(sought) > 2 and known.name.lower().startswith(sought))
     ]
     if not near:
-        codes = {text: known.code for known in languages for text in (known.name.lower(), known.code)}
-        near = [codes[text] for text in get_close_matches(wanted, codes, n=2)]
+        codes = {name: known.code for known in languages for name in (known.name.lower(), known.code)}
+        near = [codes[name] for name in get_close_matches(sought, codes, n=2)]
     return f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
 
 

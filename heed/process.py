@@ -31,13 +31,13 @@ def faults_left_to_java() -> Iterator[None]:
     removes all when it ends, and enables ``faulthandler``; Java's next null then ends the process.
     """
     libc = ctypes.CDLL(None)
-    kept = {number: ctypes.create_string_buffer(ACTION) for number in FAULTS}
-    for number, action in kept.items():
+    actions = {number: ctypes.create_string_buffer(ACTION) for number in FAULTS}
+    for number, action in actions.items():
         libc.sigaction(int(number), None, action)
     try:
         yield
     finally:
-        for number, action in kept.items():
+        for number, action in actions.items():
             libc.sigaction(int(number), action, None)
 
 

@@ -99,7 +99,7 @@ def escaped(text: str) -> str:
 
     The two joiners of Persian and other scripts stay.
     """
-    return "".join(one if one.isprintable() or one in "\n\t\u200c\u200d" else repr(one)[1:-1] for one in text)
+    return "".join(char if char.isprintable() or char in "\n\t\u200c\u200d" else repr(char)[1:-1] for char in text)
 
 
 def brief(ids: Sequence[str]) -> str:

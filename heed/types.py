@@ -120,20 +120,20 @@ class Topic(NamedTuple):
         return (condition == "query" and not self.base) or condition in self.instructions
 
 
-def conditions_of(topics: Sequence[Topic], wanted: Sequence[str]) -> list[str]:
-    """Return the conditions to run: those ``wanted``, or all that some topic carries but the ablations.
+def conditions_of(topics: Sequence[Topic], chosen: Sequence[str]) -> list[str]:
+    """Return the conditions to run: those ``chosen``, or all that some topic carries but the ablations.
 
-    Raises :class:`UsageError` if no topic carries an instruction for a wanted condition.
+    Raises :class:`UsageError` if no topic carries an instruction for a chosen condition.
     """
     carried = {"query"}.union(*(topic.instructions for topic in topics))
     problems = [
         f"--condition {name}: none of the {len(topics)} topics carries an instruction for it; they carry "
-        + ", ".join(one for one in CONDITIONS if one in carried)
-        for name in wanted
+        + ", ".join(condition for condition in CONDITIONS if condition in carried)
+        for name in chosen
         if name not in carried
     ]
     fail(problems, UsageError)
-    return [name for name in CONDITIONS if name in (wanted or carried.difference(ABLATIONS))]
+    return [name for name in CONDITIONS if name in (chosen or carried.difference(ABLATIONS))]
 
 
 def under(topics: Sequence[Topic], condition: str) -> list[Topic]:

@@ -1,7 +1,6 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -10,29 +9,26 @@ from typing import Self
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.errors import UsageError, fail
-from heed.experiment.manifest import manifest, write_manifest
-from heed.experiment.result_files import begin_results, earlier_results, judging_recipe, note_results
+from heed.experiment.manifest import manifest
+from heed.experiment.measuring import Scope, results_of
+from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results, SystemRuns
-from heed.experiment.run_files import FileRuns, RunFile, contents, digests_of, rescore_to_file, search_to_file
+from heed.experiment.run_files import FileRuns, RunFile, rescore_to_file, search_to_file
 from heed.experiment.runs import Run
 from heed.experiment.stray_runs import move_aside
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
-from heed.formats.pools import read_pool, write_pool
+from heed.formats.pools import write_pool
 from heed.formats.trec_files import as_tag, write_run
-from heed.judging.pools.rank_fusion import pool as fused_pool
-from heed.measures import Measure
-from heed.measures.evaluate import Judging, Runs, evaluate, shifts
 from heed.measures.own_measures import AnyMeasure
-from heed.measures.summary import Detail, Shift, own_directions
 from heed.models.registry.entries import Registry
-from heed.progress import Timing, brief, gathering, log, recording, timed, warn
+from heed.progress import Timing, brief, gathering, log, recording, timed
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
-from heed.reuse import Recipe, ensure_file, program
+from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
 from heed.systems.own import check_name
 from heed.systems.settings import Machine, Search, systems_of
@@ -90,8 +86,8 @@ class Experiment:
         self.warnings = list(collection.warnings)
         self._machine, self._search, self._registry = machine, search, registry or Registry()
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
-        self._open, self._held = ExitStack(), False
-        self._made: set[Path] = set()
+        self._open, self._locked = ExitStack(), False
+        self._run_paths: set[Path] = set()
         self._pool: Recipe = {}  # where the last pool came from, for the manifest
 
     def __enter__(self) -> Self:
@@ -112,16 +108,16 @@ class Experiment:
     @contextmanager
     def _working(self) -> Iterator[None]:
         """Lock the folders inside the block, record its timings and gather its warnings."""
-        if self._held:
+        if self._locked:
             with recording(self.timings), gathering(self.warnings):
                 yield
             return
         with locked(self.folder), locked(self._index), recording(self.timings), gathering(self.warnings):
-            self._held = True
+            self._locked = True
             try:
                 yield
             finally:
-                self._held = False
+                self._locked = False
 
     @cached_property
     def documents(self) -> DocumentStore:
@@ -160,9 +156,10 @@ class Experiment:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
             retriever = self._systems.retriever(system)
-            with _closed(retriever):
-                files = {condition: self._retrieved(retriever, condition) for condition in self.conditions}
-            return SystemRuns(retriever.name, manifest_entry(retriever), FileRuns(files))
+            digest, depth = self.documents.digest, self.depth
+            return self._runs_of(
+                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest)
+            )
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
         """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
@@ -174,51 +171,18 @@ class Experiment:
         depth = self.depth if depth is None else depth
         _check_depth(depth)
         self._pool = {"from": "runs", "depth": depth}
-        base = {topic.qid: topic.base or topic.qid for topic in self.collection.topics}
-        digests = digests_of({system.name: system.runs for system in runs})
-        if digests is None or not base:
-            return self._fused(runs, base, depth)
-        recipe = {"program": program(), "runs": digests, "depth": depth, "queries": digest_json(base)}
-        recipe["order"] = list(digests)
-        path = self.folder / "pool.jsonl"
-
-        made: dict[str, list[str]] = {}
-
-        def build() -> Recipe:
-            made.update(self._fused(runs, base, depth))
-            write_pool(path, made)
-            return {}
-
         with self._working():
-            ensure_file(path, recipe, build)
-            pooled = made or read_pool(path)
-        return {qid: pooled[qid] for qid in base}
-
-    def _fused(self, runs: Sequence[SystemRuns], base: Mapping[str, str], depth: int) -> dict[str, list[str]]:
-        """Return the pool of ``runs``; ``base`` is the topic that asks the same query alone, by qid."""
-        lists = (item for system in runs for run in contents(system.runs).values() for item in run.items())
-        pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
-        return {qid: pooled.get(base[qid], []) for qid in base}
+            return pool_of_runs(self.folder / POOL, runs, self.collection.topics, depth)
 
     def published_pool(self) -> dict[str, list[str]]:
         """Return the candidates that came with the topics; :class:`DataError` if there are none."""
-        candidates = self.collection.candidates
-        fail([] if candidates else ["--pool published: these topics come without candidate lists"])
         self._pool = {"from": "published candidates"}
-        pooled = {}
-        for topic in self.collection.topics:
-            docids = candidates.get(topic.qid, [])
-            missing = set(self.documents.missing(docids))
-            if missing:
-                counted = f"{len(missing)} of {len(docids)} candidates"
-                warn(f"topic {topic.qid}: {counted} are not in the collection, left out")
-            pooled[topic.qid] = [docid for docid in docids if docid not in missing]
-        return pooled
+        return published_pool(self.collection, self.documents)
 
     def write_pool(self, pool: Pool) -> None:
         """Write ``pool.jsonl``, as :meth:`rerank` does."""
         with self._working():
-            write_pool(self.folder / "pool.jsonl", {qid: list(docids) for qid, docids in pool.items()})
+            write_pool(self.folder / POOL, {qid: list(docids) for qid, docids in pool.items()})
 
     def rerank(
         self,
@@ -242,9 +206,7 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
-            with _closed(reranker):
-                files = {condition: self._rescored(reranker, condition, documents) for condition in self.conditions}
-            return SystemRuns(reranker.name, manifest_entry(reranker), FileRuns(files))
+            return self._runs_of(reranker, lambda path, queries: rescore_to_file(path, reranker, queries, documents))
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
         if isinstance(candidates, SystemRuns):
@@ -264,7 +226,10 @@ class Experiment:
         name that no file can have, and for unknown conditions.
         """
         check_name(name)
-        fail((f"system {name}: unknown condition {one!r}" for one in runs if one not in CONDITIONS), UsageError)
+        fail(
+            (f"system {name}: unknown condition {condition!r}" for condition in runs if condition not in CONDITIONS),
+            UsageError,
+        )
         with self._working():
             for condition, run in runs.items():
                 write_run(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
@@ -283,90 +248,28 @@ class Experiment:
         """
         systems = [systems] if isinstance(systems, SystemRuns) else systems
         refuse_twins([system.name for system in systems])
-        collection, folder = self.collection, self.folder
-        judging = collection.judging.also(measures)
+        judging, folder = self.collection.judging.also(measures), self.folder
         with self._working():
             topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
-            move_aside(folder, self._made, self.documents.digest, topics)
+            move_aside(folder, self._run_paths, self.documents.digest, topics)
             made_by = self._manifest(systems)
-            recipe = self._results_recipe(systems, judging, made_by)
-            earlier = earlier_results(folder, recipe) if recipe else None
-            if earlier:
-                results = self._results(judging, earlier.details)
-            else:
-                begin_results(folder)
-                write_manifest(folder / "manifest.yml", made_by)  # the report reads it
-                results = self._measured(systems, judging)
-                note_results(folder, recipe, self.warnings)
+            size = self.documents.count + self._missing
+            scope = Scope(self.collection, judging, folder, self._index, self.documents.digest, size, self.warnings)
+            results = results_of(scope, systems, made_by)
         write_json(folder / "timings.json", self.timings)
         return results
 
-    def _measured(self, systems: Sequence[SystemRuns], judging: Judging) -> Results:
-        """Return the measures, written with the report."""
-        from heed.report import results as results_folders
-        from heed.report.page import write_page
-        from heed.report.topics.topics_file import write_topics_file
-
-        collection, folder = self.collection, self.folder
-        write_topics_file(folder, collection, self._index / "documents", self.documents.digest)
-        runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
-        results, moved = self._evaluated(runs, judging)
-        write_json(folder / "summary.json", results.summary())
-        if results.rows:
-            about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
-            measured = results_folders.Results(
-                *about, [*results.warnings], folder, lower_is_better=results.lower_is_better
-            )
-            with timed("report"):
-                write_page(results_folders.read_tree(folder, measured), folder, folder / "report.html")
-        else:
-            (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
-        return results
-
-    def _evaluated(self, runs: Runs, judging: Judging) -> tuple[Results, list[Shift]]:
-        topics = self.collection.topics
-        with timed("measures"):
-            size = self.documents.count + self._missing
-            moved = shifts(runs, judging, topics)  # first: of all documents of a list at once
-            details = evaluate(runs, judging, topics, size)
-            write_json(self.folder / "per_topic.json", {"rows": details, "shifts": moved})
-            return self._results(judging, details), moved
-
-    def _results(self, judging: Judging, details: Sequence[Detail]) -> Results:
-        collection, directions = self.collection, own_directions(judging.all_measures)
-        return Results(collection.name, collection.subset, details, tuple(self.warnings), directions)
-
-    def _results_recipe(self, systems: Sequence[SystemRuns], judging: Judging, made_by: Recipe) -> Recipe | None:
-        """Return the recipe of the files of results; None where runs may be other than their files, or measures new."""
-        runs = digests_of({system.name: system.runs for system in systems})
-        if any(isinstance(measure, Measure) and measure.config is None for measure in judging.all_measures):
-            return None
-        return runs and {
-            "program": program(),
-            "runs": runs,
-            "judging": judging_recipe(judging),
-            "documents": self.documents.count + self._missing,
-            "index": os.path.relpath(self._index, self.folder),
-            "language": self.collection.language.code,
-            "manifest": made_by,
-            "warnings": list(self.warnings),
-        }
-
-    def _retrieved(self, retriever: Retriever, condition: str) -> RunFile:
-        path = self._path(retriever.name, condition)
-        return self._note_run(
-            search_to_file(path, retriever, self._queries(condition), self.depth, self.documents.digest)
-        )
-
-    def _rescored(self, reranker: Reranker, condition: str, documents: PoolDocuments) -> RunFile:
-        path = self._path(reranker.name, condition)
-        return self._note_run(rescore_to_file(path, reranker, self._queries(condition), documents))
-
-    def _note_run(self, file: RunFile) -> RunFile:
-        """Return ``file``; log where it is used again."""
-        if file.reused:
-            log.info(f"{file.path}: used again")
-        return file
+    def _runs_of(
+        self, system: Retriever | Reranker, run_file: Callable[[Path, Sequence[Query]], RunFile]
+    ) -> SystemRuns:
+        """Return the runs of a system that ``run_file`` writes, or uses again, under each condition; close it then."""
+        files = {}
+        with _closed(system):
+            for condition in self.conditions:
+                file = files[condition] = run_file(self._path(system.name, condition), self._queries(condition))
+                if file.reused:
+                    log.info(f"{file.path}: used again")
+        return SystemRuns(system.name, manifest_entry(system), FileRuns(files))
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join
@@ -375,23 +278,12 @@ class Experiment:
     def _path(self, name: str, condition: str) -> Path:
         """Return where a run goes, noted as one of this experiment's."""
         path = self.folder / f"{name}.{condition}.run"
-        self._made.add(path)
+        self._run_paths.add(path)
         return path
 
     def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
-        collection = self.collection
-        data: Recipe = {
-            "name": f"{collection.name}/{collection.subset}",
-            "documents": self.documents.digest,
-            "query and instruction": collection.join,
-            "topics": digest_json(collection.topics),
-            "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
-        }
-        methods = {system.name: system.config for system in systems if system.config is not None}
-        added = [system.name for system in systems if system.config is None]
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
-        settings["made elsewhere"] = added
-        return manifest(self.command, data, methods, settings)
+        return manifest(self.command, self.collection, self.documents.digest, systems, settings)
 
 
 def _check_depth(depth: int) -> None:

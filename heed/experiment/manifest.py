@@ -2,12 +2,15 @@
 
 import os
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from heed import __version__
-from heed.files import write_bytes
+from heed.datasets.collection import Collection
+from heed.experiment.results import SystemRuns
+from heed.files import digest_json, write_bytes
 from heed.retrieval.lucene.jvm import anserini_version
 from heed.reuse import Recipe
 
@@ -15,8 +18,21 @@ SCHEMA = "0.1"  # irgroup/ir_metadata
 LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
 
 
-def manifest(command: str, collection: Recipe, methods: dict[str, Recipe], settings: Recipe) -> Recipe:
-    """Return how ``command`` made the runs of a folder; without times, so that it never differs by itself."""
+def manifest(
+    command: str, collection: Collection, documents: str, systems: Sequence[SystemRuns], settings: Recipe
+) -> Recipe:
+    """Return how ``command`` made the runs of ``systems``; without times, so that it never differs by itself.
+
+    ``documents`` is the digest of the collection's documents; ``settings`` are those of the experiment.
+    """
+    data = {
+        "name": f"{collection.name}/{collection.subset}",
+        "documents": documents,
+        "query and instruction": collection.join,
+        "topics": digest_json(collection.topics),
+        "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
+    }
+    methods = [{"name": each.name, "parameters": each.config} for each in systems if each.config is not None]
     return {
         "schema-version": SCHEMA,
         "run-version": __version__,
@@ -25,10 +41,10 @@ def manifest(command: str, collection: Recipe, methods: dict[str, Recipe], setti
         "method": {
             "automatic": True,
             "score ties": "score descending, then docid descending (trec_eval)",
-            "retrieval": [{"name": name, "parameters": recipe} for name, recipe in methods.items()],
+            "retrieval": methods,
         },
-        "data": {"test collection": collection},
-        "settings": settings,
+        "data": {"test collection": data},
+        "settings": {**settings, "made elsewhere": [each.name for each in systems if each.config is None]},
     }
 
 

@@ -79,9 +79,9 @@ class Results:
                 return dict(detail["per_topic"])
         raise KeyError(key)
 
-    def table(self, title: str = "", asked: Sequence[str] = ()) -> str:
-        """Return the measures as text, values ×100; "p-MRR kept" and "p-MRR in one only" only if ``asked`` for."""
-        return table(printed(self.rows, asked), title or f"{self.collection} {self.subset}, values ×100")
+    def table(self, title: str = "", also: Sequence[str] = ()) -> str:
+        """Return the measures as text, values ×100; "p-MRR kept" and "p-MRR in one only" where ``also`` names them."""
+        return table(printed(self.rows, also), title or f"{self.collection} {self.subset}, values ×100")
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a frame with the columns of ``summary.json``'s rows: system, condition, measure, value, n."""

@@ -28,7 +28,7 @@ class RunFile:
         self._run = self._named(write_run(self.path, scores, tag))
 
     def read(self) -> Run:
-        """Return what the file says; raises :class:`DataError` if something else is in it by now."""
+        """Return the run in the file; raises :class:`DataError` if something else is in it by now."""
         if self._run is None:
             if digest(self.path) != self.sha256:
                 raise DataError(f"{self.path}: was changed since this experiment used it; retrieve or rerank again")
@@ -133,7 +133,7 @@ def _ensure(
 
     file.reused, file.sha256, facts = ensure_file(path, made_of, build, reuse=config is not None)
     empty = facts.get("without documents")
-    if empty is None:  # noted by an earlier version
+    if empty is None:  # of version 0.2.0
         empty = [query.qid for query in queries if query.qid not in file.read()]
     if empty:
         warn(f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}")

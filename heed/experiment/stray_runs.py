@@ -16,13 +16,13 @@ ASIDE = "earlier"
 OF_CONDITION = ("condition", "topics")  # what differs between the runs of one system
 
 
-def move_aside(folder: Path, made: Collection[Path], documents: str, topics: Mapping[str, str]) -> None:
-    """Move the runs of ``folder`` that are neither ``made`` nor belong there to ``earlier/<number>``, with a warning.
+def move_aside(folder: Path, own_runs: Collection[Path], documents: str, topics: Mapping[str, str]) -> None:
+    """Move the runs of ``folder`` that neither are ``own_runs`` nor belong there to ``earlier/<number>``; warn of it.
 
     ``documents`` is the digest of the documents, ``topics`` those of the queries by condition.
     """
-    settings = {_parts(path)[0]: _settings(path) for path in made}
-    stray = [path for path in _runs(folder) if path not in made and not _belongs(path, documents, topics, settings)]
+    settings = {_parts(path)[0]: _settings(path) for path in own_runs}
+    stray = [path for path in _runs(folder) if path not in own_runs and not _belongs(path, documents, topics, settings)]
     if not stray:
         return
     numbers = [int(path.name) for path in (folder / ASIDE).glob("*") if path.name.isdecimal()]
@@ -56,7 +56,7 @@ def _belongs(path: Path, documents: str, topics: Mapping[str, str], settings: Ma
 
 
 def _recipe(path: Path) -> Recipe:
-    """Return what a run was made of; empty where there is no note of it, or it was changed since."""
+    """Return the recipe of a run; empty where there is no note of it, or it was changed since."""
     note = read_note(note_of(path))
     return note.recipe if note and note.files == {path.name: digest(path)} else {}
 

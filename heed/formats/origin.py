@@ -89,7 +89,7 @@ def _origin(folder: Path) -> Origin | None:
 
 def _relative(source: Placed, folder: Path) -> list[str]:
     """Return the places as seen from ``folder``, so that a project can be moved as a whole; links stay links."""
-    return sorted(os.path.relpath(place, folder) if Path(place).exists() else place for place in source.places)
+    return sorted(os.path.relpath(path, folder) if Path(path).exists() else path for path in source.places)
 
 
 def _shown(folder: Path, name: str) -> str:
