@@ -9,12 +9,13 @@ import pytest
 from conftest import write_jsonl
 from drinks import TEXTS, Words, collection
 
-from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns
+from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns, measure
 from heed.formats.documents import Files
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import folder_view
+from heed.reuse import program
 from heed.types import SubtopicGrades
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -105,13 +106,16 @@ def test_a_damaged_file_of_results_is_written_again(tmp_path: Path, name: str, h
     assert path.read_bytes() == before
 
 
-def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path) -> None:
     """A kill between two files leaves both whole, but not of one experiment."""
+
+    @measure("stopping", config=1)
+    def stopping(run: object, qrels: object) -> dict[str, float]:
+        raise KeyboardInterrupt
+
     measured(tmp_path)
-    reversed_words = collection(), Words(-1.0)
-    with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
-        stopping.setattr("heed.experiment.experiment.write_manifest", raise_interrupt)
-        measured(tmp_path, *reversed_words)
+    with pytest.raises(KeyboardInterrupt), experiment(tmp_path) as stopped:
+        stopped.evaluate(stopped.retrieve(Words(-1.0)), measures=[stopping])
     [results] = read_tree(tmp_path / DRINKS)
     assert results.doubt.startswith("The writing of these figures was stopped") and results.doubt in results.warnings
     measured(tmp_path)
@@ -147,17 +151,17 @@ def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> Non
     assert "These figures are not" not in report and "The writing of these" not in report
 
 
-def raise_interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_another_version_of_a_package_or_of_heed_measures_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(tmp_path)
     before = written(tmp_path)
-    monkeypatch.setattr("heed.experiment.experiment.program", lambda: "another")
-    measured(tmp_path)
+    (tmp_path / "site" / "installed-1.0.dist-info").mkdir(parents=True)
+    with monkeypatch.context() as installed:
+        installed.syspath_prepend(tmp_path / "site")
+        program.cache_clear()
+        measured(tmp_path)
+    program.cache_clear()
     after = written(tmp_path)
     assert all(after[name][1] != before[name][1] and after[name][0] == before[name][0] for name in FILES)
 
