@@ -34,7 +34,7 @@ def test_pairs_are_of_documents_that_both_graded_under_the_same_wording() -> Non
         ("ann", "bela", "original", 0),
         ("ann", "bela", "changed", 1),
     ]
-    assert [pair["agreement"].n for pair in agreements] == [1, 0]
+    assert [pair["agreement"]["n"] for pair in agreements] == [1, 0]
 
 
 def test_disagreements_tell_all_grades_and_the_decision() -> None:
@@ -57,6 +57,8 @@ def test_the_grade_that_stands_for_several() -> None:
     assert final_grade({"ann": 1, "bela": 0}) is None
     assert final_grade({"ann": 1, "bela": 0, "carl": 3}) is None
     assert final_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
+    assert final_grade({"ann": 1, ADJUDICATED: 0}, "ann") == 1, "an assessor's own"
+    assert final_grade({"ann": 1, ADJUDICATED: 0}, "bela") is final_grade({}) is final_grade({}, "ann") is None
 
 
 # Export

@@ -12,6 +12,7 @@ from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.grades import (
     FinalGrades,
     Narratives,
+    PairAgreement,
     disagreements,
     final_grades,
     is_changed,
@@ -40,8 +41,7 @@ def export(task: Task, store: Store, folder: Path, assessor: str | None) -> list
         raise DataError(f"{store.path}: no document is judged; there is nothing to export")
     lines = _write(task, final, narratives, folder)
     _write_judgements(folder / "judgements.jsonl", store, narratives)
-    pairs = [{**pair, "agreement": pair["agreement"]._asdict()} for pair in pair_agreements(judgements, task.grades())]
-    differing = disagreements(judgements)
+    pairs, differing = pair_agreements(judgements, task.grades()), disagreements(judgements)
     write_json(folder / "agreement.json", {"scale": task.grades(), "pairs": pairs, "disagreements": differing})
     return [*lines, *_gaps(task, final, chosen, narratives), *map(_agreement_line, pairs)]
 
@@ -124,7 +124,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     return lines
 
 
-def _agreement_line(pair: dict[str, Any]) -> str:
+def _agreement_line(pair: PairAgreement) -> str:
     values = pair["agreement"]
     kappas = [f"{name} {_kappa(values[key])}" for name, key in (("κ", "kappa"), ("linear κ", "weighted"))]
     return f"{pair['first']} and {pair['second']}, {pair['condition']}: {values['n']} documents, {', '.join(kappas)}"

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.store import Judgement, wording_of
 from heed.judging.annotate.task import CONDITIONS, Task
-from heed.measures.agreement import Agreement, agreement
+from heed.measures.agreement import agreement
 from heed.types import Qrels
 
 DocumentKey = tuple[str, str, str]  # topic, condition and docid
@@ -30,13 +30,16 @@ class FinalGrades(NamedTuple):
 
 
 class PairAgreement(TypedDict):
-    """Two assessors under one condition; ``reworded`` documents, graded under different narratives, are not counted."""
+    """Two assessors under one condition: the fields of :class:`~heed.measures.agreement.Agreement`.
+
+    ``reworded`` documents, graded under different narratives, are not counted.
+    """
 
     first: str
     second: str
     condition: str
     reworded: int
-    agreement: Agreement
+    agreement: dict[str, Any]
 
 
 class Disagreement(TypedDict):
@@ -62,12 +65,10 @@ def grades_by_document(judgements: Sequence[Judgement]) -> dict[DocumentKey, dic
 def final_grade(grades: Mapping[str, int], assessor: str = "") -> int | None:
     """Return a document's grade: of ``assessor`` his own, else the adjudicated one, else that of more than half.
 
-    None where nothing decides. ``grades`` are by assessor.
+    None where nothing decides. ``grades`` are by assessor, such as those of :func:`grades_by_document`.
     """
-    if assessor:
-        return grades.get(assessor)
-    if ADJUDICATED in grades:
-        return grades[ADJUDICATED]
+    if assessor or ADJUDICATED in grades or not grades:
+        return grades.get(assessor or ADJUDICATED)
     grade, votes = Counter(grades.values()).most_common(1)[0]
     return grade if 2 * votes > len(grades) else None
 
@@ -90,14 +91,13 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     original = {qid: _in_order(task, qid, {**task.qrels.get(qid, {}), **grades["original"][qid]}) for qid in task.pool}
     changed, incomplete = {}, {}
     for qid, judged in grades["changed"].items():
-        if not is_changed(task, qid, narratives):
+        if not is_changed(task, qid, narratives) or not (judged or task.only_relevant):
             continue
-        begun = task.only_relevant or judged
-        unchanged = {docid: grade for docid, grade in original[qid].items() if begun and grade <= 0}
+        unchanged = {docid: grade for docid, grade in original[qid].items() if grade <= 0}
         missing = sum(grade > 0 and docid not in judged for docid, grade in original[qid].items())
         if missing and judged:
             incomplete[qid] = missing
-        elif begun and not missing and (unchanged or judged):
+        elif not missing and (unchanged or judged):
             changed[qid] = _in_order(task, qid, {**unchanged, **judged})
     return FinalGrades(
         original={qid: by_docid for qid, by_docid in original.items() if by_docid},
@@ -132,7 +132,7 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
             common = [(*firsts[key], *seconds[key]) for key in sorted(firsts.keys() & seconds.keys())]
             same = [(grade, other) for grade, wording, other, other_wording in common if wording == other_wording]
             if common:
-                count, result = len(common) - len(same), agreement(same, scale)
+                count, result = len(common) - len(same), agreement(same, scale)._asdict()
                 pair = PairAgreement(first=first, second=second, condition=condition, reworded=count, agreement=result)
                 agreements.append(pair)
     return agreements

@@ -239,9 +239,7 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Data:
     shown = [*differing.items()][:MOST_SHOWN]
     titles = store.titles([item["docid"] for _, item in shown])
     return {
-        "pairs": [
-            {**pair, "agreement": pair["agreement"]._asdict()} for pair in pair_agreements(judgements, task.grades())
-        ],
+        "pairs": pair_agreements(judgements, task.grades()),
         "count": len(differing),
         "open": sum(item["decision"] is None for item in differing.values()),
         "disagreements": [
