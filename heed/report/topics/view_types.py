@@ -1,6 +1,6 @@
-"""What the pages of the explorer show, as data for JSON: a results folder, a topic, a document.
+"""Types of the JSON that the pages of the explorer show: a results folder, a topic, a document.
 
-The report carries these, packed; the server answers with them. In lists of documents a document is its place in the
+The report carries these, packed; the server answers with them. In lists of documents a document is its index in the
 topic's ``docids``, so that an id is written once.
 """
 
@@ -48,12 +48,8 @@ class FolderView(TypedDict):
     notes: list[str]
 
 
-class Narrative(TypedDict):
-    """An instruction, and the parts of its text that ``polarity`` reads as asked for and as excluded."""
-
-    text: str
-    asked: list[Span]
-    excluded: list[Span]
+# an instruction, and the parts of its text that ``polarity`` reads as asked for and as excluded
+Narrative = TypedDict("Narrative", {"text": str, "asked": list[Span], "excluded": list[Span]})  # noqa: UP013 - JSON
 
 
 class Ranking(TypedDict):
@@ -69,7 +65,7 @@ class Ranking(TypedDict):
 
 
 class Absence(TypedDict):
-    """Why a topic has no value: ``condition`` may be a pair, ``original>changed``; ``reason`` is a sentence."""
+    """The reason why a measure is undefined or constant for a topic: ``condition`` may be a pair, ``original>changed``; ``reason`` is a sentence."""
 
     condition: str
     reason: str
