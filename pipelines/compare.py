@@ -123,10 +123,8 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
     if not inputs.changed:
         warn_of_judgements(inputs.qrels, inputs.new_qrels)
     warn_of_runs(inputs, values)
-    by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
-    for measure, shares in absent(inputs, values).items():
-        for kind, of_topics in shares.items():
-            by_measure[measure][kind] = mean(of_topics)
+    shares = absent(inputs, values)
+    by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")
     print(_measure_table(by_measure))
     if options.per_topic:
@@ -252,14 +250,7 @@ def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
     _warn_of_missing(compared)
     if options.json:
         per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
-        by_measure = {
-            measure: {system: statistics(values) for system, values in by_system.items()}
-            for measure, by_system in per_topic.items()
-        }
-        for measure, comparison in compared.measures.items():
-            for kind, shares in comparison.absent.items():
-                for system, share in shares.items():
-                    by_measure[measure][system][kind] = share
+        by_measure = {measure: comparison.statistics() for measure, comparison in compared.measures.items()}
         write_json(options.json, {"measures": by_measure, "per_topic": per_topic, "warnings": warnings})
 
 
@@ -289,7 +280,7 @@ def _print_unseen(compared: Systems) -> None:
     """Print, for the measures that depend on it, the shares of their documents that are not in all lists."""
     for measure, comparison in compared.measures.items():
         for kind, by_system in comparison.absent.items():
-            shares = ", ".join(f"{system} {share:.0%}" for system, share in by_system.items())
+            shares = ", ".join(f"{system} {mean(of_topics):.0%}" for system, of_topics in by_system.items())
             print(f"{measure}, documents {ABSENCES[kind]}: {shares}")
 
 

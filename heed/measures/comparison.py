@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from heed.measures.absence import runs_and_documents
+from heed.measures.absence import Absence, runs_and_documents
 from heed.measures.comparison_warnings import (
     warn_of_depths,
     warn_of_foreign_ids,
@@ -110,11 +110,14 @@ def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = ""
         warn_of_unseen(measure, runs, documents, label)
 
 
-def statistics(values: PerTopic) -> Statistics:
-    """Return the mean of ``values``, its interval, and the shares of topics up, equal and down."""
+def statistics(values: PerTopic, shares: Mapping[Absence, PerTopic] | None = None) -> Statistics:
+    """Return the mean of ``values``, its interval, and the shares of topics up, equal and down.
+
+    ``shares`` are those of :func:`heed.measures.absence.absent`, whose means are given too.
+    """
     ordered = [values[qid] for qid in sorted(values)]  # the bootstrap draws by position
     low, high = interval(ordered)
-    return Statistics(
+    figures = Statistics(
         mean=mean(values),
         n=len(ordered),
         low=low,
@@ -123,3 +126,6 @@ def statistics(values: PerTopic) -> Statistics:
         equal=sum(value == 0 for value in ordered) / len(ordered),
         down=sum(value < 0 for value in ordered) / len(ordered),
     )
+    for kind, of_topics in (shares or {}).items():
+        figures[kind] = mean(of_topics)
+    return figures

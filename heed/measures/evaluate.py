@@ -77,6 +77,7 @@ class Judging(NamedTuple):
         exists already, or that the judgements do not allow.
         """
         further = as_measures(measures)
+        as_measures([*self.all_measures, *further])  # raises an error for two of one name
         requested = [measure for measure in further if measure in ON_REQUEST]
         if requested and not any(P_MRR in pair.measures for pair in self.pairs):
             raise UsageError(f"measure {requested[0]}: stands beside p-MRR, which this collection is not measured by")
@@ -87,9 +88,7 @@ class Judging(NamedTuple):
         for qrels in self.qrels.values() or [{}]:
             check_measures(of_runs, qrels)
         pairs = tuple(pair._replace(measures=tuple(as_measures([*pair.measures, *of_pairs]))) for pair in self.pairs)
-        judging = self._replace(measures=tuple(as_measures([*self.measures, *of_runs])), pairs=pairs)
-        as_measures(judging.all_measures)  # no two of one name
-        return judging
+        return self._replace(measures=tuple(as_measures([*self.measures, *of_runs])), pairs=pairs)
 
 
 def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size: int) -> list[Detail]:

@@ -10,7 +10,7 @@ from heed.formats.pairs import pair
 from heed.formats.run_warnings import warn_of_tags
 from heed.formats.trec_files import read_given_run
 from heed.measures.absence import Absence, absent
-from heed.measures.comparison import MEASURES, compare, warn_of_runs
+from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
 from heed.measures.comparison_warnings import warn_of_judgements, warn_of_same_runs
 from heed.measures.definition import Measure
 from heed.measures.inputs import paired
@@ -27,10 +27,9 @@ CONDITIONS = (("original", "changed"), ("query", "original", "reversed"), ("quer
 class Comparison(NamedTuple):
     """All systems by one measure.
 
-    ``per_topic`` and ``means`` by system, and ``absent``, the shares of documents not seen, of the measures that
-    depend on it; ``best`` has the best mean among the systems that have a
-    value for the most topics, and ``p_values`` are those of the others among them; ``missing`` says
-    of every other system how many topics it lacks.
+    ``per_topic`` and ``means`` by system; ``best`` has the best mean among the systems that have a value for the most
+    topics, and ``p_values`` are those of the others among them; ``missing`` says of every other system how many topics
+    it lacks. ``absent`` are the shares of documents not seen, by kind and system, of the measures that depend on it.
     """
 
     per_topic: dict[str, PerTopic]
@@ -38,7 +37,14 @@ class Comparison(NamedTuple):
     best: str
     p_values: dict[str, float]
     missing: dict[str, int]
-    absent: Mapping[Absence, Mapping[str, float]] = {}
+    absent: Mapping[Absence, Mapping[str, PerTopic]] = {}
+
+    def statistics(self) -> dict[str, Statistics]:
+        """Return mean, interval and shares of each system."""
+        return {
+            system: statistics(values, {kind: by_system[system] for kind, by_system in self.absent.items()})
+            for system, values in self.per_topic.items()
+        }
 
 
 class Systems(NamedTuple):
@@ -65,7 +71,7 @@ def compare_systems(
     """
     conditions, runs = find_runs(folder)
     by_measure: dict[str, dict[str, PerTopic]] = {}
-    not_seen: dict[str, dict[Absence, dict[str, float]]] = {}
+    not_seen: dict[str, dict[Absence, dict[str, PerTopic]]] = {}
     digests: dict[str, int] = {}
     for system, paths in runs.items():
         warn_of_tags(paths)
@@ -83,7 +89,7 @@ def compare_systems(
                 by_measure.setdefault(measure, {})[system] = per_topic
         for measure, shares in absent(inputs, values).items():
             for kind, of_topics in shares.items():
-                not_seen.setdefault(measure, {}).setdefault(kind, {})[system] = mean(of_topics)
+                not_seen.setdefault(measure, {}).setdefault(kind, {})[system] = of_topics
     warn_of_same_runs(digests)
     directions = own_directions(measures)
     compared = {
