@@ -193,16 +193,24 @@ def test_every_entry_without_a_command_of_its_own_has_small_files_here() -> None
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_every_entry_is_read_run_and_measured(name: str, tmp_path: Path, heed: Heed) -> None:
-    LAYOUTS[name](tmp_path / "copy")
-    result = heed(TREC, "--dataset", name, "--data", "copy", *BM25)
-    assert result.returncode == 0, result.stderr
-    [path] = tmp_path.glob("runs/*/*/summary.json")
-    summary = json.loads(path.read_text())
+def test_every_entry_is_read_and_measured(name: str, tmp_path: Path) -> None:
+    collection = read(name, tmp_path)
     group, _, subset = name.partition("/")
-    assert (summary["collection"], summary["subset"]) == (group, subset or "eng")
-    measures = Catalogue().find(name)[0].entry.measures
-    assert {row["measure"] for row in summary["rows"]} >= set(measures)
+    assert (collection.name, collection.subset) == (group, subset or "eng")
+    docids = [line.document.docid for line in collection.source.lines() if line.document]
+    qids = {qid for qrels in collection.judging.qrels.values() for qid in qrels}
+    assert docids and {topic.qid for topic in collection.topics} >= qids != set()
+    run = {qid: {docid: 1 / rank for rank, docid in enumerate(docids, 1)} for qid in qids}
+    measures = {measure for _, measure in values(collection, dict.fromkeys(("query", "original"), run))}
+    assert measures >= set(Catalogue().find(name)[0].entry.measures)
+
+
+def test_an_entry_runs_by_its_name(tmp_path: Path, heed: Heed) -> None:
+    bright(tmp_path / "copy")
+    result = heed(TREC, "--dataset", "bright/pony", "--data", "copy", *BM25)
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((tmp_path / "runs/bright/pony/summary.json").read_text())
+    assert (summary["collection"], summary["subset"]) == ("bright", "pony")
 
 
 def test_of_instructir_the_worst_instruction_of_a_query_counts(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_another_form_is_another_recipe_and_a_new_store(tmp_path: Path, capsys: 
     write(tmp_path, "a.txt", MARKDOWN)
     assert store(tmp_path)["a"].text == MARKDOWN
     assert store(tmp_path, "header")["a"].text == "Depth of rivers\nRiver | Depth (m)"
-    assert 'documents.form was "raw" and is now "header"' in capsys.readouterr().err
+    assert 'form was "raw" and is now "header"' in capsys.readouterr().err
     assert store(tmp_path, "header")["a"].text.startswith("Depth of rivers\n")
     assert "used again" in capsys.readouterr().err
 
