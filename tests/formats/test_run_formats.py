@@ -1,0 +1,85 @@
+"""Runs of other tools: TREC, rank_llm, MTEB, and what is wrong with them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Heed, write_jsonl
+from mteb_predictions import RUN, mteb_file
+
+from heed.errors import HeedError
+from heed.formats.run_formats import read_any_run, read_external_runs
+from heed.formats.trec_files import write_run
+from heed.types import Topic
+
+
+def rank_llm(run: dict[str, dict[str, float]]) -> list[dict]:
+    return [
+        {
+            "query": {"text": "q\u2028", "qid": qid},  # written raw by rank_llm; no end of a line
+            "candidates": [{"docid": docid, "score": score, "doc": {}} for docid, score in scores.items()],
+        }
+        for qid, scores in run.items()
+    ]
+
+
+def test_the_same_run_is_read_from_every_form(tmp_path: Path) -> None:
+    write_run(tmp_path / "a.run", RUN, "t")
+    write_run(tmp_path / "a.run.gz", RUN, "t")
+    (tmp_path / "llm.json").write_text(json.dumps(rank_llm(RUN)))
+    write_jsonl(tmp_path / "llm.jsonl", rank_llm(RUN))
+    assert "\u2028" in (tmp_path / "llm.jsonl").read_text()
+    (tmp_path / "llm.jsonl.gz").write_bytes(gzip.compress((tmp_path / "llm.jsonl").read_bytes()))
+    mteb_file(tmp_path / "Task_predictions.json", zho={"test": RUN})
+    for path in tmp_path.iterdir():
+        assert read_any_run(path) == RUN, path.name
+
+
+def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
+    path = mteb_file(tmp_path / "p.json", zho={"test": RUN}, rus={"test": {"2-og": {"c": 1.0}}})
+    assert read_any_run(path, "rus") == {"2-og": {"c": 1.0}}
+    with pytest.raises(HeedError, match="2 sets of predictions fit; name one of zho/test, rus/test"):
+        read_any_run(path)
+    with pytest.raises(HeedError, match="--subset fas: 0 sets"):
+        read_any_run(path, "fas")
+    topics = [Topic("1", "zho", "q", {"original": "o", "changed": "c"})]
+    runs = read_external_runs([f"m={path}#zho"], topics, ["original", "changed"])
+    assert runs == {("m", "original"): {"1": RUN["1-og"]}, ("m", "changed"): {"1": RUN["1-changed"]}}
+
+
+@pytest.mark.parametrize("subset", ["zho", "rus"])
+def test_pool_and_rerank_take_one_of_several_mteb_subsets(tmp_path: Path, heed: Heed, subset: str) -> None:
+    mteb_file(tmp_path / "p_predictions.json", zho={"test": {"1": {"a": 2.0}}}, rus={"test": {"1": {"b": 1.0}}})
+    write_jsonl(tmp_path / "d.jsonl", [{"id": docid, "title": "", "text": f"water {docid}"} for docid in "ab"])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": "eng", "query": "water"}])
+    pooled = heed("pipelines.pool", "p_predictions.json", "--subset", subset, "--out", "pool.jsonl")
+    given = ("p_predictions.json", "--subset", subset, "--topics", "t.jsonl", "--docs", "d.jsonl", "--out", "r.run")
+    rescored = heed("pipelines.rerank", *given, "--reranker", "polarity")
+    assert pooled.returncode == rescored.returncode == 0, pooled.stderr + rescored.stderr
+    docid = "a" if subset == "zho" else "b"
+    assert json.loads((tmp_path / "pool.jsonl").read_text())["docids"] == [docid]
+    assert list(read_any_run(tmp_path / "r.run")["1"]) == [docid]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", "{", "not JSON"),
+        ("a.json", "3", "holds a int; expected rank_llm results or MTEB predictions"),
+        ("a.json", "[]", "holds no scores"),
+        ("a.json", '[{"query": {}}]', "result 1: no 'qid'"),
+        ("a.jsonl", '{"query": {"qid": 1}, "candidates": [{"docid": "a", "score": "x"}]}', "document a: score 'x'"),
+        ("a.json", '{"zho": {"test": {"1": {"a": NaN}}}}', "document a: score nan"),
+        ("a.json", '{"zho": {"test": {"1": [1]}}}', "topic 1 holds no docid: score object"),
+        (
+            "a.jsonl",
+            '{"query": {"qid": "1"}, "candidates": [{"docid": "a", "score": 1}, {"docid": "a", "score": 2}]}',
+            "document a is listed again",
+        ),
+    ],
+)
+def test_malformed_runs_are_errors(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(HeedError, match=said):
+        read_any_run(tmp_path / name)

@@ -1,0 +1,67 @@
+"""Intervals and tests of significance, by hand, by tables, and drawn at once."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from heed.measures import significance
+from heed.measures.significance import fisher, holm, interval, wilcoxon
+
+
+def test_fishers_test_by_counting_all_sign_flips() -> None:
+    one, other = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.2}, {"a": 0.5, "b": 0.7, "c": 0.4, "d": 0.3}
+    differences = [0.4, 0.1, 0.3, -0.1]
+    flipped = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=4)
+    ]
+    expected = sum(total >= 0.7 - 1e-9 for total in flipped) / 16
+    assert expected == 6 / 16  # ±.9 once, ±.7 twice
+    assert fisher(one, other) == expected
+    assert fisher(one, one) == 1.0
+
+
+def test_fishers_test_with_many_topics_agrees_with_a_clear_case_and_is_repeatable() -> None:
+    better = {str(n): 0.5 + n % 7 / 100 for n in range(40)}
+    worse = {qid: value - 0.05 - int(qid) % 3 / 100 for qid, value in better.items()}
+    assert fisher(better, worse) == fisher(better, worse) < 0.001
+    mixed = {qid: value + (0.01 if int(qid) % 2 else -0.01) for qid, value in better.items()}
+    assert fisher(better, mixed) > 0.5
+
+
+def test_topics_are_drawn_in_blocks_as_at_once() -> None:
+    """10,000 draws of 317 topics are more numbers than one block has."""
+    assert significance.RESAMPLES * 317 > 2 * significance.BLOCK
+    chooser = random.Random(0)
+    first, second = ({str(qid): chooser.random() for qid in range(317)} for _ in range(2))
+    values = np.array(list(first.values()))
+    picks = np.random.default_rng(significance.SEED).integers(317, size=(significance.RESAMPLES, 317))
+    assert interval(values.tolist()) == pytest.approx(np.percentile(values[picks].mean(axis=1), [2.5, 97.5]).tolist())
+    differences = np.array([first[qid] - second[qid] for qid in sorted(first)])
+    flips = np.random.default_rng(significance.SEED).integers(2, size=(significance.RESAMPLES, 317))
+    further = np.abs((1 - 2 * flips) @ differences) >= abs(differences.sum()) - 1e-12
+    assert fisher(first, second) == pytest.approx((1 + further.sum()) / (1 + significance.RESAMPLES))
+
+
+def test_wilcoxons_test_equals_its_table() -> None:
+    # n = 6, all differences of one sign: exact two-sided p = 2 / 2^6
+    one, other = {str(n): float(n) for n in range(1, 7)}, {str(n): 0.0 for n in range(1, 7)}
+    assert wilcoxon(one, other) == pytest.approx(2 / 64)
+    assert wilcoxon(one, one) == 1.0
+
+
+def test_holms_correction_by_hand() -> None:
+    # sorted .01 .03 .04: ×3 = .03, ×2 = .06, ×1 = .04 raised to .06
+    corrected = holm({"a": 0.03, "b": 0.01, "c": 0.04})
+    assert corrected == {"a": pytest.approx(0.06), "b": pytest.approx(0.03), "c": pytest.approx(0.06)}
+
+
+def test_an_interval_holds_the_mean_and_shrinks_with_topics() -> None:
+    few, many = interval([0.0, 1.0] * 5), interval([0.0, 1.0] * 200)
+    assert few.low < 0.5 < few.high and many.low < 0.5 < many.high
+    # the normal approximation: 1.96 · .5 / √400 = .049
+    assert many.high - many.low == pytest.approx(2 * 0.049, rel=0.05)
+    assert interval([0.25]) == (0.25, 0.25)
+    assert interval([0.1, 0.9]) == interval([0.1, 0.9])
