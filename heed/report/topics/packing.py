@@ -114,8 +114,7 @@ def _lists(explored: Explored) -> dict[str, Lists]:
         for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
             for qid, listed in read_lists(path, DEPTH, judged).items():
                 for topic in topics_of.get(qid, ()):
-                    of_topic = listed if len(topics_of[qid]) == 1 else listed.only(DEPTH, explored.judged(topic))
-                    by_topic[topic.qid][system, condition] = of_topic
+                    by_topic[topic.qid][system, condition] = listed.only(DEPTH, explored.judged(topic))
     return {**by_topic}
 
 

@@ -65,7 +65,10 @@ class Ranking(TypedDict):
 
 
 class Absence(TypedDict):
-    """The reason why a measure is undefined or constant for a topic: ``condition`` may be a pair, ``original>changed``; ``reason`` is a sentence."""
+    """The reason why a measure is undefined or constant for a topic, a sentence.
+
+    ``condition`` may be a pair, ``original>changed``.
+    """
 
     condition: str
     reason: str
