@@ -1,16 +1,16 @@
 """``neuclir --lang mlir``: every language searched by itself, and the lists merged into one."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from heed.datasets.collection import Collection
-from heed.errors import DataError, UsageError, fail
+from heed.errors import UsageError, fail
 from heed.experiment.experiment import Experiment
+from heed.experiment.merged_runs import add_merged
 from heed.experiment.results import Results, SystemRuns
 from heed.measures.registry import needs_subtopics
 from heed.progress import log
-from heed.reranking.merging import merge
 from pipelines.launch import experiment_of, external_runs, launch_systems, names_of, run_systems
 from pipelines.options.settings import maxp_of
 
@@ -39,7 +39,7 @@ def launch_multilingual(options: argparse.Namespace, collection: Collection) -> 
     ]
 
     def merged(experiment: Experiment) -> list[SystemRuns]:
-        lists = _merged(experiment, dict(zip(parts, systems, strict=True)), MERGES[0] if by == RERANKER else by)
+        lists = add_merged(experiment, dict(zip(parts, systems, strict=True)), MERGES[0] if by == RERANKER else by)
         if rerankers:
             pool = experiment.pool(lists, options.rerank_depth or options.depth)
             lists += [experiment.rerank(experiment.reranker(name), pool, maxp=maxp_of(options)) for name in rerankers]
@@ -75,18 +75,3 @@ def _options_of_parts(options: argparse.Namespace, by: str) -> argparse.Namespac
     measures = [measure for measure in options.measure if not needs_subtopics(measure)]
     rerankers = ["none"] if by == RERANKER else options.reranker
     return argparse.Namespace(**{**vars(options), "run": None, "measure": measures, "reranker": rerankers})
-
-
-def _merged(experiment: Experiment, by_language: Mapping[str, Sequence[SystemRuns]], rule: str) -> list[SystemRuns]:
-    """Return the runs of every system as one list of all languages."""
-    merged = []
-    conditions = {lang: tuple(systems[0]) for lang, systems in by_language.items() if systems}
-    if len(set(conditions.values())) > 1:
-        carried = "; ".join(f"{lang}: {', '.join(names)}" for lang, names in conditions.items())
-        raise DataError(f"topics: carry other conditions in each language ({carried}); choose some with --condition")
-    for of_system in zip(*by_language.values(), strict=True):
-        first = of_system[0]
-        runs = {name: merge([dict(runs[name]) for runs in of_system], rule, experiment.depth) for name in first}
-        config = {"merged": rule, "languages": dict(zip(by_language, (runs.config for runs in of_system), strict=True))}
-        merged.append(experiment.add(first.name, runs, config))
-    return merged
