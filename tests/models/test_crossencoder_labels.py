@@ -2,25 +2,21 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import tiny_config, tiny_tokenizer, write_jsonl
+from conftest import tiny_config, tiny_tokenizer
 from model_inputs import CPU
 
 from heed.errors import HeedError
-from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Files
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
-from heed.types import Topic
+from heed.types import Document, Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers and 大 中 国 in it", "x", "z" * 500]
 DOCIDS = ["d2", "d0", "d3", "d1"]
 TOPIC = Topic("1", "zho", "中 国", {"original": "only a", "changed": "only b"})
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> DocumentStore:
-    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+def documents(docids: list[str]) -> list[Document]:
+    return [Document(docid, "T", TEXTS[int(docid[1:])]) for docid in docids]
 
 
 def classifier(folder: Path, labels: int, bias: float = 0.0) -> Path:
@@ -34,14 +30,14 @@ def classifier(folder: Path, labels: int, bias: float = 0.0) -> Path:
     return folder
 
 
-def plain(folder: Path, store: DocumentStore, label: int, instruction: str) -> list[float]:
+def plain(folder: Path, label: int, instruction: str) -> list[float]:
     """log(p / (1 − p)) of a label by plain transformers, one pair alone, in double precision after the logits."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     bert = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     found = []
-    for one in store.get(DOCIDS):
+    for one in documents(DOCIDS):
         pair = tokenizer(
             f"中 国 {instruction}", f"T {one.text}", truncation="only_second", max_length=64, return_tensors="pt"
         )
@@ -52,23 +48,23 @@ def plain(folder: Path, store: DocumentStore, label: int, instruction: str) -> l
 
 
 @pytest.mark.parametrize(("labels", "label"), [(2, 0), (2, 1), (3, 1)])
-def test_a_label_scores_its_log_odds(tmp_path: Path, store: DocumentStore, labels: int, label: int) -> None:
+def test_a_label_scores_its_log_odds(tmp_path: Path, labels: int, label: int) -> None:
     folder = classifier(tmp_path / "m", labels)
     reranker = CrossEncoderReranker(Model(str(folder), label=label), CPU)
     for condition, instruction in (("original", "only a"), ("changed", "only b")):
-        scores = reranker.score(TOPIC.under(condition), store.get(DOCIDS))
-        assert scores == pytest.approx(plain(folder, store, label, instruction), abs=1e-5)
+        scores = reranker.score(TOPIC.under(condition), documents(DOCIDS))
+        assert scores == pytest.approx(plain(folder, label, instruction), abs=1e-5)
         assert len(set(scores)) == len(DOCIDS)
-    assert scores != reranker.score(TOPIC.under("original"), store.get(DOCIDS))
+    assert scores != reranker.score(TOPIC.under("original"), documents(DOCIDS))
 
 
-def test_a_saturated_softmax_makes_no_ties(tmp_path: Path, store: DocumentStore) -> None:
+def test_a_saturated_softmax_makes_no_ties(tmp_path: Path) -> None:
     folder = classifier(tmp_path / "m", 2, bias=60.0)
-    scores = CrossEncoderReranker(Model(str(folder), label=1), CPU).score(TOPIC.under("query"), store.get(DOCIDS))
+    scores = CrossEncoderReranker(Model(str(folder), label=1), CPU).score(TOPIC.under("query"), documents(DOCIDS))
     assert set(torch.tensor(scores).sigmoid().tolist()) == {1.0} and len(set(scores)) == len(DOCIDS)
 
 
-def test_the_label_must_be_known_and_be_there(tmp_path: Path, store: DocumentStore) -> None:
+def test_the_label_must_be_known_and_be_there(tmp_path: Path) -> None:
     two, one = classifier(tmp_path / "two", 2), classifier(tmp_path / "one", 1)
     for model, message in (
         (Model(str(two)), r"gives 2 labels a pair, .* say in its entry which label is relevance \(0 to 1\)"),

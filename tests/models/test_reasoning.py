@@ -7,19 +7,16 @@ from typing import Any
 import pytest
 import tiny_language_models as tiny
 import torch
-from conftest import write_jsonl
 from model_inputs import CPU
 
 from heed.errors import HeedError
-from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Files
 from heed.models.local.language_models import load_tokenizer
 from heed.models.local.logits import padded
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import reasoning
 from heed.models.rerankers.reasoning import ReasoningReranker
 from heed.models.text.prompts import Prompts
-from heed.types import Topic
+from heed.types import Document, Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]
 DOCIDS = ["d2", "d0", "d3", "d1"]
@@ -51,10 +48,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> DocumentStore:
-    records = [{"id": f"d{at}", "title": "", "text": text} for at, text in enumerate(TEXTS)]
-    return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+def documents(docids: list[str]) -> list[Document]:
+    return [Document(docid, "", TEXTS[int(docid[1:])]) for docid in docids]
 
 
 @pytest.fixture(autouse=True)
@@ -94,11 +89,11 @@ def plain(folder: Path, text: str, tokens: int) -> tuple[str, float]:
 @pytest.mark.golden(program="transformers 5.23.0", compared="thoughts and scores", systems=("reasoning",))
 @pytest.mark.parametrize("tokens", [30, 4])
 def test_scores_equal_a_thought_written_by_hand(
-    folder: Path, store: DocumentStore, tokens: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, tokens: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
-    scores = ReasoningReranker(model(folder), CPU).score(TOPIC.under("original"), store.get(DOCIDS))
-    texts = [PROMPT.format(query="a query only a", document=one.text.strip()) for one in store.get(DOCIDS)]
+    scores = ReasoningReranker(model(folder), CPU).score(TOPIC.under("original"), documents(DOCIDS))
+    texts = [PROMPT.format(query="a query only a", document=one.text.strip()) for one in documents(DOCIDS)]
     expected = [plain(folder, text, tokens) for text in texts]
     if tokens == 30:
         assert [written for written, _ in expected].count(" it is. so </think>") == 3
@@ -113,7 +108,7 @@ def test_scores_equal_a_thought_written_by_hand(
 
 @pytest.mark.golden(program="transformers 5.23.0", compared="log-odds after a thought", systems=RANK1)
 @pytest.mark.parametrize("name", RANK1)
-def test_every_size_of_rank1_scores_by_its_authors_prompt(folder: Path, store: DocumentStore, name: str) -> None:
+def test_every_size_of_rank1_scores_by_its_authors_prompt(folder: Path, name: str) -> None:
     """The prompt of rank1.py and of the models' cards; a thought written token by token."""
     entry = Registry().find(name)._replace(source=str(folder), max_length=240)
     text = (
@@ -121,37 +116,35 @@ def test_every_size_of_rank1_scores_by_its_authors_prompt(folder: Path, store: D
         "Query: a query{}\nPassage: true or\n<think>"
     )
     for condition, instruction in (("query", ""), ("original", " only a"), ("changed", " only b")):
-        [score] = ReasoningReranker(entry, CPU).score(TOPIC.under(condition), store.get(["d2"]))
+        [score] = ReasoningReranker(entry, CPU).score(TOPIC.under(condition), documents(["d2"]))
         assert score == pytest.approx(plain(folder, text.format(instruction), 30)[1], abs=1e-5)
 
 
-def test_what_the_models_files_say_of_generation_changes_no_thought(
-    folder: Path, store: DocumentStore, tmp_path: Path
-) -> None:
+def test_what_the_models_files_say_of_generation_changes_no_thought(folder: Path, tmp_path: Path) -> None:
     other = shutil.copytree(folder, tmp_path / "thinker")
     path = other / "generation_config.json"
     told = {"repetition_penalty": 5.0, "do_sample": True, "temperature": 2.0, "num_beams": 3, "no_repeat_ngram_size": 1}
     path.write_text(json.dumps(json.loads(path.read_text()) | told))
     first, second = (ReasoningReranker(model(one), CPU) for one in (folder, other))
-    assert second.score(TOPIC.under("original"), store.get(DOCIDS)) == first.score(
-        TOPIC.under("original"), store.get(DOCIDS)
+    assert second.score(TOPIC.under("original"), documents(DOCIDS)) == first.score(
+        TOPIC.under("original"), documents(DOCIDS)
     )
 
 
-def test_a_long_document_leaves_room_for_the_thought(folder: Path, store: DocumentStore) -> None:
+def test_a_long_document_leaves_room_for_the_thought(folder: Path) -> None:
     reranker = ReasoningReranker(model(folder, max_length=120), CPU)
     tokenizer = load_tokenizer(model(folder))
-    [read] = Prompts(model(folder), tokenizer, 120 - reasoning.LEAST).ids("", "a query only a", store.get(["d3"]))
+    [read] = Prompts(model(folder), tokenizer, 120 - reasoning.LEAST).ids("", "a query only a", documents(["d3"]))
     text = tokenizer.decode(read)
     assert 105 <= len(read) <= 110 and text.endswith("\n<think>") and text.startswith("Is it relevant?\nQuery: a query")
     scores = [
-        reranker.score(TOPIC.under(condition), store.get(["d3"]))[0] for condition in ("query", "original", "changed")
+        reranker.score(TOPIC.under(condition), documents(["d3"]))[0] for condition in ("query", "original", "changed")
     ]
     assert len(set(scores)) == 3
     assert reranker.score(TOPIC.under("query"), []) == []
 
 
-def test_a_limit_below_a_thought_is_an_error(folder: Path, store: DocumentStore) -> None:
+def test_a_limit_below_a_thought_is_an_error(folder: Path) -> None:
     with pytest.raises(HeedError, match="max_length 10, expected more than the 10 tokens that are left for a thought"):
         ReasoningReranker(model(folder, max_length=10), CPU).load()
 

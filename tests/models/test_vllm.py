@@ -10,10 +10,9 @@ import tiny_language_models as tiny
 import torch
 from conftest import Heed, write_jsonl
 from model_inputs import CPU
-from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, entry, prompt_ids, prompts, store_in
+from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, documents, entry, prompt_ids, prompts
 
 from heed.errors import HeedError
-from heed.formats.document_store import DocumentStore
 from heed.models.local import vllm as vllm_models
 from heed.models.local.language_models import load_tokenizer
 from heed.models.local.runtime import Runtime
@@ -40,11 +39,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("models")
     made = {kind: tiny.causal(kind, root / kind, **WIDE) for kind in ("Llama", "Qwen2")}
     return made | {"T5": tiny.seq2seq(root / "T5")}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> DocumentStore:
-    return store_in(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -116,35 +110,33 @@ def ranks(model: Model, text: str) -> list[int]:
 )
 @needs_vllm
 @pytest.mark.parametrize("kind", ["Llama", "Qwen2"])
-def test_scores_equal_transformers(
-    folders: dict[str, Path], store: DocumentStore, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_equal_transformers(folders: dict[str, Path], kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = entry(folders, kind, max_length=256)  # all positions that the model has
     ours = YesNoReranker(model, CPU)
     expected = {
-        condition: ours.score(TOPIC.under(condition), store.get(ALL)) for condition in ("query", "original", "changed")
+        condition: ours.score(TOPIC.under(condition), documents(ALL)) for condition in ("query", "original", "changed")
     }
     reranker = YesNoReranker(model, VLLM)
     read: list[list[int]] = []
     kept = VllmModel.logits
     monkeypatch.setattr(VllmModel, "logits", lambda *all: read.extend(all[1]) or kept(*all))
     for condition, scores in expected.items():
-        found = reranker.score(TOPIC.under(condition), store.get(ALL))
+        found = reranker.score(TOPIC.under(condition), documents(ALL))
         assert all(type(score) is float for score in found)
         assert found == pytest.approx(scores, abs=1e-4)
-        assert reranker.score(TOPIC.under(condition), store.get(ALL[::-1])) == pytest.approx(scores[::-1], abs=1e-4)
-    assert read[: len(ALL)] == prompt_ids(model, TOPIC.query, store.get(ALL))
+        assert reranker.score(TOPIC.under(condition), documents(ALL[::-1])) == pytest.approx(scores[::-1], abs=1e-4)
+    assert read[: len(ALL)] == prompt_ids(model, TOPIC.query, documents(ALL))
     assert 254 <= max(map(len, read)) <= 256
     assert len({round(score, 2) for score in expected["original"]}) == len(ALL)
-    unlikely = [max(ranks(model, text)) for text in prompts(model, DOCIDS, store, TOPIC.query)]
+    unlikely = [max(ranks(model, text)) for text in prompts(model, DOCIDS, TOPIC.query)]
     assert max(unlikely) > 20  # beyond what vLLM gives of the likeliest
     assert reranker.score(TOPIC.under("query"), []) == []
 
 
 @needs_vllm
-def test_two_models_in_turn(folders: dict[str, Path], store: DocumentStore) -> None:
+def test_two_models_in_turn(folders: dict[str, Path]) -> None:
     def scores(reranker: YesNoReranker) -> list[float]:
-        found = reranker.score(TOPIC.under("original"), store.get(DOCIDS))
+        found = reranker.score(TOPIC.under("original"), documents(DOCIDS))
         reranker.close()  # else there is no memory for the next
         return found
 
@@ -175,16 +167,14 @@ def test_half_precision_makes_no_ties(folders: dict[str, Path], monkeypatch: pyt
 
 @needs_vllm
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
-def test_an_adapter(
-    folders: dict[str, Path], store: DocumentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adapter(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     adapter_of(folders["Llama"], tmp_path / "adapter")
     model = entry(folders, "Llama")._replace(source=str(tmp_path / "adapter"))
-    expected = YesNoReranker(model, CPU).score(TOPIC.under("original"), store.get(ALL))
-    bare = YesNoReranker(entry(folders, "Llama"), CPU).score(TOPIC.under("original"), store.get(ALL))
+    expected = YesNoReranker(model, CPU).score(TOPIC.under("original"), documents(ALL))
+    bare = YesNoReranker(entry(folders, "Llama"), CPU).score(TOPIC.under("original"), documents(ALL))
     assert expected != pytest.approx(bare, abs=1e-2)
     reranker = YesNoReranker(model, VLLM)
-    assert reranker.score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
+    assert reranker.score(TOPIC.under("original"), documents(ALL)) == pytest.approx(expected, abs=1e-4)
     reranker.close()
     path = tmp_path / "adapter" / "adapter_config.json"
     plain = path.read_text()
@@ -204,16 +194,14 @@ def test_an_adapter(
 )
 @needs_vllm
 @pytest.mark.parametrize("tokens", [30, 4])
-def test_thoughts_equal_transformers(
-    store: DocumentStore, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_thoughts_equal_transformers(tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
     monkeypatch.setattr(reasoning, "LEAST", tokens)
     longer = tiny.causal("Qwen2", tmp_path / "thinker", max_position_embeddings=512, **WIDE)
     model = entry({"Qwen2": longer}, "Qwen2", family="reasoning", prompt=THINK, max_length=240)
     ours = ReasoningReranker(model, CPU)
-    expected = ours.score(TOPIC.under("original"), store.get(ALL))
-    sent = Prompts(model, load_tokenizer(model), 240 - tokens).ids("", "中 国 a query? only a", store.get(ALL))
+    expected = ours.score(TOPIC.under("original"), documents(ALL))
+    sent = Prompts(model, load_tokenizer(model), 240 - tokens).ids("", "中 国 a query? only a", documents(ALL))
     thoughts = ours.thoughts(sent)
     monkeypatch.setattr(reasoning, "END", thoughts[1][1:3])  # a random model writes no </think>
     ended = ours.thoughts(sent)
@@ -223,7 +211,7 @@ def test_thoughts_equal_transformers(
     monkeypatch.setattr(reasoning, "THOUGHT", tokens)
     monkeypatch.setattr(reasoning, "LEAST", tokens)
     assert theirs.thoughts(sent) == thoughts
-    assert theirs.score(TOPIC.under("original"), store.get(ALL)) == pytest.approx(expected, abs=1e-4)
+    assert theirs.score(TOPIC.under("original"), documents(ALL)) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.golden(
@@ -248,7 +236,7 @@ def test_rankings_equal_transformers(folders: dict[str, Path], tmp_path: Path, m
 
 
 @needs_vllm
-def test_weights_that_are_missing_are_an_error(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
+def test_weights_that_are_missing_are_an_error(folders: dict[str, Path], tmp_path: Path) -> None:
     from transformers import AutoModel
 
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")

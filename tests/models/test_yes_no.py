@@ -9,10 +9,10 @@ import tiny_language_models as tiny
 import torch
 from conftest import write_jsonl
 from model_inputs import CPU
-from yes_no_inputs import DOCIDS, TOPIC, adapter_of, entry, prompt_ids, prompts, store_in
+from yes_no_inputs import DOCIDS, TOPIC, adapter_of, documents, entry, prompt_ids, prompts
 
 from heed.errors import HeedError
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import open_store
 from heed.models.local.language_models import precision
 from heed.models.local.logits import Rows, shares_prefixes
 from heed.models.local.runtime import Runtime
@@ -30,11 +30,6 @@ CAUSAL = ("Llama", "Mistral", "Qwen2", "Qwen3", "GPT2")  # the last has absolute
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("models")
     return {kind: tiny.causal(kind, root / kind) for kind in CAUSAL} | {"T5": tiny.seq2seq(root / "T5")}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> DocumentStore:
-    return store_in(tmp_path)
 
 
 @cache
@@ -61,29 +56,29 @@ def plain(model: Model, text: str, network: Any = None) -> float:
 
 @pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("causal", "seq2seq"))
 @pytest.mark.parametrize("kind", [*CAUSAL, "T5"])
-def test_scores_equal_plain_transformers(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
+def test_scores_equal_plain_transformers(folders: dict[str, Path], kind: str) -> None:
     model = entry(folders, kind, max_length=250)
-    expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
+    expected = [plain(model, text) for text in prompts(model, DOCIDS, "中 国 a query? only a")]
     assert max(expected) - min(expected) > 0.1
     for padding, share in ((None, True), ("left", False), ("right", False)):
         reranker = YesNoReranker(model._replace(padding=padding), CPU, share)
-        scores = reranker.score(TOPIC.under("original"), store.get(DOCIDS))
+        scores = reranker.score(TOPIC.under("original"), documents(DOCIDS))
         assert all(type(score) is float for score in scores)
         assert scores == pytest.approx(expected, abs=2e-5)
     reranker = YesNoReranker(model, CPU._replace(batch_size=1))  # so no padding
-    assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=2e-5)
+    assert reranker.score(TOPIC.under("original"), documents(DOCIDS)) == pytest.approx(expected, abs=2e-5)
 
 
 @pytest.mark.golden(
     program="transformers 5.23.0", compared="scores of prompts cut at their end", systems=("causal", "seq2seq")
 )
 @pytest.mark.parametrize("kind", ["Llama", "T5"])
-def test_a_whole_prompt_can_be_cut_at_its_end(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
+def test_a_whole_prompt_can_be_cut_at_its_end(folders: dict[str, Path], kind: str) -> None:
     """As FollowIR's and mteb's rerankers do it: ``tokenizer(prompt, truncation=True, max_length=…)``."""
     model, two = entry(folders, kind, max_length=130, cut_prompt=True), ["d0", "long"]
     tokenizer, network = loaded(model.source, model.family)
-    scores = YesNoReranker(model, CPU).score(TOPIC.under("changed"), store.get(two))
-    short, long = prompts(model, two, store, "中 国 a query? only b, not a")
+    scores = YesNoReranker(model, CPU).score(TOPIC.under("changed"), documents(two))
+    short, long = prompts(model, two, "中 国 a query? only b, not a")
     made = tokenizer(long, truncation=True, max_length=130, return_tensors="pt")
     no, yes = (tokenizer.convert_tokens_to_ids(token) for token in model.tokens or ())
     with torch.no_grad():
@@ -91,22 +86,20 @@ def test_a_whole_prompt_can_be_cut_at_its_end(folders: dict[str, Path], store: D
         logits = network(**made, **more).logits[0, -1]
     assert made["input_ids"].shape == (1, 130)
     assert scores == pytest.approx([plain(model, short), float(logits[yes] - logits[no])], abs=1e-5)
-    kept = YesNoReranker(model._replace(cut_prompt=False), CPU).score(TOPIC.under("changed"), store.get(two))
+    kept = YesNoReranker(model._replace(cut_prompt=False), CPU).score(TOPIC.under("changed"), documents(two))
     assert abs(kept[1] - scores[1]) > 0.01
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Qwen3", "T5"])
 @pytest.mark.parametrize("padding", ["left", "right"])
-def test_a_long_document_is_cut_and_the_cue_stays(
-    folders: dict[str, Path], store: DocumentStore, kind: str, padding: str
-) -> None:
+def test_a_long_document_is_cut_and_the_cue_stays(folders: dict[str, Path], kind: str, padding: str) -> None:
     model = entry(folders, kind, padding=padding, max_length=130)
-    scores = YesNoReranker(model, CPU).score(TOPIC.under("changed"), store.get(["d0", "long", "longer"]))
-    read = prompt_ids(model, "中 国 a query? only b, not a", store.get(["d0", "long", "longer"]))
+    scores = YesNoReranker(model, CPU).score(TOPIC.under("changed"), documents(["d0", "long", "longer"]))
+    read = prompt_ids(model, "中 国 a query? only b, not a", documents(["d0", "long", "longer"]))
     tokenizer, _ = loaded(model.source, model.family)
     before, after = (model.prompt or "").replace("{query}", "中 国 a query? only b, not a").split("{document}")
     for docid, ids, score in zip(("long", "longer"), read[1:], scores[1:], strict=True):
-        [one] = store.get([docid])
+        [one] = documents([docid])
         whole = f"{one.title} {one.text}".strip()
         cuts = [whole[:end] for end in range(400) if tokenizer(before + whole[:end] + after)["input_ids"] == ids]
         assert cuts, tokenizer.decode(ids)
@@ -116,26 +109,26 @@ def test_a_long_document_is_cut_and_the_cue_stays(
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Qwen3", "T5"])
-def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], store: DocumentStore, kind: str) -> None:
+def test_a_document_that_just_fits_is_whole(folders: dict[str, Path], kind: str) -> None:
     model = entry(
         folders, kind, prompt="Query: {query} Document:{document}er truefalse"
     )  # whose ends join other tokens
     tokenizer, _ = loaded(model.source, model.family)
     docids = ["d1", "d3"]
-    for docid, text in zip(docids, prompts(model, docids, store, "q"), strict=True):
+    for docid, text in zip(docids, prompts(model, docids, "q"), strict=True):
         whole = tokenizer(text)["input_ids"]
         tight = Prompts(model, tokenizer, len(whole))
-        tight.ids("", "q only a", store.get([docid]))  # does not fit beside this query
-        assert tight.ids("", "q", store.get([docid])) == [whole]
+        tight.ids("", "q only a", documents([docid]))  # does not fit beside this query
+        assert tight.ids("", "q", documents([docid])) == [whole]
 
 
-def test_query_and_instruction_that_leave_no_room_are_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
+def test_query_and_instruction_that_leave_no_room_are_an_error(folders: dict[str, Path]) -> None:
     reranker = YesNoReranker(entry(folders, "Llama"), CPU)
     with pytest.raises(HeedError, match=r"topic 9: prompt, query and instruction take \d+ of the model's 128 tokens"):
-        reranker.score(Topic("9", "eng", "q" * 200, {}).under("query"), store.get(["d0"]))
+        reranker.score(Topic("9", "eng", "q" * 200, {}).under("query"), documents(["d0"]))
 
 
-def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
+def test_a_token_that_is_not_in_the_vocabulary_is_an_error(folders: dict[str, Path]) -> None:
     for tokens, message in {
         ("Ġfalse", "true"): r"token 'Ġfalse' is not one entry of its vocabulary; it has \['false', '▁false'\]",
         ("false", "nothing"): "token 'nothing' is not one entry of its vocabulary; it has none like it",
@@ -154,15 +147,13 @@ def test_a_model_without_prompt_and_tokens_gets_an_entry_to_begin_with(folders: 
 
 
 @pytest.mark.parametrize("prompt", ["{query}", "{document}", "{query} {document} {document}", "{query} {text}"])
-def test_a_prompt_without_query_and_document_is_an_error(
-    folders: dict[str, Path], store: DocumentStore, prompt: str | None
-) -> None:
+def test_a_prompt_without_query_and_document_is_an_error(folders: dict[str, Path], prompt: str | None) -> None:
     with pytest.raises(HeedError, match=r"expected a text with \{query\} and one \{document\}"):
         YesNoReranker(entry(folders, "Llama", prompt=prompt), CPU).load()
 
 
-def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path], store: DocumentStore) -> None:
-    [ids] = prompt_ids(entry(folders, "Llama"), "q", store.get(["d0"]))
+def test_a_literal_bos_stays_beside_the_tokenizers_own(folders: dict[str, Path]) -> None:
+    [ids] = prompt_ids(entry(folders, "Llama"), "q", documents(["d0"]))
     assert ids[:2] == [1, 1]
 
 
@@ -185,7 +176,7 @@ def test_a_table_is_cut_between_rows(folders: dict[str, Path], tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral"])
 def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
-    folders: dict[str, Path], store: DocumentStore, tmp_path: Path, kind: str
+    folders: dict[str, Path], tmp_path: Path, kind: str
 ) -> None:
     from transformers import AutoConfig
 
@@ -198,11 +189,11 @@ def test_a_prefix_that_is_longer_than_a_sliding_window_is_shared_too(
         config["rope_parameters"] = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
     (folder / "config.json").write_text(json.dumps(config))
     model = entry({kind: folder}, kind, max_length=250)
-    expected = [plain(model, text) for text in prompts(model, DOCIDS, store, "中 国 a query? only a")]
+    expected = [plain(model, text) for text in prompts(model, DOCIDS, "中 国 a query? only a")]
     reranker = YesNoReranker(model, CPU)
-    assert reranker.score(TOPIC.under("original"), store.get(DOCIDS)) == pytest.approx(expected, abs=1e-5)
+    assert reranker.score(TOPIC.under("original"), documents(DOCIDS)) == pytest.approx(expected, abs=1e-5)
     assert shares_prefixes(AutoConfig.from_pretrained(folder)) == (kind == "Mistral")
-    assert expected != pytest.approx([plain(entry(folders, kind), text) for text in prompts(model, DOCIDS, store, "")])
+    assert expected != pytest.approx([plain(entry(folders, kind), text) for text in prompts(model, DOCIDS, "")])
 
 
 def test_models_that_keep_other_states_share_no_prefix() -> None:
@@ -234,20 +225,20 @@ def test_precision_follows_the_device() -> None:
 
 @pytest.mark.golden(program="peft 0.21.2", compared="scores of an adapter", systems=("causal",))
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft asks for it when it adapts
-def test_an_adapter_runs_on_its_base(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
+def test_an_adapter_runs_on_its_base(folders: dict[str, Path], tmp_path: Path) -> None:
     adapted = adapter_of(folders["Llama"], tmp_path / "adapter")
     base = entry(folders, "Llama")
     model = base._replace(source=str(tmp_path / "adapter"))
     reranker = YesNoReranker(model, CPU)
-    scores = reranker.score(TOPIC.under("original"), store.get(DOCIDS[:3]))
-    texts = prompts(base, DOCIDS[:3], store, "中 国 a query? only a")
+    scores = reranker.score(TOPIC.under("original"), documents(DOCIDS[:3]))
+    texts = prompts(base, DOCIDS[:3], "中 国 a query? only a")
     assert scores == pytest.approx([plain(base, text, adapted) for text in texts], abs=1e-4)
     assert scores != pytest.approx([plain(base, text) for text in texts], abs=1e-2)
     assert reranker.config["base"]["files"]["model.safetensors"]
     moved = model._replace(base=str(shutil.copytree(folders["Llama"], tmp_path / "moved")))
     path = tmp_path / "adapter" / "adapter_config.json"
     path.write_text(path.read_text().replace(json.dumps(str(folders["Llama"])), "null"))
-    assert YesNoReranker(moved, CPU).score(TOPIC.under("original"), store.get(DOCIDS[:3])) == scores
+    assert YesNoReranker(moved, CPU).score(TOPIC.under("original"), documents(DOCIDS[:3])) == scores
     with pytest.raises(HeedError, match="base_model_name_or_path is None; give the base in an entry"):
         YesNoReranker(model, CPU)
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
@@ -255,12 +246,12 @@ def test_an_adapter_runs_on_its_base(folders: dict[str, Path], store: DocumentSt
         YesNoReranker(moved, CPU).load()
 
 
-def test_a_base_without_an_adapter_is_an_error(folders: dict[str, Path], store: DocumentStore) -> None:
+def test_a_base_without_an_adapter_is_an_error(folders: dict[str, Path]) -> None:
     with pytest.raises(HeedError, match="so base x has no use"):
         YesNoReranker(entry(folders, "Llama", base="x"), CPU)
 
 
-def test_missing_weights_are_an_error(folders: dict[str, Path], store: DocumentStore, tmp_path: Path) -> None:
+def test_missing_weights_are_an_error(folders: dict[str, Path], tmp_path: Path) -> None:
     from transformers import AutoModel
 
     folder = shutil.copytree(folders["Llama"], tmp_path / "headless")

@@ -5,10 +5,7 @@ from typing import Any
 
 import tiny_language_models as tiny
 import torch
-from conftest import write_jsonl
 
-from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Files
 from heed.models.local.language_models import limit_of, load_config, load_tokenizer
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
@@ -20,11 +17,11 @@ TOPIC = Topic("1", "zho", "中 国 a query?", {"original": "only a", "changed": 
 DOCIDS = [f"d{at}" for at in range(len(TEXTS))]
 
 
-def store_in(folder: Path) -> DocumentStore:
-    """A store of TEXTS and of two long documents."""
-    records = [{"id": f"d{at}", "title": "T", "text": text} for at, text in enumerate(TEXTS)]
-    records += [{"id": "long", "title": "T", "text": LONG}, {"id": "longer", "title": "", "text": LONG * 3}]
-    return open_store(folder / "store", Files([write_jsonl(folder / "docs.jsonl", records)]))
+def documents(docids: list[str]) -> list[Document]:
+    """Those of TEXTS, and two long ones."""
+    texts = {f"d{number}": ("T", text) for number, text in enumerate(TEXTS)}
+    texts |= {"long": ("T", LONG), "longer": ("", LONG * 3)}
+    return [Document(docid, *texts[docid]) for docid in docids]
 
 
 def entry(folders: dict[str, Path], kind: str, **settings: Any) -> Model:
@@ -36,17 +33,17 @@ def entry(folders: dict[str, Path], kind: str, **settings: Any) -> Model:
     return Model(source, "causal", prompt=tiny.LLAMA, tokens=("false", "true"))._replace(**settings)
 
 
-def prompts(model: Model, docids: list[str], store: DocumentStore, query: str) -> list[str]:
+def prompts(model: Model, docids: list[str], query: str) -> list[str]:
     return [
         (model.prompt or "").replace("{query}", query).replace("{document}", f"{one.title} {one.text}".strip())
-        for one in store.get(docids)
+        for one in documents(docids)
     ]
 
 
-def prompt_ids(model: Model, query: str, documents: list[Document]) -> list[list[int]]:
+def prompt_ids(model: Model, query: str, read: list[Document]) -> list[list[int]]:
     """The ids of each document's prompt, at the length that the reranker reads."""
     tokenizer = load_tokenizer(model)
-    return Prompts(model, tokenizer, limit_of(model, tokenizer, load_config(model))).ids("", query, documents)
+    return Prompts(model, tokenizer, limit_of(model, tokenizer, load_config(model))).ids("", query, read)
 
 
 def adapter_of(base: Path, folder: Path) -> Any:
