@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     id: int
     client: str
     part: int
-    at: str
+    time: str  # UTC, ISO 8601
     assessor: str
     batch: str
     kind: str
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     def identity(self) -> Identity:
         """Return the part of the entry that is the same in every copy, even if its assessor is renamed."""
         request = self.client.partition(RENAMED)[0]
-        return (request, self.part, self.at, self.kind, self.qid, self.condition, self.docid)
+        return (request, self.part, self.time, self.kind, self.qid, self.condition, self.docid)
 
     def key(self) -> Key:
         """Return the key of the grade, the note or the narrative that the entry changes."""
