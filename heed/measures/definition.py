@@ -9,7 +9,7 @@ from heed.errors import ModelError
 from heed.measures.inputs import Inputs
 from heed.measures.measure_names import parse_name
 from heed.measures.per_topic import Judged, PerTopic
-from heed.types import Run
+from heed.types import Qrels, Run
 
 LARGEST = 1e9  # the largest value that a results file holds
 SUBTOPICS = "qrels by subtopic"  # in ``needs``: refused where the judgements have none
@@ -70,19 +70,26 @@ class Measure:
             arguments[self.parameters["@"]] = name.depth()
         return partial(self.function, **arguments)
 
-    def of_run(self, text: str, *run_and_qrels: Any) -> PerTopic:
+    def of_run(self, text: str, run: Run, qrels: Qrels) -> PerTopic:
         """Return the values of a run's topics, the measure called by ``text``."""
-        return self._checked(self.with_parameters(text)(*run_and_qrels))
+        return self._values(self.with_parameters(text), (run, qrels))
 
     def of_pair(self, text: str, inputs: Inputs) -> PerTopic:
         """Return the values of a comparison's topics, empty where ``inputs`` do not allow the measure."""
         function, arguments = self.with_parameters(text), self.takes(inputs) if self.takes else None
-        return {} if arguments is None else self._checked(function(*arguments))
+        return {} if arguments is None else self._values(function, arguments)
 
-    def _checked(self, values: PerTopic) -> PerTopic:
-        """Return the values, of a user's own measure as finite floats; raise :class:`ModelError` for other ones."""
+    def _values(self, function: Callable[..., PerTopic], arguments: tuple[Any, ...]) -> PerTopic:
+        """Return the values; :class:`ModelError` where a user's function fails, or returns no numbers by qid."""
         if not self.is_own:
-            return values
+            return function(*arguments)
+        try:
+            values = function(*arguments)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise ModelError(
+                f"measure {self.name}: its function fails, {problem:.200}; a run may lack topics"
+            ) from error
         if not isinstance(values, Mapping):
             raise ModelError(f"measure {self.name}: returned {type(values).__name__}; expected qid -> value")
         numbers = {str(qid): _number(value) for qid, value in values.items()}

@@ -192,7 +192,7 @@ def _of_pair(
         of_measure = shares.get(str(measure), {})
         chosen |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
     warn_of_runs(inputs, chosen, f"{system}, {label}")
-    missing = sorted(changed.keys() - values[P_MRR].keys()) if P_MRR in values else []
+    missing = sorted(changed.keys() - values.get(P_MRR, {}).keys()) if P_MRR in pair.measures else []
     if missing:
         count = f"{len(changed) - len(missing)} of {len(changed)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")

@@ -176,6 +176,8 @@ def test_a_topic_that_one_run_lacks_is_logged_and_n_falls(capsys: pytest.Capture
     assert found["s", "query>original", "p-MRR"][1] == found["s", "query>original", "IRS"][1] == 2
     assert found["s", "query", "RR"] == (0.5, 2)
     assert capsys.readouterr().err == "warning: s: p-MRR is over 2 of 3 topics; not in both runs: 2_0\n"
+    evaluate({**TABLE_RUNS, ("s", "query"): {"9": order("xyz")}}, tables(), TABLES, 3)
+    assert "s: p-MRR is over 0 of 3 topics; not in both runs: 1_0, 1_1, 2_0\n" in capsys.readouterr().err
     evaluate(TABLE_RUNS, tables(), TABLES, 3)
     assert capsys.readouterr().err == ""
 

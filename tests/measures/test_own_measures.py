@@ -161,11 +161,16 @@ def test_what_is_no_measure_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "problem"),
-    [({"1": "high"}, "measure mine, topic 1: 'high'"), ({"1": float("nan")}, "topic 1: nan"), ([0.5], "returned list")],
+    ("function", "problem"),
+    [
+        (lambda run, qrels: {"1": "high"}, "measure mine, topic 1: 'high'; expected a number"),
+        (lambda run, qrels: {"1": float("nan")}, "measure mine, topic 1: nan"),
+        (lambda run, qrels: [0.5], "measure mine: returned list; expected qid -> value"),
+        (lambda run, qrels: {"2": run["2"]}, "measure mine: its function fails, KeyError: '2'"),
+    ],
 )
-def test_values_that_no_file_can_hold_are_an_error(value: Any, problem: str) -> None:
-    judging = Judging({"original": {"1": {"a": 1}}}, (library.measure("mine")(lambda run, qrels: value),), ())
+def test_a_function_that_fails_or_returns_what_no_file_can_hold_is_an_error(function: Any, problem: str) -> None:
+    judging = Judging({"original": {"1": {"a": 1}}}, (library.measure("mine")(function),), ())
     topics = [Topic("1", "eng", "q", {"original": "i"})]
     with pytest.raises(ModelError, match=problem):
         evaluate({("s", "original"): {"1": order("ab")}}, judging, topics, 2)
