@@ -17,7 +17,7 @@ from heed.progress import log
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
 from heed.systems.by_name import refuse_twins
-from heed.systems.own import check_name
+from heed.systems.user_objects import check_name
 from heed.types import Run
 from pipelines.command import refuse
 from pipelines.options.settings import machine_of, maxp_of, registry_of, search_of

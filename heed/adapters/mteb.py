@@ -20,7 +20,7 @@ from heed.models.local.mteb_models import require_mteb
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.systems.by_name import standalone
-from heed.systems.own import is_encoder
+from heed.systems.user_objects import is_encoder
 from heed.types import Document, Encoder, Query, Reranker, config_of, load
 
 Numbers = NDArray[np.float64]

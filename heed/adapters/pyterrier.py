@@ -20,7 +20,7 @@ from heed.ranking import ranked
 from heed.reranking.similarity import Similarity
 from heed.retrieval.lucene import jvm
 from heed.systems.by_name import standalone
-from heed.systems.own import check_name, is_encoder
+from heed.systems.user_objects import check_name, is_encoder
 from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic, load
 
 try:

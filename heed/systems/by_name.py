@@ -38,7 +38,7 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
-from heed.systems.own import OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
+from heed.systems.user_objects import OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
 from heed.types import Document, Encoder, Query, Reranker, Retriever
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool
