@@ -138,10 +138,10 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
 
 def _example_score(model: Model, runtime: Runtime) -> float:
     """Return the score of the example's document for its query with the original instruction."""
-    from heed.systems.by_name import score_alone
+    from heed.systems.registry_models import score_of_document
 
     query = Query("1", f"{EXAMPLE_QUERY} {EXAMPLE['original']}", EXAMPLE_QUERY, EXAMPLE["original"])
-    return score_alone(model, query, EXAMPLE_DOCUMENT, runtime)
+    return score_of_document(model, query, EXAMPLE_DOCUMENT, runtime)
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:

@@ -19,7 +19,7 @@ from heed.formats.run_formats import ROLES
 from heed.models.local.mteb_models import require_mteb
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
-from heed.systems.by_name import standalone
+from heed.systems.by_name import model_alone
 from heed.systems.user_objects import is_encoder
 from heed.types import Document, Encoder, Query, Reranker, config_of, load
 
@@ -37,7 +37,7 @@ def as_mteb(
     for what is neither a reranker nor an encoder.
     """
     require_mteb("heed.adapters.mteb")
-    model = standalone(system, registry or Registry(), Runtime(device))
+    model = model_alone(system, registry or Registry(), Runtime(device))
     return MtebBiEncoder(model) if is_encoder(model) else MtebCrossEncoder(model)
 
 

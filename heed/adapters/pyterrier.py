@@ -19,7 +19,7 @@ from heed.progress import brief
 from heed.ranking import ranked
 from heed.reranking.similarity import Similarity
 from heed.retrieval.lucene import jvm
-from heed.systems.by_name import standalone
+from heed.systems.by_name import model_alone
 from heed.systems.user_objects import check_name, is_encoder
 from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic, load
 
@@ -53,7 +53,7 @@ def reranker(
     ``system`` is an entry, a hub id, a path or an object; an encoder compares by its vectors. What needs an index
     of the documents, such as ``polarity``, is given as ``experiment.reranker("polarity")``.
     """
-    model = standalone(system, registry or Registry(), Runtime(device))
+    model = model_alone(system, registry or Registry(), Runtime(device))
     scorer = Similarity(model) if is_encoder(model) else cast(Reranker, model)
     return HeedReranker(scorer, language(lang).code)
 

@@ -30,8 +30,8 @@ from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
-from heed.systems.user_objects import check_name
 from heed.systems.settings import Machine, Search, systems_of
+from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, close, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
 

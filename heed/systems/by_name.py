@@ -5,15 +5,14 @@ registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompo
 ``package.module:Class`` for an object of the user's own.
 """
 
-import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from heed.errors import UsageError, fail
-from heed.extras import OBJECT, require
+from heed.extras import OBJECT
 from heed.formats.document_store import open_store
 from heed.models.encoders.late_interaction import LateEncoder
 from heed.models.files.guessing import with_family
@@ -21,7 +20,7 @@ from heed.models.local.mteb_models import PREFIX as MTEB
 from heed.models.local.mteb_models import MtebEncoder, MtebReranker, MtebRetriever, mteb_model
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER
 from heed.models.text.templates import warn_unread
 from heed.progress import timed
 from heed.reranking.decompose import Decompose
@@ -38,15 +37,36 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
-from heed.systems.user_objects import OwnEncoder, OwnReranker, OwnRetriever, is_encoder, load_object
-from heed.types import Document, Encoder, Query, Reranker, Retriever
-from heed.workers.parallel import ParallelEncoder, ParallelReranker
+from heed.systems.registry_models import (
+    encoder_by_workers,
+    family_of,
+    installed_model,
+    model_without_documents,
+    reranker_by_workers,
+)
+from heed.systems.user_objects import (
+    OwnEncoder,
+    OwnReranker,
+    OwnRetriever,
+    class_name,
+    is_built_in,
+    is_encoder,
+    load_object,
+)
+from heed.types import Encoder, Reranker, Retriever
 from heed.workers.pool import WorkerPool
-from heed.workers.tasks import system_of
 
 RETRIEVERS = (*BM25_NAMES, "lsa")
 RERANKERS = ("polarity", "rank_bm25")
 DECOMPOSE, FUSED = "decompose:", "polarity+"
+
+
+@runtime_checkable
+class IndexReader(Protocol):
+    """A reranker that reads an index of the documents."""
+
+    def over(self, corpus: Corpus) -> Reranker:
+        """Return the same reranker over the index of other documents."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +95,8 @@ class Systems:
         Raises :class:`UsageError` for an unknown name and for an object that lacks something, and
         :class:`heed.errors.ModelError` for a model that cannot be loaded.
         """
-        if isinstance(system, Bm25 | Dense | LateRetriever | OwnRetriever):
-            return system
         if not isinstance(system, str):
-            return self._own_retriever(system, _class_name(system))
+            return self._retriever_of_object(system)
         if system == "lsa":
             return self._dense(None)
         if system in RETRIEVERS:
@@ -86,16 +104,16 @@ class Systems:
         if system.startswith(MTEB):
             return self._mteb_retriever(system)
         if OBJECT.fullmatch(system):
-            return self._own_retriever(load_object(system), system)
+            return self._user_retriever(load_object(system), system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
-            return LateRetriever(self._spread(model, LateEncoder), self.corpus)
+            return LateRetriever(encoder_by_workers(model, self.runtime, self.pool, LateEncoder), self.corpus)
         return self._dense(self._encoder(system, model))
 
     def reranker(self, system: "str | Reranker") -> Reranker:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
-            return system if _is_built_in(system) else OwnReranker(system, _class_name(system))
+            return system if is_built_in(system) else OwnReranker(system, class_name(system))
         if system == "polarity":
             return self._polarity()
         if system == "best-cpu":  # of 0.2.0
@@ -120,13 +138,8 @@ class Systems:
         if family.system == ENCODER:
             return Similarity(self._encoder(system, model), self.corpus)
         if family.system != RERANKER:
-            raise UsageError(f"{system}: of family {_told(model)}, no reranker; use it as --retriever")
-        if not self._by_workers(system, model):
-            alone: Reranker = _made(model, self.runtime)
-            return alone
-        runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
-        reranker = _made(model, runtime)
-        return ParallelReranker(reranker, system_of(reranker.config, _made, _absolute(model), runtime), self.pool)
+            raise UsageError(f"{system}: of family {family_of(model)}, no reranker; use it as --retriever")
+        return reranker_by_workers(model, self.runtime, self._pool_for(system, model))
 
     def encoder(self, name: str) -> Encoder:
         """Return the bi-encoder of a name; :class:`UsageError` if it is none."""
@@ -138,7 +151,7 @@ class Systems:
 
     def maxp(self, reranker: Reranker, docids: Iterable[str], cut: Cut) -> Reranker:
         """Return ``reranker`` with MaxP over the passages of ``docids``; one that needs an index gets theirs."""
-        if isinstance(reranker, Polarity | Fusion):
+        if isinstance(reranker, IndexReader):
             folder = self.corpus.folder / "passages"
             with timed("passages"):
                 source = Passages(self.corpus.documents, docids, cut)
@@ -148,7 +161,7 @@ class Systems:
 
     def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
         """Return the model of a name; of the family ``otherwise`` where nothing tells it."""
-        model = _installed(name, self.registry, built_in).limited(self.runtime.max_length)
+        model = installed_model(name, self.registry, built_in).limited(self.runtime.max_length)
         if self.instructed:
             warn_unread(model)
         return with_family(model, otherwise)
@@ -174,22 +187,15 @@ class Systems:
 
     def _encoder(self, name: str, model: Model) -> Encoder:
         if FAMILIES[model.family].system != ENCODER:
-            raise UsageError(f"{name}: of family {_told(model)}, no bi-encoder; use it as --reranker")
-        return self._spread(model, _made) if self._by_workers(name, model) else _made(model, self.runtime)
+            raise UsageError(f"{name}: of family {family_of(model)}, no bi-encoder; use it as --reranker")
+        return encoder_by_workers(model, self.runtime, self._pool_for(name, model))
 
-    def _spread(self, model: Model, make: Callable[[Model, Runtime], Encoder]) -> Encoder:
-        """Return an encoder whose work is done by the workers, where there are any."""
-        if not self.pool.workers:
-            return make(model, self.runtime)
-        runtime = self.runtime._replace(device=self.pool.device(self.runtime.device))
-        encoder: Any = make(model, runtime)
-        return ParallelEncoder(encoder, system_of(encoder.config, make, _absolute(model), runtime), self.pool)
-
-    def _by_workers(self, name: str, model: Model) -> bool:
+    def _pool_for(self, name: str, model: Model) -> WorkerPool | None:
+        """Return the workers for a model; None, with a line in the log, for a family that runs in this process."""
         if reason := FAMILIES[model.family].local:
             self.pool.log_local(name, reason)
-            return False
-        return bool(self.pool.workers)
+            return None
+        return self.pool
 
     def _mteb(self, name: str) -> MtebReranker | MtebEncoder | MtebRetriever:
         self.pool.log_local(name, "it runs by MTEB's code")
@@ -199,84 +205,40 @@ class Systems:
         model = self._mteb(name)
         if isinstance(model, MtebReranker):
             raise UsageError(f"{name}: a cross-encoder, no retriever; use it as --reranker")
-        if isinstance(model, MtebEncoder):
-            return self._dense(OwnEncoder(model, name))
-        return OwnRetriever(model, name, self.corpus.documents)
+        return self._user_retriever(model, name)
 
     def _mteb_reranker(self, name: str) -> Reranker:
         model = self._mteb(name)
         if isinstance(model, MtebRetriever):
             raise UsageError(f"{name}: searches by itself, no reranker; use it as --retriever")
-        return (
-            Similarity(OwnEncoder(model, name), self.corpus)
-            if isinstance(model, MtebEncoder)
-            else OwnReranker(model, name)
-        )
+        return Similarity(OwnEncoder(model, name), self.corpus) if is_encoder(model) else OwnReranker(model, name)
 
-    def _own_retriever(self, system: Any, name: str) -> Retriever:
+    def _retriever_of_object(self, system: Any) -> Retriever:
+        if not is_built_in(system):
+            return self._user_retriever(system, class_name(system))
+        retriever: Retriever = self._dense(system) if is_encoder(system) else system
+        return retriever
+
+    def _user_retriever(self, system: Any, name: str) -> Retriever:
         if is_encoder(system):
-            return self._dense(system if _is_built_in(system) else OwnEncoder(system, name))
+            return self._dense(OwnEncoder(system, name))
         return OwnRetriever(system, name, self.corpus.documents)
 
 
-def standalone(system: "str | Reranker | Encoder", registry: Registry, runtime: Runtime) -> Reranker | Encoder:
+def model_alone(system: "str | Reranker | Encoder", registry: Registry, runtime: Runtime) -> Reranker | Encoder:
     """Return the model of a name, or an object as it is, for use outside an experiment: it has no documents.
 
     Raises :class:`UsageError` for names that need an index, and as :meth:`Systems.reranker` does.
     """
     if not isinstance(system, str):
-        if _is_built_in(system):
+        if is_built_in(system):
             return system
-        name = _class_name(system)
+        name = class_name(system)
         return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE, MTEB)):
         raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
-    return _alone(with_family(_installed(system, registry, ()).limited(runtime.max_length), CROSS_ENCODER), runtime)
-
-
-def score_alone(model: Model, query: Query, document: Document, runtime: Runtime) -> float:
-    """Return the score of ``document`` by ``model``: a reranker's, or the inner product of a bi-encoder's vectors."""
-    system: Any = _alone(with_family(model, CROSS_ENCODER), runtime)
-    if not is_encoder(system):
-        return float(system.score(query, [document])[0])
-    [asked], [found] = system.encode_queries([query]), system.encode_documents([document])
-    return float(asked.astype(float) @ found.astype(float))
-
-
-def _alone(model: Model, runtime: Runtime) -> Reranker | Encoder:
-    if not FAMILIES[model.family].system:
-        raise UsageError(f"{model.source}: of family {_told(model)}, neither a reranker nor a bi-encoder")
-    alone: Reranker | Encoder = _made(model, runtime)
-    return alone
-
-
-def _made(model: Model, runtime: Runtime) -> Any:
-    """Return the system of a model of any family, not loaded yet; a worker calls it too."""
-    return FAMILIES[model.family].make(model, runtime)
-
-
-def _installed(name: str, registry: Registry, built_in: tuple[str, ...]) -> Model:
-    """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
-    require("huggingface_hub", name)
-    model = registry.resolve(name, built_in)
-    if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
-        require("torch", name)
-    return model
-
-
-def _told(model: Model) -> str:
-    """Return the family, and what it was guessed from, so that a wrong guess can be seen and overruled."""
-    guess = f" (guessed from {model.guessed_from}; --family overrules it)" if model.guessed_from else ""
-    return f"{model.family}{guess}"
-
-
-def _is_built_in(system: object) -> bool:
-    module = type(system).__module__
-    return module.startswith("heed.") and not module.startswith("heed.adapters.")
-
-
-def _class_name(system: object) -> str:
-    return f"{type(system).__module__}:{type(system).__qualname__}"
+    model = installed_model(system, registry, ()).limited(runtime.max_length)
+    return model_without_documents(with_family(model, CROSS_ENCODER), runtime)
 
 
 def refuse_twins(names: Collection[str]) -> None:
@@ -287,15 +249,6 @@ def refuse_twins(names: Collection[str]) -> None:
 
 
 def manifest_entry(system: Any) -> Recipe:
-    """Return what a manifest says of a system."""
+    """Return the entry of a system in a manifest."""
     config: Recipe | None = getattr(system, "config", None)
-    return config if config is not None else {"class": _class_name(getattr(system, "_system", system))}
-
-
-def _absolute(model: Model) -> Model:
-    """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
-    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
-
-
-def _path(source: str) -> str:
-    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)
+    return config if config is not None else {"class": class_name(getattr(system, "_system", system))}

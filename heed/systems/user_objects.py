@@ -35,17 +35,17 @@ class OwnSystem:
 
     def __init__(self, system: Any, name: str) -> None:
         """Take ``system``, which the user calls ``name``; :class:`UsageError` for a wrong name or config."""
-        own = getattr(system, "name", None)
+        label = getattr(system, "name", None)
         if isinstance(system, type):
             raise UsageError(f"{name}: is a class; give an object, such as {system.__name__}()")
-        if not isinstance(own, str) or not FILE_NAME.fullmatch(own) or RESERVED.fullmatch(own):
+        if not isinstance(label, str) or not FILE_NAME.fullmatch(label) or RESERVED.fullmatch(label):
             raise UsageError(
-                f"{name}: its name is {own!r}; give it an attribute name of letters, digits and . + @ : _ -, for its "
+                f"{name}: its name is {label!r}; give it an attribute name of letters, digits and . + @ : _ -, for its "
                 "run files, that is none of Heed's own systems"
             )
-        self.name, self._system, self._loaded = own, system, False
+        self.name, self._system, self._loaded = label, system, False
         if getattr(system, "config", None) is not None:
-            self.config = _json(system.config, own)
+            self.config = _json(system.config, label)
 
     def load(self) -> None:
         """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""
@@ -84,13 +84,13 @@ class OwnReranker(OwnSystem):
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
-        given = self._system.score(query, documents)
+        returned = self._system.score(query, documents)
         try:
-            scores = None if isinstance(given, str) else list(given)
+            scores = None if isinstance(returned, str) else list(returned)
         except TypeError:
             scores = None
         if scores is None or len(scores) != len(documents):
-            count = type(given).__name__ if scores is None else f"{len(scores)} scores"
+            count = type(returned).__name__ if scores is None else f"{len(scores)} scores"
             raise self._error(f"topic {query.qid}: {count} for {len(documents)} documents; return one score for each")
         return [self._number(score, query.qid, document) for score, document in zip(scores, documents, strict=True)]
 
@@ -125,13 +125,13 @@ class OwnRetriever(OwnSystem):
 
         Raises :class:`ModelError` for unknown queries and documents, and scores that are no finite numbers.
         """
-        given = self._system.search(queries, depth)
-        if not isinstance(given, Mapping) or not all(isinstance(scores, Mapping) for scores in given.values()):
+        returned = self._system.search(queries, depth)
+        if not isinstance(returned, Mapping) or not all(isinstance(scores, Mapping) for scores in returned.values()):
             raise self._error("search returned no dictionary of dictionaries, qid -> docid -> score")
-        unknown = given.keys() - {query.qid for query in queries}
+        unknown = returned.keys() - {query.qid for query in queries}
         problems = [f"{self.name}: topic {qid} is not among the queries" for qid in sorted(map(str, unknown))]
         run: Run = {}
-        for qid, scores in given.items():
+        for qid, scores in returned.items():
             docids = [docid if isinstance(docid, str) else repr(docid) for docid in scores]
             missing = self._documents.missing(docids)
             problems += [f"{self.name}: topic {qid}, document {docid}: not in the collection" for docid in missing]
@@ -168,19 +168,19 @@ class OwnEncoder(OwnSystem):
         self.load()
         return self._checked(self._system.encode_queries(queries), len(queries), "queries")
 
-    def _checked(self, given: Any, count: int, what: str) -> "Matrix":
+    def _checked(self, returned: Any, count: int, kind: str) -> "Matrix":
         import numpy as np
 
         try:
-            vectors = np.asarray(given, dtype=np.float32)
+            vectors = np.asarray(returned, dtype=np.float32)
         except (TypeError, ValueError, RuntimeError) as error:
-            raise self._error(f"vectors of {what} are no matrix ({error}); return an array of float32") from error
+            raise self._error(f"vectors of {kind} are no matrix ({error}); return an array of float32") from error
         if vectors.ndim != 2 or len(vectors) != count:
-            raise self._error(f"vectors of {what} have shape {vectors.shape}, expected ({count}, dimensions)")
+            raise self._error(f"vectors of {kind} have shape {vectors.shape}, expected ({count}, dimensions)")
         if not np.isfinite(vectors).all():
-            raise self._error(f"a vector of {what} is not finite; expected numbers")
+            raise self._error(f"a vector of {kind} is not finite; expected numbers")
         if self._width not in (None, vectors.shape[1]):
-            raise self._error(f"vectors of {what} have {vectors.shape[1]} numbers, others have {self._width}")
+            raise self._error(f"vectors of {kind} have {vectors.shape[1]} numbers, others have {self._width}")
         self._width = vectors.shape[1]
         return vectors
 
@@ -208,16 +208,27 @@ def is_encoder(system: Any) -> TypeGuard[Encoder]:
     return all(callable(getattr(system, name, None)) for name in ("encode_documents", "encode_queries"))
 
 
+def is_built_in(system: object) -> bool:
+    """Whether ``system`` is one of Heed's own, not an object of the user's."""
+    module = type(system).__module__
+    return module.startswith("heed.") and not module.startswith("heed.adapters.")
+
+
+def class_name(system: object) -> str:
+    """Return ``package.module:Class`` of an object."""
+    return f"{type(system).__module__}:{type(system).__qualname__}"
+
+
 def load_object(name: str) -> Any:
     """Return the object of ``package.module:Class``; a class or function is called without arguments.
 
     Raises :class:`UsageError` where there is no such module or name, and where the user's code fails.
     """
-    found = named_object(name)
-    if not isinstance(found, type) and not inspect.isfunction(found):
-        return found
+    named = named_object(name)
+    if not isinstance(named, type) and not inspect.isfunction(named):
+        return named
     try:
-        return found()
+        return named()
     except Exception as error:
         raise UsageError(
             f"{name}: cannot be called without arguments, {_short(error)}; name an object that the module made"

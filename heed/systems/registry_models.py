@@ -1,0 +1,86 @@
+"""From an entry of the registry to the system of its family: a reranker or an encoder, here or by the workers."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from heed.errors import UsageError
+from heed.extras import require
+from heed.models.files.guessing import with_family
+from heed.models.local.runtime import Runtime
+from heed.models.registry.entries import Model, Registry
+from heed.models.registry.families import CROSS_ENCODER, FAMILIES, SERVICE
+from heed.systems.user_objects import is_encoder
+from heed.types import Document, Encoder, Query, Reranker
+from heed.workers.parallel import ParallelEncoder, ParallelReranker
+from heed.workers.pool import WorkerPool
+from heed.workers.tasks import system_of
+
+
+def score_of_document(model: Model, query: Query, document: Document, runtime: Runtime) -> float:
+    """Return the score of ``document`` by ``model``: a reranker's, or the inner product of a bi-encoder's vectors."""
+    system: Any = model_without_documents(with_family(model, CROSS_ENCODER), runtime)
+    if not is_encoder(system):
+        return float(system.score(query, [document])[0])
+    [query_vector], [vector] = system.encode_queries([query]), system.encode_documents([document])
+    return float(query_vector.astype(float) @ vector.astype(float))
+
+
+def model_without_documents(model: Model, runtime: Runtime) -> Reranker | Encoder:
+    """Return the reranker or bi-encoder of a model, not loaded yet; :class:`UsageError` for another family."""
+    if not FAMILIES[model.family].system:
+        raise UsageError(f"{model.source}: of family {family_of(model)}, neither a reranker nor a bi-encoder")
+    system: Reranker | Encoder = make_system(model, runtime)
+    return system
+
+
+def make_system(model: Model, runtime: Runtime) -> Any:
+    """Return the system of a model of any family, not loaded yet; a worker calls it too."""
+    return FAMILIES[model.family].make(model, runtime)
+
+
+def installed_model(name: str, registry: Registry, built_in: tuple[str, ...]) -> Model:
+    """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
+    require("huggingface_hub", name)
+    model = registry.resolve(name, built_in)
+    if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
+        require("torch", name)
+    return model
+
+
+def family_of(model: Model) -> str:
+    """Return the family, and what it was guessed from, so that a wrong guess can be seen and overruled."""
+    guess = f" (guessed from {model.guessed_from}; --family overrules it)" if model.guessed_from else ""
+    return f"{model.family}{guess}"
+
+
+def reranker_by_workers(model: Model, runtime: Runtime, pool: WorkerPool | None) -> Reranker:
+    """Return the reranker of a model, whose documents the workers of ``pool`` score where there are any."""
+    if not (pool and pool.workers):
+        reranker: Reranker = make_system(model, runtime)
+        return reranker
+    runtime = runtime._replace(device=pool.device(runtime.device))
+    local: Any = make_system(model, runtime)
+    return ParallelReranker(local, system_of(local.config, make_system, _absolute(model), runtime), pool)
+
+
+def encoder_by_workers(
+    model: Model, runtime: Runtime, pool: WorkerPool | None, make: Callable[[Model, Runtime], Any] = make_system
+) -> Encoder:
+    """Return the encoder that ``make`` makes of a model; the workers of ``pool`` encode where there are any."""
+    if not (pool and pool.workers):
+        encoder: Encoder = make(model, runtime)
+        return encoder
+    runtime = runtime._replace(device=pool.device(runtime.device))
+    local: Any = make(model, runtime)
+    return ParallelEncoder(local, system_of(local.config, make, _absolute(model), runtime), pool)
+
+
+def _absolute(model: Model) -> Model:
+    """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
+    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
+
+
+def _path(source: str) -> str:
+    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)
