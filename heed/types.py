@@ -213,3 +213,15 @@ class Estimating(Protocol):
 
     def finish(self) -> None:
         """Called after the last."""
+
+
+def begin(reranker: Reranker, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+    """Call ``begin()`` of a reranker that has one."""
+    if isinstance(reranker, Estimating):
+        reranker.begin(queries, documents)
+
+
+def finish(reranker: Reranker) -> None:
+    """Call ``finish()`` of a reranker that has one."""
+    if isinstance(reranker, Estimating):
+        reranker.finish()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 
 from heed.reranking.polarity.reranker import Polarity
-from heed.reranking.rescore import BatchReranker, Pair, score_all
+from heed.reranking.rescore import Pair, queries_at_once, score_all
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
+from heed.types import Config, Document, Query, Reranker, begin, close, config_of, finish, load
 
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on
 # nDCG@10 rises further and IRS falls: python -m benchmarks.decompose
@@ -46,18 +46,16 @@ class Fusion:
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let the other reranker log what its work will cost."""
-        if isinstance(self._other, Estimating):
-            self._other.begin(queries, documents)
+        begin(self._other, queries, documents)
 
     def finish(self) -> None:
         """Let it log what it had to repair."""
-        if isinstance(self._other, Estimating):
-            self._other.finish()
+        finish(self._other)
 
     @property
     def at_once(self) -> int:
         """How many queries are scored at once."""
-        return self._other.at_once if isinstance(self._other, BatchReranker) else 1
+        return queries_at_once(self._other)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return ``p + w·o`` for each document."""

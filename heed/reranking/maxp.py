@@ -13,9 +13,9 @@ from heed.files import digest_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Line
 from heed.languages import counted, words_in
-from heed.reranking.rescore import BatchReranker, Pair, score_all
+from heed.reranking.rescore import Pair, queries_at_once, score_all
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Estimating, Query, Reranker, close, config_of, load
+from heed.types import Config, Document, Query, Reranker, begin, close, config_of, finish, load
 
 UNIT = counted()
 
@@ -108,18 +108,16 @@ class MaxP:
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let the reranker of passages log what they will cost."""
-        if isinstance(self._reranker, Estimating):
-            self._reranker.begin(queries, lambda query: list(cut_documents(documents(query), self._cut)))
+        begin(self._reranker, queries, lambda query: list(cut_documents(documents(query), self._cut)))
 
     def finish(self) -> None:
         """Let it log what it had to repair."""
-        if isinstance(self._reranker, Estimating):
-            self._reranker.finish()
+        finish(self._reranker)
 
     @property
     def at_once(self) -> int:
         """How many queries are scored at once."""
-        return self._reranker.at_once if isinstance(self._reranker, BatchReranker) else 1
+        return queries_at_once(self._reranker)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the best passage's score for each document."""

@@ -13,7 +13,7 @@ from heed.errors import ModelError, fail
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, StoredDocuments
 from heed.progress import bar, duration, log, timed
-from heed.types import Document, Estimating, Query, Reranker, Run, config_of
+from heed.types import Document, Query, Reranker, Run, begin, config_of, finish
 
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
 
@@ -71,8 +71,7 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
     if run:
         log.info(f"{label}: {len(run)} of {len(queries)} topics are done already")
     missing = [query for query in queries if query.qid not in run]
-    if isinstance(reranker, Estimating):
-        reranker.begin(missing, documents)
+    begin(reranker, missing, documents)
     journal.parent.mkdir(parents=True, exist_ok=True)
     pairs = sum(len(documents.docids(query)) for query in missing)
     with timed("run", label) as work, journal.open("a" if run else "w", encoding="utf-8") as stream:
@@ -87,12 +86,15 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
             stream.write(encode({"qid": query.qid, "scores": run[query.qid]}).decode() + "\n")
             stream.flush()
             if docids and not work.count:
-                at_once = reranker.at_once if isinstance(reranker, BatchReranker) else 1
-                _log_estimate(label, len(docids) * at_once, pairs, time.perf_counter() - start)
+                _log_estimate(label, len(docids) * queries_at_once(reranker), pairs, time.perf_counter() - start)
             work.did(len(docids), "pairs")
-    if isinstance(reranker, Estimating):
-        reranker.finish()
+    finish(reranker)
     return {query.qid: run[query.qid] for query in queries if run[query.qid]}
+
+
+def queries_at_once(reranker: Reranker) -> int:
+    """Return how many queries a reranker scores at once."""
+    return reranker.at_once if isinstance(reranker, BatchReranker) else 1
 
 
 def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:

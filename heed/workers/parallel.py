@@ -5,7 +5,7 @@ from operator import methodcaller
 from typing import Any, Protocol, runtime_checkable
 
 from heed.formats.document_store import DocumentStore
-from heed.types import Config, Document, Estimating, Matrix, Query
+from heed.types import Config, Document, Matrix, Query, begin, finish
 from heed.workers.pool import TaskFor, WorkerPool, result_of
 from heed.workers.tasks import System, SystemTask
 
@@ -20,12 +20,9 @@ class Sized(Protocol):
 
 def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> list[float]:
     """Return a worker's scores; what its reranker logs before and after is logged here."""
-    estimating = reranker if isinstance(reranker, Estimating) else None
-    if estimating:
-        estimating.begin([query], lambda _: documents)
+    begin(reranker, [query], lambda _: documents)
     scores = [float(score) for score in reranker.score(query, documents)]
-    if estimating:
-        estimating.finish()
+    finish(reranker)
     return scores
 
 

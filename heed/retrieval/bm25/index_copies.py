@@ -26,10 +26,7 @@ TOGETHER = 8  # topics of a task
 
 
 class Opening(NamedTuple):
-    """How an index is opened: its folder, shards, language, BM25's settings, whether of tables, Java's largest heap.
-
-    Of a ``sent`` one the folder is a worker's own, and removed when the files are open.
-    """
+    """How an index is opened: its folder, shards, language, BM25's settings, whether of tables, Java's largest heap."""
 
     folder: Path
     shards: int
@@ -37,11 +34,10 @@ class Opening(NamedTuple):
     settings: Bm25Settings
     tabular: bool
     heap: str
-    sent: bool = False
 
     @property
     def config(self) -> Config:
-        """What scores depend on."""
+        """The settings and recipes that decide scores."""
         recipes = [folder_note(folder).recipe for folder in shard_folders(self.folder, self.shards)]
         return {"index": recipes, "bm25": list(self.settings)}
 
@@ -63,8 +59,6 @@ class IndexCopy:
         start(opening.heap)
         self.searcher = Searcher(opening.folder, opening.language, opening.settings, shards=opening.shards)
         self.searcher.load()
-        if opening.sent:
-            shutil.rmtree(opening.folder.parent)  # mapped files stay
 
 
 class IndexCopies:
@@ -98,9 +92,16 @@ class IndexCopies:
         system = self._system
         if self._pool.remote and worker.built != system.key:
             folder = send_files(worker, self._opening.folder.parent, self._opening.files())
-            opening = self._opening._replace(folder=folder / self._opening.folder.name, sent=True)
-            system = system._replace(arguments=(opening,))
+            opening = self._opening._replace(folder=folder / self._opening.folder.name)
+            system = system._replace(make=_open_sent, arguments=(opening,))
         return SystemTask(system, function, arguments).sent_to(worker)
+
+
+def _open_sent(opening: Opening) -> IndexCopy:
+    """Return the index of files that were sent to this worker, and remove them: open files stay readable."""
+    copy = IndexCopy(opening)
+    shutil.rmtree(opening.folder.parent)
+    return copy
 
 
 def _search(copy: IndexCopy, queries: Mapping[str, str], depth: int, fields: Mapping[str, float] | None) -> Run:
