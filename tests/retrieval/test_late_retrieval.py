@@ -35,14 +35,20 @@ def many(tmp_path: Path) -> DocumentStore:
     return open_store(tmp_path / "many", Files([write_jsonl(tmp_path / "many.jsonl", records)]))
 
 
-def retriever_of(model: Model, store: DocumentStore, folder: Path) -> LateRetriever:
-    return LateRetriever(LateEncoder(model, CPU), Corpus(folder, store, language("eng")))
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 8)
+
+
+def retriever_of(
+    model: Model, store: DocumentStore, folder: Path, encoder: type[LateEncoder] = LateEncoder
+) -> LateRetriever:
+    return LateRetriever(encoder(model, CPU), Corpus(folder, store, language("eng")))
 
 
 def test_the_retriever_finds_what_reranking_everything_puts_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(vectors, "SHARD", 8)
     made, store = tiny.xlmr(tmp_path), many(tmp_path)
     retriever = retriever_of(entry(made.folder), store, tmp_path / "shelf")
     topics = [TOPIC, TOPIC._replace(qid="2", query="x 大 中"), TOPIC._replace(qid="3", query="z")]
@@ -67,10 +73,7 @@ def test_the_retriever_finds_what_reranking_everything_puts_first(
 
 
 @pytest.mark.disturbance
-def test_a_worker_finds_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(vectors, "SHARD", 8)
+def test_a_worker_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, store = str(tiny.bert(tmp_path).folder), many(tmp_path)
     runs = []
     for number in (None, 1):
@@ -87,21 +90,22 @@ def test_a_worker_finds_the_same(
     assert files[0] == files[1] and len(files[0]) == 9
 
 
-def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "SHARD", 8)
-    made, store = tiny.bert(tmp_path), many(tmp_path)
-    encode, read = LateEncoder.encode_documents, []
+class Killed(LateEncoder):
+    """An encoder that is interrupted after three shards."""
 
-    def killed(self: LateEncoder, documents: Sequence[Document]) -> Any:
-        if len(read) == 24:
+    read = 0
+
+    def encode_documents(self, documents: Sequence[Document]) -> Any:
+        if self.read == 24:
             raise KeyboardInterrupt
-        read.extend(documents)
-        return encode(self, documents)
+        self.read += len(documents)
+        return super().encode_documents(documents)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(LateEncoder, "encode_documents", killed)
-        with pytest.raises(KeyboardInterrupt):
-            retriever_of(entry(made.folder), store, tmp_path / "shelf").load()
+
+def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path) -> None:
+    made, store = tiny.bert(tmp_path), many(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        retriever_of(entry(made.folder), store, tmp_path / "shelf", Killed).load()
     folder = tmp_path / "shelf" / "tiny-bert" / "vectors"
     assert sorted(path.name for path in folder.glob("*.npy")) == [f"shard-0000{at}.npy" for at in range(3)]
     assert '"unfinished": true' in (folder / "made.json").read_text()

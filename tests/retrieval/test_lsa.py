@@ -67,14 +67,13 @@ def test_lsa_equals_a_plain_singular_value_decomposition(
     """Scores of the truncated SVD against numpy's full one on the same weighted matrix, all dimensions kept."""
     from sklearn.preprocessing import normalize
 
-    from heed.retrieval.lsa.lsa import _counts
-
     monkeypatch.setattr("heed.retrieval.lsa.lsa.DENSE", dense)
     texts = ["apple pear", "pear plum", "stone river", "river water stone", "apple plum fig"]
     records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
     ours = build_lsa(tmp_path / "model", store).encode_documents(list(store))
-    counts = _counts(texts)
+    counts = ngram_counts(texts, range(2, 5), 2**16)
+    counts.data = 1 + np.log(counts.data)
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
     weighted = normalize(counts.multiply(np.log((1 + 5) / (1 + containing)) + 1).tocsr()).toarray()
     _, _, components = np.linalg.svd(weighted, full_matrices=False)
