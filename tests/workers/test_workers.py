@@ -121,10 +121,14 @@ def test_lsa_and_decompose_leave_the_files_and_runs_of_one_process(
         rerankers = [made.reranker(f"decompose:{tiny_encoder}") for made in (one, several)]
         check_reranking(*rerankers, store, tmp_path, None)
     files = [
-        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*.*")
+            if path.is_file()
+        }
         for name in ("one", "two")
     ]
-    assert files[0] == files[1] and len(files[0]) == 16
+    assert files[0] == files[1] and len(files[0]) == 15
 
 
 def test_a_worker_holds_one_model_at_a_time(tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
