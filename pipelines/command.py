@@ -15,7 +15,7 @@ from typing import NoReturn
 from heed.errors import HeedError, UsageError, fail
 from heed.progress import Timing, escaped, log, recording
 from heed.reuse import logged_once
-from pipelines import missing_package, started_as_heed
+from pipelines import missing_package
 from pipelines.stopping import Terminated, stoppable
 
 # options that change no result, and whether a value follows
@@ -31,8 +31,6 @@ def run_command(
     0 done, 1 an error printed on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
     Without ``argv`` the process ends with the command.
     """
-    if started_as_heed():
-        parser.prog = parser.prog.replace("python -m pipelines.", "heed ")
     parser.error = partial(_refuse_options, parser)  # type: ignore[method-assign]  # without two pages of usage
     options = parser.parse_args(argv)
     options.command_line = shlex.join([*parser.prog.split(), *_deciding(sys.argv[1:] if argv is None else argv)])

@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
+from pipelines import started_as_heed
+
 Group = argparse._ActionsContainer  # a parser, or a group of one: what options are added to
 
 
@@ -11,12 +13,14 @@ def command_parser(
 ) -> argparse.ArgumentParser:
     """Return the parser of the command ``name``, without options yet.
 
-    ``usage`` is what must be given, as ``RUN… --out POOL``; ``examples`` are command lines without ``heed NAME``, shown
-    at the end of the help behind ``rules``, which say how the command decides.
+    ``usage`` is what must be given, as ``RUN… --out POOL``; ``examples`` are command lines without the command, shown
+    at the end of the help behind ``rules``, which say how the command decides. The command is named in the form in
+    which the process was started.
     """
-    lines = "\n".join(f"  heed {name} {example}".rstrip() for example in examples)
+    command = f"heed {name}" if started_as_heed() else f"python -m pipelines.{name}"
+    lines = "\n".join(f"  {command} {example}".rstrip() for example in examples)
     return argparse.ArgumentParser(
-        prog=f"python -m pipelines.{name}",
+        prog=command,
         usage=f"%(prog)s {usage} [options]",
         description=description,
         epilog=f"{rules}\nexamples:\n{lines}".lstrip(),

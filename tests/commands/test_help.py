@@ -56,8 +56,8 @@ def examples(name: str) -> list[list[str]]:
     """Return the arguments of the command lines at the end of a help."""
     text = parser(name).format_help().partition("\nexamples:\n")[2].replace("\\\n", "")
     lines = [shlex.split(line, comments=True) for line in text.splitlines()]
-    assert all(line[:2] == ["heed", name] for line in lines)
-    return [line[2:] for line in lines]
+    assert all(line[:3] == ["python", "-m", f"pipelines.{name}"] for line in lines)  # as this process was started
+    return [line[3:] for line in lines]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
