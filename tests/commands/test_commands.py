@@ -33,7 +33,9 @@ def test_the_console_script_is_the_same_under_its_own_name(tmp_path: Path, envir
     assert all(f"  heed {name} " in listed for name in COMMANDS) and "python -m" not in listed
     for name in ("neuclir", "pool", "judge", "judgements"):
         text = run(name, "--help")
-        assert text.startswith(f"usage: heed {name} ") and f"examples:\n  heed {name} " in text and "python -m" not in text
+        assert (
+            text.startswith(f"usage: heed {name} ") and f"examples:\n  heed {name} " in text and "python -m" not in text
+        )
 
 
 def test_every_command_prints_the_version(heed: Heed, capsys: pytest.CaptureFixture[str]) -> None:
