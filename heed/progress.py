@@ -107,6 +107,11 @@ def brief(ids: Sequence[str]) -> str:
     return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return the number with its noun and verb, as ``1 document is`` and ``3 documents are``."""
+    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+
+
 @contextmanager
 def logging_only(name: str, level: int) -> Iterator[None]:
     """Suppress a library's messages below ``level``, one of :mod:`logging`, inside the block."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from heed.errors import DataError
 from heed.files import write_json
 from heed.formats.pools import write_pool
-from heed.judging.exchange.exports import ExportedPool, export
+from heed.judging.exchange.exports import ExportedPool, check_form, export
 from heed.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
 from heed.judging.pools.pool_inputs import (
     document_languages,
@@ -37,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     check_options(options)
+    for form, path in options.export:
+        check_form(form, path)
     with gathering([]) as warnings:
         _pool(options, warnings)
 
@@ -65,11 +67,13 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
         exported_pool(options, built.documents) if shows_text else ExportedPool(built.documents, {}, "query", None)
     )
     probabilities = probabilities_path(options.out)
+    if probabilities.exists():  # before the pool is written: a command that is killed leaves no two that do not fit
+        probabilities.unlink()
+        if not built.sample:
+            log.info(f"{probabilities}: removed, it was of an earlier sample")
+    write_pool(options.out, built.documents)
     if built.sample:
         write_probabilities(probabilities, built.sample)
-    elif probabilities.exists():
-        log.info(f"{probabilities}: of an earlier sample, not of this pool; remove it")
-    write_pool(options.out, built.documents)
     if options.json:
         write_json(
             options.json, {"settings": settings_as_data(options, settings), **as_data(report), "warnings": warnings}

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
@@ -19,7 +20,7 @@ from heed.errors import HeedError
 from heed.formats.data_set_rows import Columns, rows, topics_of
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.run_formats import read_any_run
-from heed.formats.trec_files import read_qrels
+from heed.formats.trec_files import read_qrels, write_run
 from heed.judging.exchange import table_files
 from heed.judging.exchange.exported_pool import AT_ONCE
 from heed.judging.exchange.exports import FORMATS, ExportedPool, export
@@ -27,6 +28,7 @@ from heed.judging.exchange.folder_layouts import FILE_NAME
 from heed.judging.exchange.table_files import GUARDED, guarded, unguarded
 from heed.tables.documents import Tables
 from heed.types import Document, Topic
+from pipelines.pool import main as pool_main
 
 FILES = {
     "trec-pool": "pool.txt",
@@ -162,7 +164,9 @@ def test_a_workbook_holds_texts_only(tmp_path: Path) -> None:
     assert b"inlineStr" in sheet_xml
 
 
-def test_a_long_text_goes_on_in_the_next_column(tmp_path: Path) -> None:
+def test_a_long_text_is_marked_and_goes_on_in_the_next_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from openpyxl import load_workbook
 
     # 32,767 UTF-16 units a cell: a letter beyond U+FFFF takes two of them
@@ -171,10 +175,13 @@ def test_a_long_text_goes_on_in_the_next_column(tmp_path: Path) -> None:
     topic = Topic("1", "eng", "q", {})
     export("xlsx", tmp_path / "p.xlsx", ExportedPool({"1": list(texts)}, {"1": topic}, "query", documents))
     rows = list(load_workbook(tmp_path / "p.xlsx").active.iter_rows(values_only=True))
+    said = capsys.readouterr().err
+    assert "p.xlsx: 2 documents are cut at Excel's 32,767 characters: bmp, astral; the rest is in column text 2" in said
     assert rows[0][7:] == ("text", "text 2")
     for row in rows[1:]:
         pieces = [cell for cell in row[7:] if cell is not None]
-        assert "".join(pieces) == texts[row[1]]
+        assert all(piece.endswith("[cut]") for piece in pieces[:-1])
+        assert "".join(piece.removesuffix("[cut]") for piece in pieces) == texts[row[1]]
         assert max(len(piece.encode("utf-16-le")) // 2 for piece in pieces) <= 32_767
 
 
@@ -357,6 +364,17 @@ def test_rank_llm_requests_hold_query_instruction_and_the_order_of_the_pool(tmp_
         "12": {"zho-1": 4.0, "fas-1": 3.0, "=1+1": 2.0, "007": 1.0},
         "0x": {"a/b:c": 3.0, "zho-1": 2.0, "2020-01-01": 1.0},
     }
+
+
+def test_a_missing_package_is_said_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(Path("a.run"), {"1": {"d": 1.0}}, "a")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as where it is not installed
+    assert pool_main(["a.run", "--out", "p.jsonl", "--export", "trec-pool=l", "--export", "mteb=m"]) == 1
+    assert "export as mteb: the Python package pyarrow is not installed" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.run"]
 
 
 def test_an_mteb_folder_is_read_by_heed(tmp_path: Path) -> None:

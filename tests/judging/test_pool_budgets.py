@@ -186,7 +186,8 @@ def test_a_sample_its_probabilities_and_what_is_estimated(
         {"stratum": "2-3:0.5", "documents": 3, "drawn": 2, "judged": 2, "relevant": 1, "estimated": 1.5},
     ]
     assert main(["a.run", "--out", "s.jsonl"]) == 0  # another pool: the probabilities beside it are not its own
-    assert "s.prels: of an earlier sample, not of this pool; remove it" in capsys.readouterr().err
+    assert "s.prels: removed, it was of an earlier sample" in capsys.readouterr().err
+    assert not (tmp_path / "s.prels").exists()
     assert main(["a.run", "--sample", "1-3:1", "--out", "s.prels"]) == 1
 
 

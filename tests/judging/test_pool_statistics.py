@@ -215,6 +215,26 @@ def test_systems_are_left_out_with_all_their_conditions(
     assert "unique to system" in capsys.readouterr().out
 
 
+def test_leaving_out_says_which_judgements_there_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = write_lists(tmp_path, {name: {"1": docids} for name, docids in SYSTEMS.items()})
+    arguments = [*map(str, paths), "--qrels", "q", "--out", "p.jsonl", "--json", "s.json"]
+    # of the pooled a c m n p three have no grade; x is relevant and in no list, y not pooled and not relevant
+    (tmp_path / "q").write_text("1 0 a 1\n1 0 c 1\n1 0 m -1\n1 0 x 2\n1 0 y 0\n")
+    assert main(arguments) == 0
+    gaps = "1 relevant document is not in this pool; 3 pooled documents are not judged"
+    printed = capsys.readouterr()
+    assert gaps in printed.out and f"warning: --qrels: {gaps}" in printed.err
+    assert any(gaps in warning for warning in json.loads((tmp_path / "s.json").read_text())["warnings"])
+    (tmp_path / "q").write_text("".join(f"1 0 {docid} {grade}\n" for docid, grade in QRELS["1"].items()))
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert "not judged" not in printed.out + printed.err
+    assert json.loads((tmp_path / "s.json").read_text())["warnings"] == []
+
+
 def test_only_chosen_topics_are_ranked(tmp_path: Path) -> None:
     paths = write_lists(tmp_path, {name: {"1": docids, "2": docids} for name, docids in SYSTEMS.items()})
     (tmp_path / "q").write_text("1 0 a 1\n1 0 c 1\n2 0 c 1\n")

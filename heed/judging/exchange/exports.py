@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import UsageError
+from heed.extras import require
 from heed.formats.trec_files import write_qrels
 from heed.judging.exchange.exported_pool import UNJUDGED, ExportedPool, check_exported, open_export
 from heed.judging.exchange.folder_layouts import write_mteb, write_relevation
@@ -12,7 +13,7 @@ from heed.judging.exchange.json_files import write_doccano, write_jsonl, write_l
 from heed.judging.exchange.table_files import write_csv, write_xlsx
 from heed.progress import brief, log
 
-__all__ = ["FORMATS", "ExportedPool", "export"]
+__all__ = ["FORMATS", "ExportedPool", "check_form", "export"]
 
 
 def write_trec_pool(path: Path, exported: ExportedPool) -> None:
@@ -32,6 +33,7 @@ class _Form(NamedTuple):
     write: Callable[[Path, ExportedPool], None]
     suffixes: tuple[str, ...] = ()  # by which the tool recognises the file; none: any name, or a folder
     shows_text: bool = True
+    package: str = ""  # that it is written by, where this is not installed with Heed
 
 
 _FORMS = {
@@ -50,18 +52,17 @@ _FORMS = {
     "doccano": _Form("doccano's text classification, and its labels (.labels.json)", write_doccano, (".jsonl",)),
     "relevation": _Form("a folder for Relevation: queries, pool, documents, map of ids", write_relevation),
     "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".json", ".jsonl")),
-    "mteb": _Form("a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels", write_mteb),
+    "mteb": _Form(
+        "a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels (needs pyarrow: make models)",
+        write_mteb,
+        package="pyarrow",
+    ),
 }
 FORMATS = {name: form.description for name, form in _FORMS.items()}  # for --help
 
 
-def export(form: str, path: Path, exported: ExportedPool) -> None:
-    """Write ``exported`` to ``path``, a file or a folder, in one of :data:`FORMATS`; complete or not at all.
-
-    Raises :class:`UsageError` for an unknown form and for a file name that the form's tool would refuse, and
-    :class:`HeedError` for a folder that is not empty and for what :func:`check_exported` and the form refuse.
-    Topics without a document are logged and left out.
-    """
+def check_form(form: str, path: Path) -> None:
+    """Raise :class:`UsageError` for an unknown form, without its package, and for a suffix that its tool refuses."""
     if form not in _FORMS:
         raise UsageError(f"export as {form!r}: expected one of {', '.join(_FORMS)}")
     chosen = _FORMS[form]
@@ -69,6 +70,19 @@ def export(form: str, path: Path, exported: ExportedPool) -> None:
         raise UsageError(
             f"{path}: {form} is recognised by its suffix; name a file that ends in {' or '.join(chosen.suffixes)}"
         )
+    if chosen.package:
+        require(chosen.package, f"export as {form}")
+
+
+def export(form: str, path: Path, exported: ExportedPool) -> None:
+    """Write ``exported`` to ``path``, a file or a folder, in one of :data:`FORMATS`; complete or not at all.
+
+    Raises as :func:`check_form` does, and :class:`HeedError` for a folder that is not empty and for what
+    :func:`check_exported` and the form refuse.
+    Topics without a document are logged and left out.
+    """
+    check_form(form, path)
+    chosen = _FORMS[form]
     empty = [qid for qid, docids in exported.pool.items() if not docids]
     if empty:
         log.info(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")

@@ -14,7 +14,7 @@ from heed.errors import DataError, fail
 from heed.files import LARGEST, LONGEST_LINE, finished
 from heed.judging.exchange.exported_pool import ExportedPool, ShownDocument, open_export, shown_documents
 from heed.judging.exchange.records import GRADE_FIELDS, Record, open_text
-from heed.progress import log
+from heed.progress import brief, counted, log, warn
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -28,6 +28,7 @@ HEIGHT = 120  # of a row, in points: the beginning of a document, not all of it
 GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 CELL = 32_767  # UTF-16 units that an Excel cell holds (Microsoft, Excel specifications and limits)
 ROWS = 1_048_576  # that an Excel sheet holds, with the header (ibid.)
+CUT = "[cut]"  # at the end of a cell whose text goes on in the next column
 UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed by XML 1.0, section 2.2
 DELIMITERS = (",", ";", "\t")  # ; is what spreadsheets write where , is the decimal sign; Label Studio has TSV too
 EPOCH = datetime(1980, 1, 1)  # the first moment that a zip file can write
@@ -62,8 +63,9 @@ def unguarded(cell: str) -> str:
 def write_xlsx(path: Path, exported: ExportedPool) -> None:
     """Write an Excel workbook of one sheet; every cell is typed as text, so that ``007`` and ``=1`` are kept.
 
-    A text longer than a cell holds continues in further columns, ``text 2`` and so on. Control characters,
-    which no workbook can hold, are replaced in texts by their pictures (U+2400 and on), which is logged.
+    A text longer than a cell holds ends in ``[cut]`` and continues in further columns, ``text 2`` and so on, with a
+    warning that names the documents. Control characters, which no workbook can hold, are replaced in texts by their
+    pictures (U+2400 and on), which is logged.
     Raises :class:`DataError` for an id with one, for other fields that are too long for a cell, and for
     more documents than a sheet has rows.
     """
@@ -79,9 +81,12 @@ def _check_cells(path: Path, exported: ExportedPool) -> int:
     count = sum(map(len, exported.pool.values()))
     fail([f"{path}: {count} documents, and an Excel sheet holds {ROWS - 1}; write csv"] if count >= ROWS else [])
     longest, pictures = 1, 0
+    cut: dict[str, None] = {}
     problems = []
     for document in shown_documents(exported):
-        longest = max(longest, len(_pieces(document.text)))
+        pieces = len(_pieces(document.text))
+        longest = max(longest, pieces)
+        cut |= {document.docid: None} if pieces > 1 else {}
         pictures += any(map(UNXML.search, document))
         if UNXML.search(document.qid + document.docid):
             problems.append(
@@ -94,6 +99,12 @@ def _check_cells(path: Path, exported: ExportedPool) -> int:
     fail(f"{path}: {problem}; write csv" for problem in problems)
     if pictures:
         log.info(f"{path}: {pictures} documents hold control characters; they are shown by their pictures, as ␀")
+    if cut:
+        last = f" to text {longest}" if longest > 2 else ""
+        warn(
+            f"{path}: {counted(len(cut), 'document')} cut at Excel's {CELL:,} characters: {brief([*cut])}; "
+            f"the rest is in column text 2{last}"
+        )
     return longest
 
 
@@ -142,9 +153,13 @@ def _cells(document: ShownDocument) -> Iterator[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the text in pieces that fit into a cell; letters beyond U+FFFF take two units each."""
+    """Return the text in pieces that fit into a cell, all but the last marked as cut; letters may take two units."""
     size = CELL if len(text) <= CELL // 2 or max(text) <= "\uffff" else CELL // 2
-    return [text[start : start + size] for start in range(0, len(text), size)] or [""]
+    if len(text) <= size:
+        return [text]
+    size -= len(CUT)
+    *pieces, last = [text[start : start + size] for start in range(0, len(text), size)]
+    return [*(piece + CUT for piece in pieces), last]
 
 
 def _picture(match: re.Match[str]) -> str:

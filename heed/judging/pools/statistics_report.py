@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from heed.errors import DataError
+from heed.formats.pools import Pool
 from heed.judging.pools.build import BuiltPool, PoolInputs
 from heed.judging.pools.left_out import (
+    Documents,
     LeftOut,
     PooledJudgements,
     absent_at_depth,
@@ -14,7 +16,7 @@ from heed.judging.pools.left_out import (
     leave_out,
     pooled_or_judged,
 )
-from heed.judging.pools.pool_inputs import check_topics, qrels_by_topic, system_of
+from heed.judging.pools.pool_inputs import check_topics, qrels_by_topic, relevant_documents, system_of
 from heed.judging.pools.samples import StratumCounts, count_strata
 from heed.judging.pools.statistics import (
     SECONDS,
@@ -32,7 +34,7 @@ from heed.judging.pools.statistics import (
 from heed.measures.agreement import ORDER_MEASURES
 from heed.measures.comparison_warnings import warn_of_foreign_ids
 from heed.measures.summary import aligned
-from heed.progress import brief, log
+from heed.progress import brief, counted, log, warn
 from heed.types import Qrels, Run
 
 EFFECTS = ("τ", "drop", "loss")
@@ -50,6 +52,7 @@ class PoolReport(NamedTuple):
     ``depths`` are those that the pool reached by topic, ``run_depths`` the smallest and the greatest over a run's
     lists (:func:`heed.judging.pools.statistics.lists_reached`). ``left_out`` has the effects of rebuilding the pool
     without a system under the same budget, ``left_out_at_depth`` those of reading the others' lists no deeper.
+    ``gaps`` says how far pool and judgements differ, empty where they do not or no system is left out.
     ``seconds`` is the judging time of a document, None if it is to be assumed.
     """
 
@@ -62,6 +65,7 @@ class PoolReport(NamedTuple):
     strata: list[StratumCounts]
     left_out: list[LeftOut]
     left_out_at_depth: list[LeftOut]
+    gaps: str = ""
     seconds: float | None = None
 
     @property
@@ -75,7 +79,8 @@ def pool_report(
 ) -> PoolReport:
     """Return the statistics of a pool; ``qrels`` (may be empty) show whether judgements can be reused.
 
-    Raises :class:`DataError` for judgements of none of the runs' topics.
+    Warns where systems are left out of a pool that lacks relevant documents, or has unjudged ones. Raises
+    :class:`DataError` for judgements of none of the runs' topics.
     """
     check_topics("--qrels", qrels, inputs.topics, inputs.base_of)
     pooled = {qid: grades for qid, grades in qrels.items() if inputs.base_of[qid] in inputs.topics}
@@ -84,6 +89,9 @@ def pool_report(
     warn_of_foreign_ids({"pooled": _retrieved(inputs)}, [grades])
     scorable = _scorable(inputs, runs, pooled)
     documents = pooled_or_judged(built, inputs, reached) if scorable.qrels else {}
+    gaps = _gaps(built.documents, documents, grades) if documents else ""
+    if gaps:
+        warn(f"--qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
     return PoolReport(
         sizes=sizes(built.documents),
         per_topic={topic: len(docids) for topic, docids in built.documents.items()},
@@ -94,8 +102,18 @@ def pool_report(
         strata=count_strata(built.by_stratum, built.settings.strata, built.sample, grades),
         left_out=leave_out(runs, scorable, absent_rebuilt(documents, built, inputs, reached)) if documents else [],
         left_out_at_depth=leave_out(runs, scorable, absent_at_depth(documents, reached)) if documents else [],
+        gaps=gaps,
         seconds=seconds,
     )
+
+
+def _gaps(pooled: Pool, documents: Documents, grades: Qrels) -> str:
+    """Return how many relevant documents are not among ``documents``, and how many pooled ones have no grade."""
+    relevant = relevant_documents(grades)
+    outside = sum(len(docids - documents.get(topic, set())) for topic, docids in relevant.items())
+    unjudged = sum(grades.get(topic, {}).get(docid, -1) < 0 for topic, docids in pooled.items() for docid in docids)
+    counts = {"not in this pool": (outside, "relevant document"), "not judged": (unjudged, "pooled document")}
+    return "; ".join(f"{counted(number, noun)} {what}" for what, (number, noun) in counts.items() if number)
 
 
 def _languages(built: BuiltPool, inputs: PoolInputs) -> dict[str, int]:
@@ -167,6 +185,8 @@ def as_text(report: PoolReport, name: str) -> str:
     if report.left_out:
         parts.append(f"{REBUILT}\n{_left_out_table(report.left_out)}")
         parts.append(f"{AT_DEPTH}\n{_left_out_table(report.left_out_at_depth)}")
+    if report.gaps:
+        parts.append(f"{report.gaps}; both tables are of the judgements that there are")
     return "\n\n".join(parts)
 
 
