@@ -118,10 +118,6 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
         problems.append(f"--submission for the track {options.track}: its form is not known; --track takes {tracks}")
     if options.submission and options.named_as_tag:
         problems.append("--named-as-tag with --submission: the package's files are named by tag anyway; leave it out")
-    if options.team and not (track.sources or track.team_first):
-        problems.append(
-            f"--team {options.team} for the track {options.track}: no rule of its tags names the team; leave it out"
-        )
     if options.docid_pattern and (options.docs or options.docids):
         problems.append("--docid-pattern with --docs or --docids: the documents themselves are known; leave it out")
     repeated = len(options.run) - len({path.resolve() for path in options.run})
@@ -171,7 +167,10 @@ def _not_checked(options: argparse.Namespace, rules: "Rules", runs: "Sequence[Ch
     missing = [f"{run.unread}, which cannot be read" for run in runs if run.unread]
     missing += [] if options.topics else ["topics that are missing (--topics)"]
     missing += [] if rules.collection else ["membership of documents (--docs or --docids)"]
-    missing += [] if options.team or not (track.sources or track.team_first) else ["the team's name (--team)"]
+    if options.team and not track.names_team:
+        missing.append(f"the team's name, as no rule of {options.track}'s tags names it")
+    elif track.names_team and not options.team:
+        missing.append("the team's name (--team)")
     known = f"checked all rules of {options.track} that are known" if track.unknown else "checked all the track's rules"
     yield f"not checked: {'; '.join(missing)}" if missing else known
     if track.unknown:

@@ -9,21 +9,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from heed.formats.trec_files import parse_score
-from heed.progress import brief
 from heed.submission.expected import CollectionIds, Rules
 from heed.submission.run_lines import run_lines
 from heed.submission.run_names import RunName, parse_name, tag_problems
-from heed.submission.run_report import ERROR, WARNING, CheckedRun, Report
+from heed.submission.run_report import CheckedRun, Report
 from heed.submission.topic_state import TopicState
+from heed.submission.whole_run import check_whole_run
 
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")
 COLUMN_NAME = re.compile(r"(?!nan$|inf$|infinity$)[a-z]\w*", re.IGNORECASE)
-DEPTH = {  # severity of a list that is too deep, and what the track does with it
-    "cut": (WARNING, "cuts the list"),
-    "refused": (ERROR, "refuses the run"),
-    "unknown": (WARNING, "may cut the list or refuse the run"),
-}
 
 
 def is_header(number: int, fields: Sequence[str]) -> bool:
@@ -43,26 +38,28 @@ def check_lines(lines: Iterable[tuple[int, str | None]], report: Report, rules: 
     number = 0
     for number, text in lines:
         run.check_line(number, text)
-    run.check_end()
     topics = {qid: topic.count for qid, topic in run.topics.items()}
-    return CheckedRun(report.path, report, number, run.tag, topics, dict(sorted(run.languages.items())))
+    checked = CheckedRun(report.path, report, number, run.tag, topics, dict(sorted(run.languages.items())))
+    if run.tag:
+        check_whole_run(checked, run.topics, run.name, rules)
+    elif not report.counts:
+        report.error(0, "empty", f"found no line, expected {FORM}; write the run again")
+    return checked
 
 
 class _RunCheck:
     def __init__(self, report: Report, rules: Rules) -> None:
         self.topics: dict[str, TopicState] = {}
         self.languages: Counter[str] = Counter()
-        self.tag = ""
+        self.tag, self.name = "", RunName("", "", "", "")
         self._report, self._rules = report, rules
-        self._name = RunName("", "", "", "")
         self._docid = rules.docid or rules.track.docid
         self._is_docid = re.compile(self._docid.pattern).fullmatch
         self._qid, self._topic = "", TopicState()
         self._first: int | None = None  # rank of the first document of all topics: 0 or 1
+        self._rank_step = 0  # from the rank of the line before to this one
         self._damaged = False  # the line before was damaged, and its rank is unknown
         self._split: set[str] = set()
-        self._swapped: list[str] = []  # topics whose order single precision changes
-        self._first_swap = (0, "")  # line and description of the first of them
 
     def check_line(self, number: int, text: str | None) -> None:
         fields = text.split() if text is not None else []
@@ -138,9 +135,9 @@ class _RunCheck:
         for severity, message in tag_problems(tag, rules.track, rules.team, topic_languages):
             self._report.add(severity, number, "name", message)
         if rules.track.sources:
-            self._name = parse_name(tag, rules.team)
-        if self._name.documents and not rules.docid:
-            self._docid = self._name.documents.docid
+            self.name = parse_name(tag, rules.team)
+        if self.name.documents and not rules.docid:
+            self._docid = self.name.documents.docid
             self._is_docid = re.compile(self._docid.pattern).fullmatch
 
     def _check_rank(self, number: int, text: str, repeated: bool) -> None:
@@ -152,6 +149,7 @@ class _RunCheck:
                 why = "trec_eval does not read ranks, other programs may"
                 self._report.warning(number, "rank-from-0", f"{problem}; number from 1 (--fix): {why}")
         topic.begin(1 if self._first is None else self._first)
+        self._rank_step = 0 if rank is None else rank - topic.last_rank
         if rank is None:
             problem = f"found rank {text!r}, expected a whole number without sign, point or leading zeros"
             self._report.error(number, "rank", f"{problem}; number the documents from 1 (--fix)")
@@ -171,6 +169,7 @@ class _RunCheck:
             problem = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
             self._report.error(number, "score", f"{problem}; score the document again")
             return
+        topic.compare(score, self._rank_step)
         if topic.score is not None and score > topic.score:
             problem = f"found score {text} after {topic.score!r} in topic {self._qid}, expected at most that"
             self._report.error(number, "score-order", f"{problem}; sort by score (--fix)")
@@ -179,8 +178,7 @@ class _RunCheck:
             rule = "trec_eval puts equal scores in the order of docids, descending, whatever the file's order"
             self._report.warning(number, "tie-order", f"{problem}; {rule} (so does --fix)")
         elif topic.breaks_single_order(score, docid):
-            self._first_swap = self._first_swap if self._swapped else (number, f"{topic.score!r} and {score!r}")
-            self._swapped.append(self._qid)
+            topic.swapped = (number, f"{topic.score!r} and {score!r}")
         topic.score, topic.docid = score, docid
 
     def _check_document(self, number: int, docid: str) -> bool:
@@ -191,7 +189,6 @@ class _RunCheck:
             problem = f"found document {docid} again in topic {self._qid}, first at line {first}"
             self._report.error(number, "duplicate", f"{problem}; keep one (--fix, where the scores are the same)")
             return True
-        topic.count += 1
         if topic.count == self._rules.depth + 1:
             topic.too_deep = number
         if topic.candidates is not None and docid not in topic.candidates:
@@ -205,7 +202,7 @@ class _RunCheck:
         return False
 
     def _check_collection(self, number: int, docid: str, collection: CollectionIds) -> None:
-        language, documents = collection.language(docid), self._name.documents
+        language, documents = collection.language(docid), self.name.documents
         if language is None:
             problem = f"found document {docid}, which is none of the collection's {len(collection)}"
             self._report.error(number, "collection", f"{problem}; check which collection was searched")
@@ -214,54 +211,3 @@ class _RunCheck:
         if language and documents and language not in documents.languages:
             problem = f"found document {docid} in {language}, expected {' or '.join(documents.languages)}"
             self._report.error(number, "language", f"{problem} by the run's name; check what was searched")
-
-    def check_end(self) -> None:
-        """Check the run as a whole, after its last line."""
-        if not self.tag and not self._report.counts:
-            self._report.error(0, "empty", f"found no line, expected {FORM}; write the run again")
-        if self.tag:
-            self._check_depth()
-            self._check_single_precision()
-            self._check_missing()
-            self._check_file_name()
-            self._check_name()
-
-    def _check_single_precision(self) -> None:
-        if not self._swapped:
-            return
-        number, scores = self._first_swap
-        topics = f"{len(self._swapped)} of {len(self.topics)} topics ({brief(self._swapped)})"
-        problem = f"found scores in {topics} that tie in single precision, the first {scores}"
-        why = "pytrec_eval, and trec_eval before version 10, order such documents by docid and give other values"
-        self._report.warning(number, "single-precision", f"{problem}; write whole numbers, best first (--fix): {why}")
-
-    def _check_depth(self) -> None:
-        severity, action = DEPTH[self._rules.track.deeper]
-        for qid, topic in self.topics.items():
-            if topic.too_deep:
-                problem = f"found {topic.count} documents in topic {qid}, expected at most {self._rules.depth}"
-                self._report.add(severity, topic.too_deep, "depth", f"{problem}: the track {action}; cut it (--fix)")
-
-    def _check_missing(self) -> None:
-        for qid in self._rules.topics or ():
-            if qid not in self.topics:
-                problem = f"found no document for topic {qid}, expected at least one"
-                self._report.error(0, "missing", f"{problem}; search it too, or list any one document")
-
-    def _check_file_name(self) -> None:
-        severity, name = self._rules.file_name, self._report.path.name
-        if severity and name.removesuffix(".gz") != self.tag:
-            problem = f"found file name {name}, expected the tag, {self.tag} or {self.tag}.gz"
-            self._report.add(severity, 0, "file-name", f"{problem}; rename the file (--fix and --submission do)")
-
-    def _check_name(self) -> None:
-        languages, letters = self.languages.keys() - {""}, self._name.letters
-        if self._name.source == "mlir" and len(languages) == 1:
-            problem = f"found documents in {', '.join(languages)} alone, expected a list over three languages"
-            self._report.warning(0, "language", f"{problem}; check what was searched")
-        if "2" in letters and self._rules.candidates is None:
-            problem = "found letter 2 in the tag, a reranking run, expected --reranking LIST to check it as one"
-            self._report.warning(0, "reranking", f"{problem}; give the official list")
-        if letters and "2" not in letters and self._rules.candidates is not None:
-            problem = f"found letters {letters} in the tag, expected 2 among them, as --reranking is given"
-            self._report.warning(0, "reranking", f"{problem}; add it if this is a reranking run")

@@ -112,8 +112,11 @@ class _Fix:
         entries = [documents.values() for documents in self._topics.values()]
         differing = [of_topic for of_topic in entries if len({entry.score for entry in of_topic}) > 1]
         if differing and all(map(_rising, differing)):
-            problem = "found scores that rise with the rank in every topic, expected falling ones"
-            self.report.error(0, "score-order", f"{problem}; if they are distances, negate them")
+            problem = (
+                "found ranks that are the reverse of the scores in every topic, expected scores that fall with rank"
+            )
+            remedy = "if the scores are distances, negate them; if the ranks are wrong, number them anew"
+            self.report.error(0, "reversed", f"{problem}; one of both is wrong: {remedy}")
         if self.report.kinds(ERROR).keys() - FIXED.keys():
             remedy = "; correct these lines first" if any(problem.line for problem in self.report.problems()) else ""
             raise DataError("\n".join([*self.report.messages(ERROR), f"{path}: not fixed{remedy}"]))

@@ -34,6 +34,12 @@ class Report:
                 message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
             self._kept.append(Problem(line, kind, severity, message))
 
+    def drop(self, kind: str) -> None:
+        """Forget the problems of one kind, which another problem explains."""
+        for severity in (ERROR, WARNING):
+            self.counts.pop((severity, kind), None)
+        self._kept = [problem for problem in self._kept if problem.kind != kind]
+
     def error(self, line: int, kind: str, message: str) -> None:
         """Add a problem that makes the run invalid."""
         self.add(ERROR, line, kind, message)
@@ -106,5 +112,7 @@ class CheckedRun(NamedTuple):
             times, kinds = self.report.count(severity), ", ".join(self.report.kinds(severity))
             if times:
                 problems.append(f"{times} {severity}{'s' if times > 1 else ''} ({kinds})")
-        counts = f"{len(self.topics)} topics, {sum(self.topics.values())} documents{by_language}"
+        least, most = min(self.topics.values(), default=0), max(self.topics.values(), default=0)
+        depth = f"{least} a topic" if least == most else f"{least} to {most} a topic"
+        counts = f"{len(self.topics)} topics, {sum(self.topics.values())} documents, {depth}{by_language}"
         return f"{self.path}: tag {self.tag or '-'}, {counts}: {'; '.join(problems) or 'no problem'}"

@@ -18,7 +18,11 @@ class TopicState:
         self.expected_rank = self.last_rank = UNKNOWN  # by counting lines, and the rank of the line before
         self.score: float | None = None
         self.docid = ""
-        self._tied = self._swapped = False
+        self.listed = 0  # hash of the documents in their order
+        self.varies = False  # two of the scores differ
+        self.reversed = True  # ranks run step by step against the scores, so far
+        self.swapped: tuple[int, str] | None = None  # line and scores of the first two that single precision ties
+        self._tied = False
         self._seen: dict[int, int] = {}  # hash of a docid -> its line
         self._hashes, self._lines = array("q"), array("Q")
 
@@ -35,7 +39,19 @@ class TopicState:
 
     def first_line(self, docid: str, number: int) -> int:
         """Return the line where ``docid`` was first seen: ``number`` itself if it is new."""
-        return self._seen.setdefault(hash(docid), number)
+        hashed = hash(docid)
+        first = self._seen.setdefault(hashed, number)
+        if first == number:
+            self.count += 1
+            self.listed = hash((self.listed, hashed))
+        return first
+
+    def compare(self, score: float, rank_step: int) -> None:
+        """Remember how ``score`` and rank follow those of the line before; ``rank_step`` is the ranks' difference."""
+        if self.score is not None:
+            difference = score - self.score
+            self.varies = self.varies or difference != 0
+            self.reversed = self.reversed and abs(rank_step) == 1 and difference * rank_step >= 0
 
     def begin(self, first: int) -> None:
         """Set the rank of the topic's first document: 0 or 1."""
@@ -64,7 +80,4 @@ class TopicState:
 
     def breaks_single_order(self, score: float, docid: str) -> bool:
         """Whether ``docid`` and the document before change places in single precision; only once a topic."""
-        if self._swapped or self.score is None:
-            return False
-        self._swapped = swapped_in_single(self.docid, self.score, docid, score)
-        return self._swapped
+        return not (self.swapped or self.score is None) and swapped_in_single(self.docid, self.score, docid, score)

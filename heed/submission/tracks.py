@@ -25,8 +25,9 @@ class Track(NamedTuple):
     ``depth`` is documents a topic; a ``deeper`` list is cut or makes NIST refuse the run, or that is unknown.
     A tag longer than ``advised`` gives a warning, with the reason ``advice`` (0: never). ``sources`` are the
     first parts of names, empty where names have none. ``team_first``: the tag begins with the team's name.
-    ``form``: NeuCLIR's submission form is needed for a run. ``unknown`` says in words which of the track's
-    rules are not public, so that nothing is checked or a neighbour's rule is; empty where all are known.
+    ``form``: NeuCLIR's submission form is needed for a run. ``topics`` are a run's topics (0: not known).
+    ``unknown`` says in words which of the track's rules are not public, so that nothing is checked or a
+    neighbour's rule is; empty where all are known.
     """
 
     about: str
@@ -40,7 +41,13 @@ class Track(NamedTuple):
     sources: tuple[str, ...] = ()
     team_first: bool = False
     form: bool = False
+    topics: int = 0
     unknown: str = ""
+
+    @property
+    def names_team(self) -> bool:
+        """Whether the track has a rule on the team's name in a tag."""
+        return bool(self.sources) or self.team_first
 
 
 # A document's id is that of its WARC record, a UUID of 36 characters (neuclir.github.io/neuclir1)
@@ -48,6 +55,13 @@ UUID = Shape(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "NeuCLIR's 36 chara
 CSL = Shape(r"csl-\w+", "CSL's csl- and a number")
 NEWS_OR_CSL = Shape(f"{UUID.pattern}|{CSL.pattern}", f"{UUID.description}, or {CSL.description}")
 MARCO = Shape(r"msmarco_(?:doc|passage)_\d\d_\d+", "msmarco_doc_ or msmarco_passage_, two digits, _, digits")
+MARCO_1_DOC = Shape(r"D\d+", "MS MARCO's D and a number")
+MARCO_1_PASSAGE = Shape(r"\d+", "MS MARCO's number of a passage")
+SEGMENT = Shape(r"msmarco_v2\.1_doc_\d\d_\d+#\d+_\d+", "a segment of MS MARCO V2.1, as msmarco_v2.1_doc_02_123#4_567")
+DISKS_4_5 = Shape(
+    r"(?:FBIS[34]|FT9\d\d)-\d+|FR94\d{4}-\d-\d{5}|LA\d{6}-\d{4}",
+    "an id of TREC disks 4 and 5, as FT911-1, FBIS3-1, FR940104-0-00001 or LA010189-0001; no Congressional Record",
+)
 WORD = Shape(r"\S+", "one word")
 NUMBER = Shape(r"\d+", "a number")
 NUMBERED = Shape(r"\d\S*", "something that begins with a digit")  # the default of Evalbase's check-stdtrec
@@ -62,6 +76,9 @@ SOURCES = {
 
 # NIST's script for Deep Learning 2022; a leading dash is refused too: programs take such a file name for an option
 TAG_25 = Shape(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,24}", "1 to 25 letters, digits, _ and -, not beginning with -")
+# trec.nist.gov/data/robust/04.guidelines.html: letters and numbers, no punctuation
+TAG_12 = Shape(r"[A-Za-z0-9]{1,12}", "1 to 12 letters and digits")
+TAG_15 = Shape(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,14}", "1 to 15 letters, digits, _ and -, not beginning with -")
 # NIST's list of 2022's NeuCLIR runs: dots occur, and the longest of 230 names have 25 characters
 TAG_2022 = Shape(
     r"[A-Za-z0-9_][A-Za-z0-9._-]{0,24}", "1 to 25 letters, digits, dots, _ and -, not beginning with . or -"
@@ -85,17 +102,28 @@ NEUCLIR_2023 = Track(
     form=True,
     unknown="how long a tag may be",
 )
+OTHER = Track(
+    "any other track",
+    1000,
+    TAG_150,
+    WORD,
+    NUMBERED,
+    advised=OLDER,
+    advice=f"many tracks take {OLDER} at most",
+    unknown="your track's own depth and forms of tags, topics and docids",
+)
+# trec-core.github.io gives the topics; 10,000 is the depth of the runs that its participants tell how they made
+CORE = OTHER._replace(
+    depth=10_000, topic=NUMBER, deeper="unknown", topics=50, unknown="the depth (runs have 10,000) and the form of tags"
+)
+# NIST's script for Deep Learning 2020: 100 documents or 1000 passages
+DL_2020 = Track("Deep Learning 2020, documents", 100, TAG_15, MARCO_1_DOC, NUMBER, topics=200)
+DL_2022 = Track("Deep Learning 2022, as NIST's script has it", 100, TAG_25, MARCO, NUMBER, topics=500)
+PASSAGES = DL_2020._replace(about="Deep Learning 2020, passages", depth=1000, docid=MARCO_1_PASSAGE)
+OF_2020 = "whether 2019's tags and depth are 2020's, which are checked"
+OF_2022 = "whether the tags and the depth are those of 2022, which are checked"
 TRACKS = {
-    "trec": Track(
-        "any other track",
-        1000,
-        TAG_150,
-        WORD,
-        NUMBERED,
-        advised=OLDER,
-        advice=f"many tracks take {OLDER} at most",
-        unknown="your track's own depth and forms of tags, topics and docids",
-    ),
+    "trec": OTHER,
     # neuclir.github.io/2022: over 1000 documents a run is refused; its tag begins with the team's name
     "neuclir-2022": Track("NeuCLIR 2022", 1000, TAG_2022, UUID, NUMBER, team_first=True, form=True),
     "neuclir-2023": NEUCLIR_2023,
@@ -114,5 +142,46 @@ TRACKS = {
         advice=f"the longest that NIST took in 2023 has {LONGEST_2023}, and 2024's limit is not known",
         unknown="2024's depth (1000 is 2023's), form and length of tags, and submission form; reports are not runs",
     ),
-    "dl-2022": Track("Deep Learning 2022, as NIST's script has it", 100, TAG_25, MARCO, NUMBER),
+    # trec.nist.gov/data/robust/04.guidelines.html
+    "robust-2004": Track(
+        "Robust 2004",
+        1000,
+        TAG_12,
+        DISKS_4_5,
+        NUMBER,
+        topics=250,
+        unknown="the second part of a run, a line for each topic with its predicted place: send it along",
+    ),
+    "core-2017": CORE._replace(about="Common Core 2017", docid=Shape(r"\d+", "a number of the New York Times corpus")),
+    "core-2018": CORE._replace(
+        about="Common Core 2018",
+        docid=Shape(r"[0-9a-f-]{26,36}", "an id of the Washington Post, of hexadecimal digits"),
+    ),
+    "dl-2019": DL_2020._replace(about="Deep Learning 2019, documents", unknown=OF_2020),
+    "dl-2019-passages": PASSAGES._replace(about="Deep Learning 2019, passages", unknown=OF_2020),
+    "dl-2020": DL_2020,
+    "dl-2020-passages": PASSAGES,
+    "dl-2021": DL_2022._replace(about="Deep Learning 2021", topics=477, unknown=OF_2022),
+    "dl-2022": DL_2022,
+    "dl-2023": DL_2022._replace(about="Deep Learning 2023", topics=700, unknown=OF_2022),
+    # trec-rag.github.io, track guidelines of 2024 and 2025: the best 100 segments
+    "rag-2024": OTHER._replace(
+        about="RAG 2024, retrieval",
+        depth=100,
+        docid=SEGMENT,
+        topics=301,
+        unknown="the form of tags; answers are not runs",
+    ),
+    "rag-2025": OTHER._replace(
+        about="RAG 2025, retrieval",
+        depth=100,
+        docid=SEGMENT,
+        unknown="the form of tags, the number of topics; answers are not runs",
+    ),
+    "ragtime-2025": OTHER._replace(
+        about="RAGTIME 2025, retrieval",
+        topic=NUMBER,
+        deeper="unknown",
+        unknown="the depth (1000 is NeuCLIR's), forms of tags and docids, number of topics; reports are not runs",
+    ),
 }

@@ -137,7 +137,7 @@ def test_a_merged_run_passes_the_tracks_check(news: Path, heed: Heed) -> None:
         == 0
     )
     checked = heed("pipelines.check", news / "fixed" / tag, "--track", "mlir", "--docs", *documents)
-    assert "6 documents; documents by language: fas 2, rus 2, zho 2: no problem" in checked.stdout
+    assert "6 documents, 6 a topic; documents by language: fas 2, rus 2, zho 2: no problem" in checked.stdout
 
 
 def test_a_multilingual_run_made_elsewhere_is_measured(news: Path, heed: Heed) -> None:

@@ -8,6 +8,7 @@ import pytest
 from conftest import ROOT, Heed, write_jsonl
 from planted_faults import RERANKED, TAG, clean, everywhere, put, uuid
 
+from heed.submission.tracks import TRACKS
 from pipelines.check import main
 
 COMMAND = "pipelines.check"
@@ -23,7 +24,7 @@ def test_a_clean_run_gives_0_and_says_what_was_not_checked(tmp_path: Path, capsy
     assert main([str(run), "--track", "neuclir-2023", "--quiet"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines() == [
-        f"{run}: tag {TAG}, 3 topics, 12 documents: no problem",
+        f"{run}: tag {TAG}, 3 topics, 12 documents, 4 a topic: no problem",
         "not checked: topics that are missing (--topics); membership of documents (--docs or --docids); "
         "the team's name (--team)",
         "not known, so not checked: how long a tag may be; see the track's guidelines",
@@ -35,7 +36,7 @@ def test_errors_give_1_and_warnings_do_not(tmp_path: Path, capsys: pytest.Captur
     run = write(tmp_path / "a.run", put(4, 2, "q0")(clean()))
     assert main([str(run), "--track", "neuclir-2023"]) == 1
     told = capsys.readouterr()
-    assert told.out.splitlines()[0].endswith("12 documents: 1 error (q0); 1 warning (file-name)")
+    assert told.out.splitlines()[0].endswith("12 documents, 4 a topic: 1 error (q0); 1 warning (file-name)")
     assert told.err.splitlines() == [
         f"warning: {run}: found file name a.run, expected the tag, {TAG} or {TAG}.gz; "
         "rename the file (--fix and --submission do)",
@@ -74,7 +75,7 @@ def test_the_languages_of_a_multilingual_run_are_printed(tmp_path: Path, capsys:
         ids.write_text("".join(f"{uuid(99 - 10 * place - rank)}\n" for rank in range(1, 5)))
         places.append(f"{language}={ids}")
     assert main([str(run), "--track", "mlir", "--docids", *places]) == 0
-    assert "12 documents; documents by language: fas 4, rus 4, zho 4: no problem" in capsys.readouterr().out
+    assert "12 documents, 4 a topic; documents by language: fas 4, rus 4, zho 4: no problem" in capsys.readouterr().out
 
 
 def test_the_reranking_task_takes_a_run_or_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +129,6 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
         (("a", "--submission", "s"), "--submission for the track trec: its form is not known"),
         (("a", "--track", "mlir", "--fix", "f", "--submission", "s"), "--fix with --submission"),
         (("a", "--track", "mlir", "--named-as-tag", "--submission", "s"), "--named-as-tag with --submission"),
-        (("a", "--team", "t"), "--team t for the track trec: no rule of its tags names the team"),
         (("a", "--docid-pattern", "x", "--docids", "a"), "--docid-pattern with --docs or --docids"),
         (("a", "--docid-pattern", "("), "--docid-pattern (: not a regular expression"),
         (("absent",), "absent: no such file; give the path of a run"),
@@ -155,6 +155,67 @@ def test_mistakes_are_reported_without_a_traceback(
     told = capsys.readouterr().err
     assert said in told
     assert all(line.startswith("error: ") for line in told.splitlines())
+
+
+def test_the_depths_of_topics_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "a", clean()[:-3])
+    assert main([str(run), "--quiet"]) == 0
+    assert f"{run}: tag {TAG}, 3 topics, 9 documents, 1 to 4 a topic: no problem\n" in capsys.readouterr().out
+
+
+def test_a_folder_is_checked_under_two_tracks_by_one_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write(tmp_path / TAG, clean())
+    for track, note in {
+        "neuclir-2023": "; membership of documents (--docs or --docids)\n",
+        "neuclir-2024": "; the team's name, as no rule of neuclir-2024's tags names it\n",
+    }.items():
+        assert main([str(run), "--team", "TEAM3", "--track", track]) == 0
+        assert note in capsys.readouterr().out
+
+
+TAKEN = {  # a docid of each collection, as ir_datasets and the tracks' pages show them, and one of another collection
+    "robust-2004": ("FR940104-0-00001", "CR93E-1", "apl04rsTDNfw"),
+    "core-2017": ("1001536", "FT911-1", "sab17coreE1"),
+    "core-2018": ("9171debc316e5e2782e0d2404ca7d09d", "1001536", "anserini_bm25"),
+    "dl-2019": ("D1555982", "1555982", "idst_bert_v1"),
+    "dl-2019-passages": ("8841780", "D1555982", "TUA1-1"),
+    "dl-2020": ("D1555982", "1555982", "fr_doc_roberta"),
+    "dl-2020-passages": ("8841780", "D1555982", "rr-pass-roberta"),
+    "dl-2021": ("msmarco_passage_02_179207466", "8841780", "webis-dl1"),
+    "dl-2023": ("msmarco_doc_31_726131", "D1555982", "cip_run_1"),
+    "rag-2024": ("msmarco_v2.1_doc_29_562342450#2_1173481706", "msmarco_doc_31_726131", "baseline_rag24"),
+    "rag-2025": ("msmarco_v2.1_doc_29_562342450#2_1173481706", "msmarco_doc_31_726131", "baseline_rag25"),
+}
+
+
+@pytest.mark.parametrize("track", TAKEN)
+def test_the_docids_of_a_track_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str], track: str) -> None:
+    docid, foreign, tag = TAKEN[track]
+    (tmp_path / "ids").write_text("301\n")
+    run = write(tmp_path / "a", [f"301 Q0 {docid} 1 2 {tag}\n"])
+    checked = [str(run), "--track", track, "--topics", str(tmp_path / "ids")]
+    assert main(checked) == 0
+    assert capsys.readouterr().out.startswith(f"{run}: tag {tag}, 1 topics, 1 documents, 1 a topic: no problem\n")
+    write(run, [f"301 Q0 {foreign} 1 2 {tag}\n"])
+    assert main(checked) == 1
+    assert f"found document '{foreign}', expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("track", "depth"), [("robust-2004", 1000), ("dl-2020", 100), ("dl-2020-passages", 1000), ("rag-2024", 100)]
+)
+def test_a_track_says_how_many_topics_and_documents_it_expects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], track: str, depth: int
+) -> None:
+    docid = {"robust-2004": "FT911-{}", "dl-2020": "D{}", "dl-2020-passages": "{}"}
+    form = docid.get(track, "msmarco_v2.1_doc_29_1#2_{}")
+    run = write(tmp_path / "a", [f"301 Q0 {form.format(n)} {n} {-n} tag\n" for n in range(1, depth + 2)])
+    assert main([str(run), "--track", track]) == 1
+    told = capsys.readouterr().err
+    assert f"line {depth + 1}: found {depth + 1} documents in topic 301, expected at most {depth}" in told
+    assert f"found 1 topics, expected {TRACKS[track].topics}; --topics names those that are missing" in told
 
 
 def test_an_unknown_track_is_a_wrong_argument(heed: Heed) -> None:

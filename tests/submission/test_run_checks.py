@@ -48,10 +48,12 @@ def test_one_planted_fault_is_one_problem_at_its_line(tmp_path: Path, fault: Fau
 
 def test_there_are_more_than_thirty_faults_and_each_kind_is_among_them() -> None:
     assert len(FAULTS) > 80
-    source = "".join((ROOT / "heed/submission" / f"run_{name}.py").read_text() for name in ("checks", "lines"))
+    source = "".join(
+        (ROOT / "heed/submission" / f"{name}.py").read_text() for name in ("run_checks", "run_lines", "whole_run")
+    )
     kinds = set(re.findall(r'report\.(?:error|warning|add)\([^"]*"([a-z0-9-]+)",', source))
     assert {fault.kind for fault in FAULTS} == kinds
-    assert len(kinds) == 31
+    assert len(kinds) == 36
 
 
 @pytest.mark.parametrize(

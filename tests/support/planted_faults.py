@@ -109,6 +109,25 @@ def collection(*languages: str, foreign: str = "") -> CollectionIds:
     return found
 
 
+def same_lists(lines: list[str]) -> list[str]:
+    """Topics 200 and 202 with the same documents."""
+    for number in (1, 2, 3, 4):
+        lines = put(8 + number, 3, lines[number - 1].split()[2])(lines)
+    return lines
+
+
+def ranks_reversed(lines: list[str]) -> list[str]:
+    """Ranks from 4 to 1, beside scores that fall."""
+    for number in range(1, len(lines) + 1):
+        lines = put(number, 4, str(5 - int(lines[number - 1].split()[3])))(lines)
+    return lines
+
+
+def distances(lines: list[str]) -> list[str]:
+    """Scores that rise with the rank."""
+    return [re.sub(r" \S+( \S+\n)$", rf" {number // 2}.5\1", line) for number, line in enumerate(lines)]
+
+
 def all_tied(lines: list[str]) -> list[str]:
     """Topic 201 with one score, and its documents the other way round."""
     for line in (5, 6, 7, 8):
@@ -245,6 +264,34 @@ FAULTS = [
     Fault("a score that fell too far", put(6, 5, "-3"), 7, "score-order", "found score 7.25 after -3.0"),
     Fault("ties in another order", swap(2, 3, 3), 3, "tie-order", "trec_eval puts equal scores", "warning"),
     Fault("a topic of ties in another order", all_tied, 6, "tie-order", "in topic 201", "warning"),
+    Fault("one list for two topics", same_lists, 0, "same-list", "for 2 topics (200, 202), expected one", "warning"),
+    Fault(
+        "a topic with far fewer documents than the others",
+        lambda run: deeper(0, 50)(deeper(1, 50)(run)),
+        0,
+        "few-documents",
+        "in 1 of 3 topics (202: 4), expected about 50",
+        "warning",
+    ),
+    Fault(
+        "scores that are all the same",
+        lambda run: swap(5, 6, 3)(everywhere(5, "0")(run)),
+        0,
+        "no-ranking",
+        "every score of a topic is the same, as 0.0 in topic 200: there is no ranking",
+        "warning",
+    ),
+    Fault("ranks against the scores", ranks_reversed, 0, "reversed", "ranks that are the reverse of the scores"),
+    Fault("scores that rise with the rank", distances, 0, "reversed", "one of both is wrong"),
+    Fault(
+        "Deep Learning 2022: 3 topics",
+        lambda run: abstracts(run, MARCO),
+        0,
+        "topic-count",
+        "found 3 topics, expected 500",
+        "warning",
+        rules=replace(OF_DL, topics=None),
+    ),
     Fault(
         "scores beyond single precision",
         close_scores,
