@@ -149,13 +149,6 @@ def _shown(path: Path) -> object:
     return list(read_pooled([str(path)], ["doc1", "doc2"]))
 
 
-def _mteb(path: Path) -> object:
-    from heed.measures.mteb_results import merge_results, read_mteb_result
-
-    found = read_mteb_result(path)
-    return merge_results(found, found)
-
-
 def _named(name: str, suffixes: Iterable[str], read: Callable[[Path], object]) -> list[Reader]:
     return [Reader(f"{name}{suffix.replace('.', '-')}", suffix, read) for suffix in suffixes]
 
@@ -188,7 +181,6 @@ READERS = (
     Reader("check-neuclir", ".run", partial(_check, "neuclir-2023")),
     Reader("form", ".yaml", _form),
     Reader("shown", ".jsonl", _shown),
-    Reader("mteb-result", ".json", _mteb),
     Reader("request", ".json", said.request),
     Reader("template", ".jinja", said.template),
 )

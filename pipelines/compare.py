@@ -24,6 +24,7 @@ from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import run_command
+from pipelines.options.data import subset_option
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -35,7 +36,7 @@ EXAMPLES = (
     "mine.query.run mine.original.run mine.reversed.run --qrels query.qrels --new-qrels original.qrels",
 )
 ABSENCES = {"in_neither": "in neither list", "in_one_only": "in one list only"}
-PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic", "mteb", "mteb_task")  # options not for --runs
+PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic")  # options not for --runs
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--traps", type=Path, metavar="PATH", help="trap documents for NFR, in the same form")
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="documents searched; needed for IRS")
-    parser.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, or of --mteb-task, such as zho")
+    subset_option(parser)
     parser.add_argument(
         "--measure",
         action="append",
@@ -74,8 +75,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
     parser.add_argument("--per-topic", action="store_true", help="print every topic's values")
     json_option(parser)
-    parser.add_argument("--mteb", type=Path, metavar="FILE", help="write or extend an MTEB result file, of --mteb-task")
-    parser.add_argument("--mteb-task", metavar="NAME", help="MTEB's name of the task, such as mFollowIR")
     log_options(parser)
     return parser
 
@@ -102,8 +101,6 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
         needs = "--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition"
         return [] if options.qrels and options.new_qrels else [needs]
     problems = ["--holm: corrects p-values of several systems; give --runs"] if options.holm else []
-    if options.mteb_task and not options.mteb:
-        problems.append("--mteb-task: names the task of a result file; give --mteb FILE")
     if len(options.run) not in (2, 3):
         problems.append(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
     return problems
@@ -131,8 +128,6 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
         print(f"\n{_topic_table(values)}")
     if options.json:
         write_json(options.json, {"measures": by_measure, "per_topic": values, "warnings": warnings})
-    if options.mteb:
-        _write_mteb(options, inputs)
 
 
 def _measures(options: argparse.Namespace) -> Sequence[str | Measure]:
@@ -219,17 +214,6 @@ def _topic_table(values: dict[str, PerTopic]) -> str:
         cells = (f"{per_topic[qid]:.4f}" if qid in per_topic else ABSENT for per_topic in values.values())
         rows.append([qid, *cells])
     return aligned(rows, left=1)
-
-
-def _write_mteb(options: argparse.Namespace, inputs: Inputs) -> None:
-    from heed.measures.mteb_results import merge_results, mteb_result, read_mteb_result
-
-    if not options.mteb_task:
-        raise UsageError("--mteb needs --mteb-task, such as mFollowIR or Robust04InstructionRetrieval")
-    result = mteb_result(options.mteb_task, options.subset, inputs)
-    if options.mteb.exists():
-        result = merge_results(read_mteb_result(options.mteb), result)
-    write_json(options.mteb, result)
 
 
 def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:

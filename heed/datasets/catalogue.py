@@ -16,7 +16,6 @@ from heed.formats.data_set_rows import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
 from heed.measures.evaluate import CHANGED, Pair
-from heed.measures.mteb_results import TASKS
 from heed.types import CONDITIONS, JOIN
 
 DATA = Path(__file__).with_name("catalogue.json")
@@ -66,8 +65,8 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.layout.Layout`; an ``embedded`` sample comes with
     Heed. ``subsets`` are collections of their own, ``NAME/SUBSET``:
     ``{subset}`` and ``{key}`` for each of their keys are replaced in all texts, in a list by several if it is a list;
-    keys that are fields replace these. ``task`` is MTEB's, whose revision is taken; ``ir_datasets`` are downloads that
-    it knows, by source. ``use`` is the command that runs it.
+    keys that are fields replace these. ``ir_datasets`` are downloads that it knows, by source. ``use`` is the command
+    that runs it.
     """
 
     holds: str
@@ -95,15 +94,9 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     join: str = JOIN
     subsets: dict[str, dict[str, Any]] = {}
     languages: tuple[str, ...] = ()
-    task: str = ""
     ir_datasets: dict[str, tuple[str, ...]] = {}
     by_hand: ByHandEntry | None = None
     use: str = ""
-
-    @property
-    def pinned(self) -> str:
-        """The revision of its data set."""
-        return TASKS[self.task].revision if self.task else self.revision
 
     @property
     def parts(self) -> list[Part]:

@@ -73,7 +73,7 @@ DESCRIBED = Layout(read_described, ("files", "lang", "fields", "data"))
 def _of_folder(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Collection:
     """Return the collection of a data set in MTEB's or BEIR's layout."""
     entry = named.entry
-    repository = Repository(entry.hub, entry.pinned)
+    repository = Repository(entry.hub, entry.revision)
     folders = _roots(named, repository, data)
     folder = next((folder for folder in folders if is_data_set(folder)), None)
     if folder is None:

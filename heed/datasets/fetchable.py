@@ -55,7 +55,7 @@ class Holding(Named):
         entry = self.entry
         if not entry.parts:
             files = files_of(self.lang) if self.lang else ()
-            return [Repository(entry.hub, entry.pinned, files)] if entry.hub else []
+            return [Repository(entry.hub, entry.revision, files)] if entry.hub else []
         by_revision: dict[tuple[str, str], tuple[str, ...]] = {}
         for part in entry.parts:
             if not part.url and (part.hub or entry.hub):
@@ -99,7 +99,7 @@ def files_of(lang: str) -> tuple[str, ...]:
 
 def repository_of(entry: Entry, part: Part) -> Repository:
     """Return the hub data set of a part, with the patterns of the part's files."""
-    hub, revision = (part.hub, part.revision or "main") if part.hub else (entry.hub, part.revision or entry.pinned)
+    hub, revision = (part.hub, part.revision or "main") if part.hub else (entry.hub, part.revision or entry.revision)
     return Repository(hub, revision, tuple(pattern for name in part.files for pattern in _patterns(name, part.split)))
 
 

@@ -12,17 +12,12 @@ from heed.datasets.hub import Repository, snapshot
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.paired import PairedTopics, read_pairs
 from heed.formats.data_set_folders import config_files
-from heed.measures.mteb_results import TASKS
 from heed.types import ABLATIONS
 
 NAME, OLDER = "followir", "followir-older"  # entries of the catalogue
 REPOSITORIES = {  # of mFollowIR, by the language of the queries
     "native": "jhu-clsp/mFollowIR-parquet-mteb",
     "eng": "jhu-clsp/mFollowIR-cross-lingual-parquet-mteb",
-}
-REVISIONS = {  # those that MTEB evaluates
-    REPOSITORIES["native"]: TASKS["mFollowIR"].revision,
-    REPOSITORIES["eng"]: TASKS["mFollowIRCrossLingual"].revision,
 }
 
 
@@ -92,11 +87,12 @@ def read_mfollowir(folder: Path, lang: str, query_lang: str) -> PairedTopics:
 
 
 def download(repository: str, lang: str) -> Path:
-    """Return a local copy of one language of a hub data set, fetched at most once, at the revision MTEB evaluates.
+    """Return a local copy of one language of a hub data set, fetched at most once, at the catalogue's revision.
 
     Raises :class:`DataError` that says how to go on when the hub is out of reach.
     """
-    return snapshot(Repository(repository, REVISIONS.get(repository, "main"), files_of(lang)))
+    revisions = {entry.hub: entry.revision for entry in Catalogue().entries.values()}
+    return snapshot(Repository(repository, revisions.get(repository, "main"), files_of(lang)))
 
 
 def _naming(folder: Path, lang: str) -> str:

@@ -52,7 +52,7 @@ INFOSEARCH = Layout(_read, ("subsets", "data"))
 
 
 def _snapshot(member: Named) -> Path:
-    return Repository(member.entry.hub, member.entry.pinned).snapshot
+    return Repository(member.entry.hub, member.entry.revision).snapshot
 
 
 def _inside(folder: Path, members: Sequence[Named]) -> Sequence[Named]:

@@ -33,7 +33,6 @@ from heed.formats.trec_files import read_qrels
 from heed.formats.user_files import read_listed, recognised
 from heed.judging.exchange import table_files
 from heed.judging.exchange.judgements import read_judgements
-from heed.measures.mteb_results import read_mteb_result
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.files.model_files import local_copy
 from heed.models.registry.entries import Model, Registry
@@ -138,17 +137,6 @@ def test_mteb_predictions_of_another_form_are_told(tmp_path: Path) -> None:
     path.write_text('{"default": {"test": "x"}}')
     with pytest.raises(HeedError, match="0 sets of predictions fit"):
         read_any_run(path)
-
-
-@pytest.mark.parametrize("change", [{"scores": {"test": [{"hf_subset": ["a"]}]}}, {"evaluation_time": {}}])
-def test_mteb_results_of_another_form_are_told(tmp_path: Path, change: dict[str, object]) -> None:
-    path = tmp_path / "result.json"
-    result = {"task_name": "mFollowIR", "scores": {"test": [{"hf_subset": "fas"}]}, "evaluation_time": 1.5}
-    path.write_text(json.dumps(result))
-    assert read_mteb_result(path) == result
-    path.write_text(json.dumps(result | change))
-    with pytest.raises(HeedError, match="result.json: not a result of MTEB"):
-        read_mteb_result(path)
 
 
 @pytest.mark.parametrize(

@@ -109,20 +109,6 @@ def test_mteb_predictions_of_both_conditions_in_one_file(files: Path, heed: Heed
     assert json.loads((files / "c.json").read_text())["per_topic"] == {"p-MRR": {"1-changed": 0.5}}
 
 
-def test_an_mteb_result_is_written_and_extended(files: Path, heed: Heed) -> None:
-    judged = {"1-og": {"a": 1, "b": 1}, "1-changed": {"a": 0, "b": 1}}
-    lines = [f"{qid} 0 {docid} {grade}\n" for qid, grades in judged.items() for docid, grade in grades.items()]
-    (files / "both").write_text("".join(lines))
-    mteb_file(files / "T_predictions.json", fas={"test": RUN}, zho={"test": RUN})
-    common = ("T_predictions.json", "T_predictions.json", "--qrels", "both", "--new-qrels", "both", "--mteb", "r.json")
-    for subset in ("fas", "zho"):
-        result = heed(COMMAND, *common, "--mteb-task", "mFollowIR", "--subset", subset)
-        assert result.returncode == 0, result.stderr
-    scores = json.loads((files / "r.json").read_text())["scores"]["test"]
-    assert [(one["hf_subset"], one["main_score"]) for one in scores] == [("fas", 0.5), ("zho", 0.5)]
-    assert "--mteb needs --mteb-task" in heed(COMMAND, *common, "--subset", "fas").stderr
-
-
 def test_several_instructions_of_a_query_are_paired_and_give_robustness(files: Path, heed: Heed) -> None:
     write_run(files / "ins.run", {"1_0": {"y": 2.0, "x": 1.0}, "1_1": {"x": 2.0, "y": 1.0}}, "ins")
     (files / "i").write_text("1_0 0 y 1\n1_1 0 y 1\n")
@@ -234,9 +220,8 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
         (("base.run", "new.run", "--qrels", "q", "--measure", "P"), "measure P: needs a cutoff"),
         (("base.run", "new.run", "--qrels", "q", "--measure", "Rprec@5"), "measure Rprec@5: takes no cutoff"),
         (("base.run", "--runs", ".", "--pairs", "p", "--per-topic"), "RUN, --pairs, --per-topic: not used with --runs"),
-        (("--runs", ".", "--traps", "t", "--mteb", "m"), "--traps, --mteb: not used with --runs"),
+        (("--runs", ".", "--traps", "t"), "--traps: not used with --runs"),
         (("base.run", "new.run", "--holm"), "--holm: corrects p-values of several systems; give --runs"),
-        (("base.run", "new.run", "--mteb-task", "x"), "--mteb-task: names the task of a result file"),
     ],
 )
 def test_problems_are_reported_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
