@@ -178,12 +178,11 @@ def check_unicode(value: Any) -> None:
         raise ValueError("half of a surrogate pair, a broken \\u escape") from error
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number from 1, line without its end)`` of a UTF-8 file, gunzipped by suffix.
+def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(line number from 1, line with its end)`` of a file, gunzipped by suffix.
 
-    Raises :class:`DataError` with the line number where the bytes are not UTF-8 or a line is longer
-    than ``LONGEST_LINE``, and when the file is missing or its gzip stream is cut. A byte-order mark
-    at the start is dropped.
+    Raises :class:`DataError` with the line number where a line is longer than ``LONGEST_LINE`` bytes, and when the
+    file is missing or its gzip stream is cut.
     """
     line_no = 0
     try:
@@ -191,12 +190,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             for line_no, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
                 if len(raw) > LONGEST_LINE:
                     raise DataError(f"{path}, line {line_no}: longer than {LONGEST_LINE} bytes; is it a text file?")
-                text = raw.decode("utf-8-sig" if line_no == 1 else "utf-8")
-                yield line_no, text.rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}, line {line_no}: not UTF-8 ({error.reason}); convert the file to UTF-8") from error
+                yield line_no, raw
     except UNREADABLE as error:
         raise unreadable(path, error, f" after line {line_no}" if line_no else "") from error
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield ``(line number from 1, line without its end)`` of a UTF-8 file; its byte-order mark is dropped.
+
+    Raises :class:`DataError` as :func:`read_raw_lines` does, and where the bytes are not UTF-8.
+    """
+    for line_no, raw in read_raw_lines(path):
+        try:
+            text = raw.decode("utf-8-sig" if line_no == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}, line {line_no}: not UTF-8 ({error.reason}); convert the file to UTF-8") from error
+        yield line_no, text.rstrip("\r\n")
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

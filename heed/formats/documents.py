@@ -1,4 +1,4 @@
-"""Documents in JSONL and Parquet files (NeuCLIR1, HC4, Patapsco, BEIR, Anserini), and documents given in Python."""
+"""Documents in JSONL, Parquet and TREC's SGML files (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from heed.errors import DataError, fail
 from heed.files import CONTROL, digest, digest_json, parse_json, read_lines
 from heed.formats.data_set_folders import config_files, is_data_set
+from heed.formats.trec_documents import article_text, is_trec_documents, read_trec_documents
+from heed.progress import brief, log
 from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")
@@ -39,7 +41,7 @@ class Source(Protocol):
 
 
 class Files:
-    """Documents in ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files, or folders of them."""
+    """Documents in ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files, TREC's SGML, or folders of them."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         """Find the files; raises :class:`DataError` for a missing path or a folder without such a file."""
@@ -47,7 +49,7 @@ class Files:
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
-        return ", ".join(map(str, self.paths))
+        return shown_paths(self.paths)
 
     @property
     def recipe(self) -> list[str]:
@@ -55,7 +57,7 @@ class Files:
         return sorted(digest(path) for path in self.paths)
 
     def lines(self) -> Iterator[Line]:
-        """Yield every line that is not blank, file after file."""
+        """Yield every document, file after file, or the problem with its line."""
         return read_corpus(self.paths)
 
 
@@ -90,20 +92,24 @@ class Documents:
         return (Line(MEMORY, number, document) for number, document in enumerate(self._documents, 1))
 
 
+def shown_paths(paths: Sequence[Path]) -> str:
+    """Return the first three paths, and how many more there are."""
+    return ", ".join(map(str, paths[:3])) + (f" and {len(paths) - 3} more files" if len(paths) > 3 else "")
+
+
 def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
     """Return the files of ``paths``, those in folders by ``suffixes`` and sorted by name.
 
-    Of a folder in BEIR's or MTEB's layout they are those of its corpus. Raises :class:`DataError` for a missing path,
-    a folder that holds no such file, and a file of a form that is known not to be read.
+    Of a folder in BEIR's or MTEB's layout they are those of its corpus, of one without such a file TREC's documents,
+    whatever their names. Raises :class:`DataError` for a missing path, a folder that holds neither, and a file of a
+    form that is known not to be read.
     """
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
             below = config_files(path, "corpus") if is_data_set(path) else path.rglob("*")
-            inside = sorted(file for file in below if file.name.endswith(suffixes) and file.is_file())
-            if not inside:
-                raise DataError(f"{path}: no {', '.join(suffixes)} file in this folder; documents are in such files")
-            files += inside
+            inside = sorted(file for file in below if file.is_file())
+            files += [file for file in inside if file.name.endswith(suffixes)] or _trec_files(path, inside, suffixes)
         elif path.name.removesuffix(".gz").endswith(COLUMNS) and not path.name.endswith(suffixes):
             raise DataError(f"{path}: documents in columns are not read; expected {ONE_A_LINE}")
         elif path.is_file():
@@ -113,16 +119,32 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     return files
 
 
+def _trec_files(folder: Path, files: Sequence[Path], suffixes: tuple[str, ...]) -> list[Path]:
+    """Return those of ``files`` that hold TREC's documents; :class:`DataError` where there are none."""
+    trec = [file for file in files if is_trec_documents(file)]
+    if not trec:
+        raise DataError(
+            f"{folder}: no {', '.join(suffixes)} file in this folder, and none that begins with TREC's <DOC>; "
+            "documents are in such files (unpack .Z files with gunzip)"
+        )
+    others = [str(file.relative_to(folder)) for file in sorted({*files} - {*trec})]
+    if others:
+        log.info(f"{folder}: {len(others)} files do not begin with <DOC> and are not read: {brief(others)}")
+    return trec
+
+
 def read_corpus(files: list[Path]) -> Iterator[Line]:
-    """Yield every line of ``files`` that is not blank, as a document or a problem."""
+    """Yield every document of ``files``, or the problem with its line; blank lines are none."""
     for path in files:
         if path.suffix == ".parquet":
             for number, record in enumerate(read_parquet(path), 1):
                 yield _checked(path, number, record)
-            continue
-        for line_no, text in read_lines(path):
-            if text.strip():
-                yield parse_line(path, line_no, text)
+        elif is_trec_documents(path):
+            yield from (Line(path, *document) for document in read_trec_documents(path))
+        else:
+            for line_no, text in read_lines(path):
+                if text.strip():
+                    yield parse_line(path, line_no, text)
 
 
 def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -155,6 +177,8 @@ def _checked(path: Path, line_no: int, record: Any) -> Line:
     if not isinstance(docid, str) or docid.split() != [docid] or CONTROL.search(docid):
         return Line(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
     body = _first(record, TEXT_FIELDS)
+    if isinstance(body, list):
+        body = article_text(body)
     if not isinstance(body, str):
         names = ", ".join(record) or "no field"
         return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names})")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes
-from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus
+from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus, shown_paths
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
@@ -35,8 +35,7 @@ class Tables:
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
-        shown = ", ".join(map(str, self.paths[:3]))
-        return shown + (f" and {len(self.paths) - 3} more files" if len(self.paths) > 3 else "")
+        return shown_paths(self.paths)
 
     @property
     def recipe(self) -> dict[str, object]:

@@ -17,7 +17,7 @@ def docs_option(group: Group, more: str = "", required: bool = False) -> None:
         nargs="+",
         required=required,
         metavar="PATH",
-        help=f"documents: .jsonl[.gz], folders of them, or an ir_datasets id{more}",
+        help=f"documents: .jsonl[.gz], TREC's SGML, folders of them, or an ir_datasets id{more}",
     )
 
 

@@ -11,6 +11,7 @@ from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
 from heed.files import read_lines
 from heed.formats.documents import SUFFIXES, Line, Source, corpus_files, parse_line, read_corpus
+from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
 from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
 from heed.tables.recognition import as_table
@@ -74,14 +75,14 @@ def _source(name: str) -> list[Path] | Source:
         if not path.exists():
             raise DataError(f"{path}: no documents of {name}; python -m pipelines.fetch says how to get them")
     files = corpus_files([path], TABLE_SUFFIXES)
-    records = [file for file in files if file.name.endswith(SUFFIXES)]
+    records = [file for file in files if file.name.endswith(SUFFIXES) or is_trec_documents(file)]
     tables = [file for file in files if file.name.endswith(ONE_TABLE)]
     return records or (Tables(tables, "raw") if tables else files)
 
 
 def _lines_of_files(paths: Sequence[Path]) -> Iterator[tuple[Line, str]]:
     for path in paths:
-        if path.suffix == ".parquet":  # the hub's mirrors have no column for a date
+        if path.suffix == ".parquet" or is_trec_documents(path):  # the hub's mirrors have no column for a date
             yield from ((line, "") for line in read_corpus([path]))
             continue
         for line_no, record in read_lines(path):

@@ -1,0 +1,151 @@
+"""TREC's documents: SGML with ``<DOC>`` and ``<DOCNO>``, and the texts of the Washington Post's articles.
+
+The elements with text are those of ir_datasets (formats/trec.py, ``_parser_sax``), which has them from Anserini's
+TrecCollection: a copy of TREC's disks gives the words that those index.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.errors import DataError
+from heed.files import CONTROL, LONGEST_LINE, UNREADABLE, open_packed, read_raw_lines
+from heed.formats.trec_topics import ENTITY
+from heed.progress import warn
+from heed.types import Document
+
+TITLES = {"headline", "title", "hl", "head", "ttl", "h3", "h4"}
+TEXTS = {"text", "lp", "leadpara", "dd", "date"}
+WEB = {"dochdr", "html", "body"}  # of pages, whose text is in no element of TREC's own
+HIDDEN = {"dochdr", "script", "style"}
+FEDERAL = {"&blank;": " ", "&hyph;": "-"}  # the Federal Register's own entities
+START = re.compile(rb"\s*(?:<[^<>]*>\s*){0,9}?<doc[\s>]", re.IGNORECASE)  # after a declaration, or a root element
+DOC = re.compile(rb"<(/?)doc(?=[\s>])[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<(/?)([a-z][\w.:-]*)(?![\w.:-])[^<>]*>|<[!?][^<>]*>", re.IGNORECASE)
+ID = re.compile(r"""\sid\s*=\s*["']?([^\s"'>]+)""", re.IGNORECASE)
+HEAD = 1 << 12  # bytes that tell a file's form
+SHOWN = 40  # characters of a text in a message
+
+
+class Block(NamedTuple):
+    """The bytes of one document with its tags and the line where it begins; or the problem with a line."""
+
+    line_no: int
+    content: bytes
+    problem: str = ""
+
+
+def is_trec_documents(path: Path) -> bool:
+    """Return whether a file, gunzipped by suffix, begins with TREC's ``<DOC>``; false for one that cannot be read."""
+    try:
+        with open_packed(path) as stream:
+            return bool(START.match(stream.read(HEAD).removeprefix(b"\xef\xbb\xbf")))
+    except UNREADABLE:
+        return False
+
+
+def read_trec_documents(path: Path) -> Iterator[tuple[int, Document | None, str]]:
+    """Yield the line, the document and no text, or None and the problem, of every ``<DOC>``.
+
+    A document is UTF-8, or else Latin-1, which is a warning. Its number is its ``<DOCNO>``, or the ``id`` of ``<DOC>``.
+    A web page (of WT10g, GOV2) has its title and all text. Raises :class:`DataError` for a file that cannot be read,
+    and for a document above ``LONGEST_LINE`` bytes.
+    """
+    latin = []
+    for block in _blocks(path):
+        if block.problem:
+            yield block.line_no, None, block.problem
+            continue
+        try:
+            text = block.content.decode()
+        except UnicodeDecodeError:
+            text = block.content.decode("latin-1")
+            latin.append(block.line_no)
+        docid, document = _parsed(text)
+        if not docid:
+            yield block.line_no, None, "this <DOC> has no <DOCNO>"
+        elif docid.split() != [docid] or CONTROL.search(docid):
+            yield block.line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word"
+        else:
+            yield block.line_no, document, ""
+    if latin:
+        warn(f"{path}: not UTF-8 and read as Latin-1: {len(latin)} of its documents, the first at line {latin[0]}")
+
+
+def article_text(contents: Sequence[object]) -> str | None:
+    """Return the paragraphs of a Washington Post article, without their markup, and None for another list.
+
+    ``contents`` is what its JSON line has under this name: objects with ``type`` and ``content``, some of them null.
+    """
+    parts = [part for part in contents if part is not None]
+    if not (parts and all(isinstance(part, dict) and "type" in part for part in parts)):
+        return None
+    texts = [part.get("content") for part in parts if isinstance(part, dict) and part["type"] == "sanitized_html"]
+    return "\n".join(_plain(TAG.sub(" ", text)) for text in texts if isinstance(text, str))
+
+
+def _blocks(path: Path) -> Iterator[Block]:
+    """Yield the documents of a file; what is no markup outside of them, and unpaired tags, are problems."""
+    pieces: list[bytes] = []
+    start = size = 0  # the line where a document is open, else 0
+    outside = False  # whether text outside has been reported since the last document
+    for line_no, raw in read_raw_lines(path):
+        position = 0
+        for tag in [*DOC.finditer(raw), None]:
+            piece = raw[position : tag.end() if tag and start else tag.start() if tag else len(raw)]
+            if start:
+                pieces.append(piece)
+                size += len(piece)
+                if size > LONGEST_LINE:
+                    raise DataError(
+                        f"{path}, line {start}: a <DOC> of more than {LONGEST_LINE} bytes; is </DOC> missing?"
+                    )
+            elif not outside and (text := TAG.sub("", piece.decode("latin-1")).strip("\ufeff \t\r\n\xef\xbb\xbf")):
+                outside = True
+                yield Block(line_no, b"", f"found {text[:SHOWN]!r} outside of a <DOC>; expected <DOC> … </DOC>")
+            if tag is None:
+                break
+            position = tag.end()
+            if tag[1] and start:
+                yield Block(start, b"".join(pieces))
+            elif tag[1] and not outside:
+                yield Block(line_no, b"", "</DOC> without <DOC> before it; is a part of the file missing?")
+            elif not tag[1] and start:
+                yield Block(start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
+            opened = not tag[1]
+            start, size, pieces, outside = line_no if opened else 0, 0, [tag[0]] if opened else [], False
+    if start:
+        yield Block(start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
+
+
+def _parsed(text: str) -> tuple[str, Document]:
+    """Return the number of a document, empty without any, and the document."""
+    tags = list(TAG.finditer(text))
+    names = {(tag[2] or "").lower() for tag in tags}
+    is_page = bool(names & WEB) and not names & TEXTS
+    titles = {"title"} if is_page else TITLES
+    part_of = {**dict.fromkeys(titles, "title"), **dict.fromkeys(TEXTS, "text"), **dict.fromkeys(HIDDEN, "hidden")}
+    part_of["docno"] = "docno"
+    pieces: dict[str, list[str]] = {part: [] for part in ("title", "text", "hidden", "docno", "outside")}
+    part, opener = "outside", ""
+    for tag, following in zip(tags, [*(tag.start() for tag in islice(tags, 1, None)), len(text)], strict=True):
+        name = (tag[2] or "").lower()
+        if tag[1] and name == opener:
+            part, opener = "outside", ""
+        elif not tag[1] and name in part_of and (part == "outside" or (part == "title" and name in TEXTS)):
+            part, opener = part_of[name], name
+        pieces[part] += [" ", text[tag.end() : following]]
+    whole = is_page or not names & (titles | TEXTS)
+    attribute = ID.search(tags[0][0])
+    docid = _plain("".join(pieces["docno"])) or (attribute[1] if attribute else "")
+    body = "".join(pieces["outside" if whole else "text"])
+    return docid, Document(docid, " ".join(_plain("".join(pieces["title"])).split()), _plain(body))
+
+
+def _plain(text: str) -> str:
+    """Return a text with its entities resolved, without blank lines and white space around words."""
+    text = ENTITY.sub(lambda entity: FEDERAL.get(entity[0]) or html.unescape(entity[0]), text)
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
