@@ -15,7 +15,7 @@ from pipelines.options.data import condition_option, reading_options, text_optio
 from pipelines.options.machine import device_option
 from pipelines.options.models import family_option, inference_options, registry_options
 from pipelines.options.output import indexes_option, log_options
-from pipelines.options.parser import command_parser
+from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
     from heed.judging.exchange.exports import ExportedPool
@@ -54,6 +54,13 @@ def parser() -> argparse.ArgumentParser:
     )
     judge.add_argument("--prompt", choices=PROMPTS, default="umbrela", help="default umbrela")
     judge.add_argument("--dry-run", action="store_true", help="print requests, tokens and price, and send nothing")
+    judge.add_argument(
+        "--parallel",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="N requests at once to an API; a 429 or a demanded pause stops all of them (default 1)",
+    )
     people = command.add_argument_group("agreement with people")
     people.add_argument("--qrels", type=Path, metavar="QRELS", help="people's judgements of the same pool: Cohen's κ")
     people.add_argument(
@@ -107,7 +114,7 @@ def _run(options: argparse.Namespace) -> None:
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
         check_exported(pool, shows_text=True)
-        chat = judge_chat(model, runtime)
+        chat = judge_chat(model, runtime, needs_key=not options.dry_run)
         try:
             judge = Judge(model.name, chat, options.prompt)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")
@@ -115,7 +122,7 @@ def _run(options: argparse.Namespace) -> None:
                 print(line)
                 return
             log.info(line)
-            judged = _judged(judge, pool)
+            judged = _judged(judge, pool, options.parallel)
         finally:
             chat.close()
         comparison = _comparison(options, judged)
@@ -132,9 +139,9 @@ def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
         yield "--run: one system has no order; give two or more"
 
 
-def _judged(judge: "Judge", pool: "ExportedPool") -> "Judged":
+def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
     with timed("judge", judge.name) as work:
-        judged = judge.judge(pool)
+        judged = judge.judge(pool, parallel)
         work.did(judged.bill.calls, "documents")
     if judged.cut:
         log.info(f"{judge.name}: {judged.cut} of {judged.bill.calls} documents were too long and cut at their end")

@@ -1,7 +1,9 @@
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -78,6 +80,44 @@ def test_a_429_is_asked_again_after_the_pause_that_it_asks_for(server: Server) -
     # what is no time is no demand: the pauses after a fourth and a fifth failure, 1 s * 2 ** n and up to 1 s more
     assert 8 <= pauses[3] <= 9 and 16 <= pauses[4] <= 17
     assert server.calls == 6
+
+
+def test_a_pause_that_a_server_demands_is_that_of_all_threads(server: Server) -> None:
+    server.script = [Reply(429, headers=(("Retry-After", "7"),))]
+    paused, over = threading.Event(), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        paused.set()
+        over.wait(60)
+
+    client = Client(endpoint(CHAT), sleep)
+
+    def post() -> object:
+        return client.post("chat/completions", {"messages": []}, lambda answer: answer)
+
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(post)
+        assert paused.wait(60)
+        others = [threads.submit(post) for _ in range(2)]
+        time.sleep(0.3)  # enough for a request that does not wait
+        assert server.calls == 1
+        over.set()
+        assert all(future.result(60) for future in (first, *others))
+    assert server.calls == 4
+
+
+def test_a_server_that_takes_one_request_at_a_time_answers_all_threads_in_the_end(server: Server) -> None:
+    """Of ten at once one is answered and nine are refused, so that the last is refused nine times, not five."""
+    server.at_once = 1
+    server.say = lambda _: time.sleep(0.03)
+    client = Client(endpoint(CHAT), lambda _: time.sleep(0.05))
+
+    def post(number: int) -> object:
+        return client.post("chat/completions", {"messages": []}, lambda answer: number)
+
+    with ThreadPoolExecutor(10) as threads:
+        assert list(threads.map(post, range(10))) == [*range(10)]
+    assert server.most_in_flight == 1 and server.calls > 10 + ATTEMPTS
 
 
 def test_errors_of_the_server_are_asked_again_with_growing_pauses(

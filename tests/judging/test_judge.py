@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,6 +161,66 @@ def test_a_killed_command_goes_on_and_gives_the_same_bytes(
     assert server.calls == 17
 
 
+def test_requests_are_in_flight_together_and_give_the_same_bytes(
+    server: Server, small: list[str], tmp_path: Path, heed: Heed
+) -> None:
+    assert heed("pipelines.judge", *small, "--indexes", "one", "--out", "one.qrels", "--quiet").returncode == 0
+    assert server.most_in_flight == 1
+    four = threading.Barrier(4)  # the server takes 0.1 s, and answers once four requests are there: 16 in four rounds
+
+    def together(messages: list[dict[str, str]]) -> str:
+        time.sleep(0.1)
+        four.wait(60)
+        return by_grade(messages)
+
+    server.say = together
+    result = heed("pipelines.judge", *small, "--parallel", "4", "--indexes", "four", "--out", "four.qrels")
+    assert result.returncode == 0, result.stderr
+    assert (server.most_in_flight, server.calls) == (4, 32)
+    for suffix in ("", ".json"):
+        assert (tmp_path / f"four.qrels{suffix}").read_bytes() == (tmp_path / f"one.qrels{suffix}").read_bytes()
+
+
+def test_a_killed_command_loses_the_requests_that_were_running_alone(
+    server: Server, small: list[str], tmp_path: Path, heed: Heed, environment: dict[str, str]
+) -> None:
+    server.silent_from = 5
+    command = [sys.executable, "-m", "pipelines.judge", *small, "--parallel", "4", "--quiet"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 60
+        while server.calls < 9 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(15) == 143  # without waiting for answers
+    finally:
+        process.kill()
+        process.communicate()
+    assert server.calls == 9  # five were answered, four were running
+    server.silent_from = -1
+    assert "; 5 answers are cached" in heed("pipelines.judge", *small, "--dry-run").stdout
+
+
+def test_the_price_needs_no_key(small: list[str], heed: Heed, environment: dict[str, str]) -> None:
+    del environment["OPENAI_API_KEY"], environment["OPENAI_BASE_URL"]
+    result = heed("pipelines.judge", *small, "--dry-run", "--quiet")
+    assert (result.returncode, result.stderr) == (0, "") and ", $0.01; 0 answers are cached" in result.stdout
+    result = heed("pipelines.judge", *small, "--quiet")
+    assert result.returncode == 1 and "openai/gpt-tiny: OPENAI_API_KEY is not set" in result.stderr
+
+
+def test_an_entry_with_a_family_alone_is_the_name_that_a_server_gives(
+    server: Server, small: list[str], tmp_path: Path, heed: Heed
+) -> None:
+    (tmp_path / "models.json").write_text('{"my-llama": {"family": "api-chat"}, "lost": {"family": "causal"}}')
+    result = heed("pipelines.judge", *small[:-1], "my-llama", "--quiet")
+    assert result.returncode == 0 and server.requests[0][2]["model"] == "my-llama", result.stderr
+    result = heed("pipelines.judge", *small[:-1], "lost", "--quiet")
+    assert result.stderr.startswith(
+        "error: lost: there is no folder lost here; correct its source: a folder, or owner/"
+    )
+
+
 def test_only_its_own_files_are_replaced(server: Server, small: list[str], tmp_path: Path, heed: Heed) -> None:
     people = tmp_path / "people.qrels"
     people.write_text("1 0 d1 1\n")
@@ -186,6 +247,7 @@ def test_only_its_own_files_are_replaced(server: Server, small: list[str], tmp_p
         (("--run", "a.run", "--qrels", "q"), "--run: one system has no order"),
         (("--model", "intfloat/e5-base-v2"), "of family bi-encoder, which answers no question; expected api-chat, cau"),
         (("--model", "openai/gpt-nano-typo/x"), "no system, no folder and no hub id"),
+        (("--model", "openai/gpt-nano"), "openai/gpt-nano: .*; a model behind an API needs --family api-chat"),
         (("--condition", "reversed"), "topic 1: has no reversed instruction"),
     ],
 )
@@ -328,6 +390,8 @@ def test_a_local_model_judges_and_its_answers_are_kept(
     written = path.read_bytes()
     again = heed("pipelines.judge", *options)
     assert "all 16 answers are in the cache" in again.stderr and path.read_bytes() == written
+    refused = heed("pipelines.judge", *options, "--parallel", "2", "--quiet").stderr
+    assert refused == "error: --parallel 2: lm runs on this machine, one document at a time\n"
     assert server.calls == 0
 
 

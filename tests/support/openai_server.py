@@ -33,6 +33,8 @@ class Server:
         self.say: Callable[[list[dict[str, str]]], str | None] = lambda messages: self.rank(passages(messages))
         self.seen: Callable[[], None] = lambda: None
         self.silent_from = -1  # the number of requests after which none is answered
+        self.at_once = 1000  # requests; more than these are answered with 429
+        self.in_flight = self.most_in_flight = 0
         self.gone = threading.Event()
         self.lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -73,9 +75,14 @@ class Server:
                     server.requests.append((self.path, dict(self.headers), body))
                     late = 0 <= server.silent_from < len(server.requests)
                     reply = Reply(silent=True) if late else server.script.pop(0) if server.script else None
+                    if reply is None and server.in_flight == server.at_once:
+                        reply = Reply(429, headers=(("Retry-After", "0"),))
+                    server.in_flight += reply is None
+                    server.most_in_flight = max(server.in_flight, server.most_in_flight)
                 if reply is None:
                     reply = Reply(body=json.dumps(server._answer(self.path, body)).encode())
                     with server.lock:
+                        server.in_flight -= 1
                         server.answered.append(json.dumps(body, sort_keys=True))
                 if reply.silent:
                     server.gone.wait(20)

@@ -1,6 +1,7 @@
 """The models that judge: behind the chat completions API, or local; every answer is cached."""
 
-from heed.errors import UsageError
+from heed.errors import ModelError, UsageError
+from heed.extras import advice
 from heed.files import digest_json
 from heed.judging.model.judge_prompts import EXPECTED
 from heed.models.files.guessing import with_family
@@ -24,9 +25,9 @@ class ApiJudge:
     answers.
     """
 
-    def __init__(self, model: Model, runtime: Runtime) -> None:
-        """Find server and key; nothing is sent."""
-        self._chat = ApiChat(model, runtime)
+    def __init__(self, model: Model, runtime: Runtime, needs_key: bool) -> None:
+        """Find server and key; nothing is sent. ``needs_key``: without a key it is an error."""
+        self._chat = ApiChat(model, runtime, needs_key)
         self.config, self.price = self._chat.config, model.price
 
     def close(self) -> None:
@@ -86,15 +87,22 @@ class LocalJudge:
 JudgeChat = ApiJudge | LocalJudge
 
 
-def judge_chat(model: Model, runtime: Runtime) -> JudgeChat:
+def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeChat:
     """Return the model as one that judges; its answers are cached in ``runtime.answers``.
 
-    Raises :class:`UsageError` for a model that answers no conversation, and as its family does for one that cannot
-    be found.
+    Raises :class:`UsageError` for a model that answers no conversation or has no family and no files, and as its
+    family does for one that cannot be found, or lacks the key that it needs.
     """
-    model = with_family(model, "causal")
+    try:
+        model = with_family(model, "causal")
+    except (ModuleNotFoundError, ModelError) as error:
+        reason = advice(str(error.name)) if isinstance(error, ModuleNotFoundError) else error
+        raise UsageError(
+            f"{model.source}: has no entry that names its family; a model behind an API needs --family api-chat, "
+            f"and one of the hub its files: {reason}"
+        ) from error
     if model.family == "api-chat":
-        return ApiJudge(model, runtime)
+        return ApiJudge(model, runtime, needs_key)
     if model.family not in LOCAL:
         families = ", ".join(("api-chat", *LOCAL))
         raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")

@@ -1,18 +1,31 @@
 """A pool judged by a model: one question a document, its cost before the first, and the grades in the answers."""
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.pool import AsyncResult, ThreadPool
+from typing import NamedTuple
 
-from heed.errors import ModelError
+from heed.errors import ModelError, UsageError
 from heed.judging.exchange.exported_pool import AT_ONCE, ExportedPool
-from heed.judging.model.chats import JudgeChat
+from heed.judging.model.chats import JudgeChat, LocalJudge
 from heed.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade, prompt_text
 from heed.models.remote.cost import Bill, about, beginning
 from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import bar
 from heed.types import Document, Qrels, Query
+
+AHEAD = 4  # questions for each request at once: one slow answer, in whose place the others wait, stops none of them
+
+
+class Question(NamedTuple):
+    """The question about a document for a topic, and whether the document had to be cut."""
+
+    query: Query
+    document: Document
+    messages: list[Message]
+    cut: bool
 
 
 @dataclass
@@ -46,39 +59,44 @@ class Judge:
     def estimate(self, pool: ExportedPool) -> Bill:
         """Return the cost of judging a checked pool: the questions that are not answered yet."""
         bill = Bill(self.name, self._chat.price)
-        for query, document in _pairs(pool):
-            question, _ = self._question(query, document)
-            if self._chat.cached(question) is None:
-                bill.add([message["content"] for message in question], EXPECTED)
+        for question in self._questions(pool):
+            if self._chat.cached(question.messages) is None:
+                bill.add([message["content"] for message in question.messages], EXPECTED)
             else:
                 bill.free += 1
         return bill
 
-    def judge(self, pool: ExportedPool) -> Judged:
-        """Return the model's judgements of a checked pool, in its order.
+    def judge(self, pool: ExportedPool, parallel: int = 1) -> Judged:
+        """Return the model's judgements of a checked pool, in its order, with up to ``parallel`` requests at once.
 
-        Answers are kept: a killed process asks no question again. Raises :class:`ModelError` where a query
-        leaves no room for a document, and as the model does where it does not answer.
+        Answers are kept as they come: a killed process asks no question again but those that were being answered.
+        Raises :class:`ModelError` where a query leaves no room for a document, and as the model does where it does not
+        answer; :class:`UsageError` for several requests at once to a model of this machine.
         """
+        if parallel > 1 and isinstance(self._chat, LocalJudge):
+            raise UsageError(f"--parallel {parallel}: {self.name} runs on this machine, one document at a time")
         judged = Judged(Bill(self.name, self._chat.price))
         total = sum(map(len, pool.pool.values()))
-        for query, document in bar(_pairs(pool), total, f"{self.name}.{pool.condition}", "documents"):
-            question, cut = self._question(query, document)
-            answer = self._chat.answer(question)
-            judged.bill.add([message["content"] for message in question], answer)
-            judged.cut += cut
+        answered = _answered(self._chat.answer, self._questions(pool), parallel)
+        for question, answer in bar(answered, total, f"{self.name}.{pool.condition}", "documents"):
+            qid, docid = question.query.qid, question.document.docid
+            judged.bill.add([message["content"] for message in question.messages], answer)
+            judged.cut += question.cut
             grade = parse_grade(answer)
             if grade is None:
-                judged.refused.append((query.qid, document.docid, answer))
+                judged.refused.append((qid, docid, answer))
             else:
-                judged.grades.setdefault(query.qid, {})[document.docid] = grade
+                judged.grades.setdefault(qid, {})[docid] = grade
         return judged
 
-    def _question(self, query: Query, document: Document) -> tuple[list[Message], bool]:
-        """Return the question about a document, and whether its text had to be cut, a table between rows."""
-        whole = conversation(self._prompt, query.text, document.contents())
-        if self._chat.fits(whole):
-            return whole, False
+    def _questions(self, pool: ExportedPool) -> Iterator[Question]:
+        """Yield the question about every document of the pool; a table that is too long is cut between rows."""
+        for query, document in _pairs(pool):
+            whole = conversation(self._prompt, query.text, document.contents())
+            fits = self._chat.fits(whole)
+            yield Question(query, document, whole if fits else self._shortened(query, document), not fits)
+
+    def _shortened(self, query: Query, document: Document) -> list[Message]:
 
         def shortened(room: int) -> list[Message]:
             text = beginning(document, room) if room else ""
@@ -91,7 +109,32 @@ class Judge:
                 f"{self.name}: topic {query.qid}: prompt, query and instruction leave no room for document "
                 f"{document.docid}; set a larger max_length in the model's entry, or choose another model"
             )
-        return shortened(most), True
+        return shortened(most)
+
+
+def _answered(
+    answer: Callable[[list[Message]], str], questions: Iterable[Question], parallel: int
+) -> Iterator[tuple[Question, str]]:
+    """Yield each question with its answer, in the questions' order, while up to ``parallel`` are being answered."""
+    if parallel == 1:
+        yield from ((question, answer(question.messages)) for question in questions)
+        return
+    waiting: deque[tuple[Question, AsyncResult[str]]] = deque()
+    threads = ThreadPool(parallel)  # of daemons: a process that is stopped does not wait for them
+    try:
+        for question in questions:
+            waiting.append((question, threads.apply_async(answer, (question.messages,))))
+            if len(waiting) == AHEAD * parallel:
+                first, result = waiting.popleft()
+                yield first, result.get()
+        for first, result in waiting:
+            yield first, result.get()
+    except Exception:  # what is being answered is paid for, and is kept
+        threads.terminate()
+        threads.join()
+        raise
+    finally:
+        threads.terminate()
 
 
 def _pairs(pool: ExportedPool) -> Iterator[tuple[Query, Document]]:

@@ -12,7 +12,7 @@ import msgspec
 
 from heed.errors import DataError, HeedError, ModelError, UsageError, fail
 from heed.files import parse_json, read_bytes
-from heed.models.registry.families import BI_ENCODER, FAMILIES
+from heed.models.registry.families import BI_ENCODER, FAMILIES, SERVICE
 
 DATA = Path(__file__).with_name("registry.json")
 POOLINGS = ("mean", "cls", "lasttoken", "max", "weightedmean", "mean_sqrt_len_tokens")  # sentence-transformers'
@@ -172,7 +172,10 @@ class Registry:
         if Path(model.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", model.source):
             return model
         if source.partition("@")[0] in self.entries:
-            raise ModelError(f"{source}: there is no folder {model.source} here; {model.note}")
+            if model.family and FAMILIES[model.family].library == SERVICE:
+                return model  # a server's own name
+            advice = model.note or "correct its source: a folder, or owner/name on the hub"
+            raise ModelError(f"{source}: there is no folder {model.source} here; {advice}")
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
         nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
         meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""

@@ -4,9 +4,10 @@ import json
 import math
 import os
 import re
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 RPM, TIMEOUT = "HEED_API_RPM", "HEED_API_TIMEOUT"  # environment: requests a minute at most; seconds to wait for one
 ATTEMPTS = 6
+CONNECTIONS = 128  # kept open at most; more requests at once than these open their own
 CONNECT, READ = 10.0, 180.0  # seconds; a reasoning model thinks before it sends its first byte
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds; a server that demands a longer one is left alone
 CHUNK = 1 << 16  # bytes read at once
 LARGEST = 64 << 20  # bytes of an answer; 64 vectors of 4096 numbers take about 6 MiB
-RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # statuses that may be temporary
+TOO_MANY = 429
+RETRIED = {408, 409, 425, TOO_MANY, 500, 502, 503, 504, 529}  # statuses that may be temporary
 
 Read = TypeVar("Read")
 
@@ -92,7 +95,10 @@ class Endpoint:
 
 
 def endpoint(
-    model: Model, providers: Mapping[str, Provider] = PROVIDERS, server: Provider = PROVIDERS["openai"]
+    model: Model,
+    providers: Mapping[str, Provider] = PROVIDERS,
+    server: Provider = PROVIDERS["openai"],
+    needs_key: bool = True,
 ) -> Endpoint:
     """Return the address of ``owner/name``: for an entry of status ``api`` that of ``owner``, one of ``providers``.
 
@@ -109,7 +115,7 @@ def endpoint(
             f"{model.source}: no API is known by the name {owner!r} (known: {', '.join(providers)}); "
             f"set {provider.base} to the address of the server that has this model"
         )
-    if not url and not key:
+    if needs_key and not url and not key:
         raise ServiceError(
             f"{model.source}: {provider.key} is not set; set it to your key, or {provider.base} to a server without one"
         )
@@ -141,15 +147,18 @@ class AnswerError(ValueError):
 
 
 class _RetryError(Exception):
-    """A request that can be made again: why it failed, and the answer's Retry-After header."""
+    """A request that can be made again: why it failed, the answer's status, and its Retry-After header."""
 
-    def __init__(self, reason: str, retry_after: str | None = None) -> None:
+    def __init__(self, reason: str, status: int = 0, retry_after: str | None = None) -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
+        self.status, self.retry_after = status, retry_after
 
 
 class Client:
-    """Posts JSON to one endpoint until it is answered, ``ATTEMPTS`` times at most."""
+    """Posts JSON to one endpoint until it is answered, ``ATTEMPTS`` times at most; several threads may post at once.
+
+    Where the server answers 429 or demands a pause, no thread sends anything until the pause is over.
+    """
 
     def __init__(self, endpoint: Endpoint, sleep: Callable[[float], None] = time.sleep) -> None:
         """Read limits from the environment; ``sleep`` waits for so many seconds."""
@@ -158,6 +167,8 @@ class Client:
 
         self.endpoint, self._sleep = endpoint, sleep
         self._session = requests.Session()
+        for scheme in ("https://", "http://"):
+            self._session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=CONNECTIONS))
         rpm = _number(RPM)
         self._interval = 60 / rpm if rpm else 0.0
         self._timeout = (CONNECT, _number(TIMEOUT) or READ)
@@ -165,6 +176,8 @@ class Client:
         # of addresses, and see neither a used-up budget nor an answer that cannot be used
         self._retry = Retry(ATTEMPTS, backoff_factor=FIRST_PAUSE, backoff_jitter=FIRST_PAUSE)
         self._next = -math.inf
+        self._turn = threading.Condition()  # guards the three numbers that threads share
+        self._pausing = self._answered = 0
 
     def close(self) -> None:
         """Close the connections; a later request opens them again."""
@@ -175,14 +188,20 @@ class Client:
 
         Timeouts, refused connections, statuses that may be temporary, and answers that are no JSON or for
         which ``read`` raises KeyError, IndexError, TypeError or ValueError are retried, with pauses that
-        double or that the server demands. Raises :class:`RefusedError` for other statuses, and
-        :class:`ServiceError` after the last attempt and for an answer of more than ``LARGEST`` bytes.
+        double or that the server demands. A 429 is no attempt while other threads are answered: there are too many
+        requests at once then, and one of them may come last every time. Raises :class:`RefusedError` for other
+        statuses, and :class:`ServiceError` after the last attempt and for an answer of more than ``LARGEST`` bytes.
         """
-        retry = self._retry
+        retry, answered = self._retry, self._answered
         while True:
             try:
-                return self._once(path, body, read)
+                answer = self._once(path, body, read)
+                with self._turn:
+                    self._answered += 1
+                return answer
             except _RetryError as error:
+                if error.status == TOO_MANY and self._answered > answered:
+                    retry, answered = self._retry, self._answered
                 retry = retry.increment(error=error)
                 pause = _pause(retry, error.retry_after)
                 if not retry.total or pause > LONGEST_PAUSE:
@@ -194,8 +213,11 @@ class Client:
                         f"{self.endpoint.shown}/{path}: {error} at {attempts}; what was answered is kept: run again "
                         f"later, with {RPM} set to fewer requests a minute if it says 429"
                     ) from None
-                log.info(f"{self.endpoint.shown}: {error}; retry in {pause:.1f} s")
-                self._sleep(pause)
+                of_all = error.status == TOO_MANY or error.retry_after
+                if not (of_all and self._pausing):  # many threads are refused together: one line says it
+                    log.info(f"{self.endpoint.shown}: {error}; retry in {pause:.1f} s")
+                with self._pause_of_all() if of_all else nullcontext():
+                    self._sleep(pause)
 
     def _once(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
         import requests
@@ -243,17 +265,34 @@ class Client:
         request.headers["Authorization"] = f"Bearer {self.endpoint.key}"
         return request
 
+    @contextmanager
+    def _pause_of_all(self) -> Iterator[None]:
+        """Let no thread send anything inside the block."""
+        with self._turn:
+            self._pausing += 1
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._pausing -= 1
+                self._turn.notify_all()
+
     def _pace(self) -> None:
+        """Wait for this request's turn at the rate, and until no thread pauses for all."""
         now = time.monotonic()
-        if now < self._next:
-            self._sleep(self._next - now)
-        self._next = max(now, self._next) + self._interval
+        with self._turn:
+            turn = max(now, self._next)
+            self._next = turn + self._interval
+        if now < turn:
+            self._sleep(turn - now)
+        with self._turn:
+            self._turn.wait_for(lambda: not self._pausing)
 
     def _fail(self, path: str, status: int, text: str, retry_after: str | None) -> None:
         reason = self._clean(_message(text))
         # a used-up budget has the status of a rate limit, and does not come back by waiting
         if status in RETRIED and "insufficient_quota" not in text:
-            raise _RetryError(f"status {status} ({reason})", retry_after)
+            raise _RetryError(f"status {status} ({reason})", status, retry_after)
         hint = {
             401: f"check {self.endpoint.provider.key}",
             403: f"check {self.endpoint.provider.key} and what it may use",

@@ -25,9 +25,9 @@ def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
 class ApiChat:
     """A model of the chat completions API as a :class:`heed.models.rerankers.listwise.Chat`."""
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
-        """Read key and address from the environment; nothing is sent yet."""
-        target = endpoint(model)
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT, needs_key: bool = True) -> None:
+        """Read key and address from the environment; nothing is sent yet, and nothing can be without ``needs_key``."""
+        target = endpoint(model, needs_key=needs_key)
         self.config: Config = {**settings_of(model), **target.config}
         self._model, self._client, self._answers = model, Client(target), Answers(runtime.answers)
         self._takes_temperature = True
