@@ -10,7 +10,7 @@ import pytest
 from accessibility import AXE, WIDE, axe_core
 from annotating_browser import CHROMIUM
 from conftest import ROOT
-from explored_results import PAYLOADS, by_grade, hostile, sample, tables
+from explored_results import PAYLOADS, by_grade, hostile, sample, tables, untitled
 from watched_page import watched
 
 from heed.formats.trec_files import read_qrels
@@ -31,12 +31,13 @@ TALL = 900
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One page over Persian and Chinese news, tables, and texts that attack it."""
+    """One page over Persian and Chinese news, tables, texts that attack it, and documents without titles."""
     root = tmp_path_factory.mktemp("explored")
     for lang in ("fas", "zho"):
         sample(root, lang)
     tables(root)
     hostile(root)
+    untitled(root)
     path = root / "report.html"
     write_page(read_tree(root / "runs"), root / "runs", path, charts=False)
     return path
@@ -95,7 +96,7 @@ def test_what_should_have_fallen_is_listed_and_those_that_did_not_come_first(tab
     assert texts(tab, ".fallen h2 span") == ["relevant under original, not under changed: 4 of 4 did not fall"]
     assert {text.split(" ")[0] for text in texts(tab, ".fallen .shift")} == {"="}
     go(tab, f"#/{FAS}/topic/01?system=obeys")
-    tab.wait_for_selector(".fallen .shift[data-verdict=fell]")
+    tab.wait_for_selector(".fallen .shift[data-outcome=right]")
     grades = [read_qrels(ROOT / f"qrels/neuclir-sample/{name}.qrels")["01"] for name in ("original", "changed")]
     before, after = (ranked(by_grade({"01": of_condition})["01"]) for of_condition in grades)
     moved = {docid for docid, grade in grades[0].items() if grade > 0 and grades[1][docid] <= 0}
@@ -105,6 +106,41 @@ def test_what_should_have_fallen_is_listed_and_those_that_did_not_come_first(tab
     assert texts(tab, ".fallen h2 span") == [count]
     listed = tab.evaluate("[...document.querySelectorAll('.fallen a')].map((a) => a.dataset.docid)")
     assert set(listed[: len(wrong)]) == wrong and set(listed) == moved
+
+
+OUTCOMES = """selector => Object.fromEntries([...document.querySelectorAll(`${selector} .shift`)].map(mark =>
+    [mark.closest("a").dataset.docid, [mark.dataset.outcome ?? "", mark.innerText.slice(-1)]]))"""
+
+
+def test_a_move_is_right_or_wrong_by_the_grades_wherever_it_is_shown(tab: "Page") -> None:
+    go(tab, f"#/{FAS}/topic/01?system=obeys")
+    of_list, of_columns = (tab.evaluate(OUTCOMES, f"{part} a") for part in (".fallen", ".columns"))
+    assert {tuple(outcome) for outcome in of_list.values()} == {("right", "✓"), ("wrong", "✗")}
+    assert {docid: of_columns[docid] for docid in of_list} == of_list
+    # obeys: d1 before d2 under original; d2, d3 before d1 under changed
+    go(tab, "#/untitled%2Feng/document/d1?topic=1&system=obeys")
+    tab.wait_for_selector(".document[data-docid=d1] .standing")
+    # a list by grades, then by docids: d1 d2 d3, and d2 d3 d1; d2 rises, and its grades ask for nothing
+    assert tab.evaluate(OUTCOMES, ".columns section:last-child a") == {
+        "d2": ["", "1"],
+        "d3": ["right", "✓"],
+        "d1": ["right", "✓"],
+    }
+    # stays: d1 d2 d3 under both; what should fall and stays is wrong, what should rise may have no place above it
+    assert texts(tab, ".standing td:last-child") == ["stayed ✗", "fell 2 ✓"]
+    title = tab.get_attribute(".columns section:last-child a[data-docid=d1] .shift", "title")
+    assert title == "fell: 1 → 3; it should fall, right"
+
+
+def test_a_document_without_a_title_is_listed_by_its_first_words_and_scores_have_four_digits(tab: "Page") -> None:
+    go(tab, "#/untitled%2Feng/document/d1?topic=1&system=obeys")
+    assert shown(tab) == "d1"
+    assert texts(tab, ".columns section:first-child .name")[0].startswith("Ship 1 sails on a lake. Water. Water.")
+    assert texts(tab, ".document .title") == ["d1"] and texts(tab, ".document .text")[0] == "Ship 1 | sails"
+    # grade 2 + 1/2, 1 + 1/3 and 0 + 1/4; a file has five digits
+    scores = tab.locator(".columns section:first-child .score")
+    assert scores.all_inner_texts() == ["2.5", "1.333", "0.25"]
+    assert scores.nth(1).get_attribute("title") == "score 1.3333"
 
 
 def test_a_persian_and_a_chinese_narrative_are_compared_by_words(tab: "Page") -> None:
@@ -139,7 +175,7 @@ def test_what_polarity_reads_is_marked_in_narrative_and_document(tab: "Page") ->
 
 
 def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
-    go(tab, f"#/{FAS}/topic/01")
+    go(tab, f"#/{FAS}/topic/01?order=topics")
     press = tab.keyboard.press
     order = tab.evaluate("[...document.querySelectorAll('.columns section:first-child a')].map((a) => a.dataset.docid)")
     press("j")
@@ -150,7 +186,7 @@ def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
     tab.wait_for_selector(f".document[data-docid='{order[0]}']")
     assert tab.evaluate("document.activeElement.dataset.docid") == order[0]
     press("c")
-    tab.wait_for_function("location.hash.endsWith('condition=changed')")
+    tab.wait_for_function("location.hash.includes('condition=changed')")
     press("s")
     tab.wait_for_function("location.hash.includes('system=obeys')")
     assert shown(tab) == order[0], "the document stays open"
@@ -173,11 +209,35 @@ def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
     tab.wait_for_selector("#overview:not([hidden])")
 
 
-def test_topics_are_ordered_by_a_value_the_worst_first(tab: "Page") -> None:
-    go(tab, f"#/{FAS}/topic/01?system=obeys")
-    tab.select_option(".topics select", label="p-MRR, original → changed")
+def test_topics_are_listed_the_worst_first_with_their_values_and_the_first_is_opened(tab: "Page", report: Path) -> None:
+    go(tab, f"#/{FAS}/topic?system=obeys")
     values = [float(text) for text in texts(tab, ".topics .figure")]
     assert len(values) == 12 and values == sorted(values) and values[0] < values[-1]
+    first = texts(tab, ".topics .id")[0]
+    assert tab.evaluate("location.hash").startswith(f"#/{FAS}/topic/{first}?")
+    rows = json.loads((report.parent / "runs/neuclir-sample/fas/per_topic.json").read_text())["rows"]
+    [p_mrr] = [row["per_topic"] for row in rows if (row["system"], row["measure"]) == ("obeys", "p-MRR")]
+    assert f"{100 * p_mrr[first]:.1f}" == f"{100 * min(p_mrr.values()):.1f}" == f"{values[0]:.1f}"
+    assert texts(tab, ".figures")[0].startswith(f"obeys, original → changed: p-MRR {values[0]:.1f}")
+
+
+def test_filter_order_and_narrative_are_in_the_address(tab: "Page") -> None:
+    go(tab, f"#/{FAS}/topic/01?system=obeys")
+    tab.select_option(".topics select", label="worst selectivity, original → changed")
+    tab.click(".tabs button:text-is('changed')")
+    tab.fill(".topics input", "1")
+    tab.click(".topics a[href*='/topic/11?']")
+    tab.wait_for_function("location.hash.includes('/topic/11?')")
+    state = """() => [[...document.querySelectorAll(".topics .id, .topics .figure")].map(e => e.textContent).join(),
+        document.querySelector(".topic [aria-pressed=true]").textContent,
+        document.querySelector(".topics select").value]"""
+    before = tab.evaluate(state)
+    assert before[1:] == ["changed", "original>changed selectivity"] and "02" not in before[0]
+    tab.reload()
+    tab.wait_for_selector(f"{EXPLORER} .ranking a")
+    assert tab.evaluate(state) == before
+    tab.fill(".topics input", "")
+    assert "find=" not in tab.evaluate("location.hash")
 
 
 def test_a_followtable_topic_stands_beside_its_query_and_tables_are_drawn(tab: "Page") -> None:

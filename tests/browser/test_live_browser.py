@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import pytest
 from accessibility import AXE, NARROW, WIDE, axe_core
 from annotating import running, sample_pool
 from annotating_browser import CHROMIUM
+from explored_results import own_copy
 from serving import Running, serving
 from watched_page import watched
 
@@ -41,11 +41,9 @@ ONE_OF_EACH = """() => {
 
 @pytest.fixture(scope="module")
 def runs(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's Persian results, whose first topic is hostile."""
-    made = sample_runs("fas")
-    folder = shutil.copytree(made, tmp_path_factory.mktemp("explore") / "runs")
+    """The sample's Persian results with indexes of their own; the first topic is hostile."""
+    folder = own_copy(sample_runs("fas"), tmp_path_factory.mktemp("explore"))
     note = json.loads((folder / "topics.json").read_text())
-    note["store"] = str((made / note["store"]).resolve())
     note["topics"][0]["query"] += HOSTILE
     note["topics"][0]["instructions"]["original"] += HOSTILE
     (folder / "topics.json").write_text(json.dumps(note))
@@ -117,6 +115,49 @@ def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page
     assert tab.evaluate("location.hash").startswith("#/./topic/01")
     show(tab, "#/./flags")
     assert HOSTILE in tab.locator(".found p").inner_text()
+
+
+def test_the_playground_is_in_its_address_and_can_be_copied_as_a_topic(tab: "Page", server: Running) -> None:
+    assert tab.url == f"http://127.0.0.1:{server.port}/", "no token"
+    show(tab, "#/./playground/02?condition=changed")
+    answered(tab)
+    topic = server.get("/api/topic?folder=.&id=02")
+    assert tab.input_value(".asked label:nth-child(2) textarea") == topic["narratives"]["changed"]["text"]
+    instruction = 'Leave out "ferries" & lakes.\n50% #1'
+    tab.fill(".asked label:nth-child(2) textarea", instruction)
+    tab.wait_for_url(re.compile("instruction=Leave"))
+    answered(tab)
+    changed = tab.inner_text('[aria-label="polarity, after"] ol')
+    tab.reload()
+    answered(tab)
+    assert tab.input_value(".asked label:nth-child(2) textarea") == instruction
+    assert tab.inner_text('[aria-label="polarity, after"] ol') == changed
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.click("button:text-is('Copy as a topics line')")
+    tab.wait_for_selector("#toast:has-text('Copied')")
+    line = json.loads(tab.evaluate("navigator.clipboard.readText()"))
+    assert line["instructions"] == {"original": topic["narratives"]["original"]["text"], "changed": instruction}
+    assert (line["qid"], line["lang"], line["query"]) == ("02", "fa", topic["query"])
+    tab.fill(".asked label:nth-child(2) textarea", "")  # an empty instruction is not the topic's own
+    tab.wait_for_url(re.compile("instruction=$"))
+    tab.reload()
+    answered(tab)
+    assert tab.input_value(".asked label:nth-child(2) textarea") == ""
+    tab.click("button:text-is('As it was')")
+    tab.wait_for_url(re.compile("condition=changed$"))
+
+
+def test_rows_before_and_after_stand_side_by_side_and_polarity_is_seen_first(tab: "Page") -> None:
+    show(tab, "#/./playground/02?condition=changed")
+    answered(tab)
+    tops = "rows => rows.map((row) => row.getBoundingClientRect().top)"
+    sides = [tab.locator(f'[aria-label="polarity, {side}"] ol > li') for side in ("before", "after")]
+    before, after = (side.evaluate_all(tops) for side in sides)
+    assert before == after and len(before) == 10 and max(before[:3]) < 768 - 24
+    tab.locator('[aria-label="polarity, after"] summary').first.click()
+    tab.locator('[aria-label="polarity, after"] .reason li').first.wait_for()
+    opened = [side.evaluate_all(tops) for side in sides]
+    assert opened[0] == opened[1] and opened[0][1] > before[1]
 
 
 def test_the_playground_says_why_a_document_is_where_it_is(tab: "Page", server: Running) -> None:

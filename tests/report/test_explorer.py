@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from explored_results import evaluated, tables
+from explored_results import evaluated, tables, untitled
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
@@ -16,7 +16,7 @@ from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.report.topics.explorer import embedded, script
 from heed.report.topics.packing import packed
-from heed.report.topics.views import document_view, folder_view, topic_view
+from heed.report.topics.views import document_view, folder_view, title_of, topic_view
 
 FERRIES = "Find ships. Leave out ferries."
 
@@ -112,6 +112,29 @@ def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Pa
     assert alone["absent"] == [] and alone["narratives"] == {}
     table = document_view(explored, "t003")["table"]
     assert table and table["header"][0][:2] == ["Grade", "Composition (% by mass)"]
+
+
+def test_documents_without_a_title_are_listed_by_their_first_words(tmp_path: Path) -> None:
+    explored = Explored(*read_tree(untitled(tmp_path)))
+    listed = topic_view(explored, "1")["titles"][0]
+    assert listed.startswith("Ship 1 sails on a lake. Water.") and listed.endswith("…") and len(listed) == 81
+    view = document_view(explored, "d1")
+    assert view["title"] == "" and view["text"].startswith("Ship 1 | sails")
+
+
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        (Document("d", "Title", "text"), "Title"),
+        (Document("d", "", "text", "Caption"), "Caption"),
+        (Document("d", "", "| a | b |\n| --- | --- |\n| 1 | 2 |", header="a b"), "a b 1 2"),
+        (Document("d", "", "<table><tr><th>a</th><td>1</td></tr></table>", cells="1"), "a 1"),
+        (Document("d", "", "政府宣布新的计划。"), "政府宣布新的计划。"),
+        (Document("d", "", ""), ""),
+    ],
+)
+def test_what_a_document_is_listed_by(document: Document, name: str) -> None:
+    assert title_of(document) == name
 
 
 def unpack(block: str) -> object:

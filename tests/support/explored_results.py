@@ -1,12 +1,13 @@
 """Results folders for the explorer: systems made of judgements, so that no search engine is started."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from conftest import without_plots, write_jsonl
 
-from heed import Collection, Experiment, Judging, Pair, Topic, language, load
+from heed import Collection, Document, Documents, Experiment, Judging, Pair, Topic, language, load
 from heed.tables.documents import Tables
 
 CALL = "window.ran=1"
@@ -59,12 +60,29 @@ def evaluated(collection: Collection, root: Path) -> Path:
     return experiment.folder
 
 
+def own_copy(runs: Path, root: Path) -> Path:
+    """Return a copy of results that ``sample_runs`` made, with indexes that no other worker of pytest opens."""
+    made = runs.parents[2]
+    return Path(shutil.copytree(made, root / made.name)) / runs.relative_to(made)
+
+
 def sample(root: Path, lang: str) -> Path:
     return evaluated(load("neuclir-sample", lang=lang), root)
 
 
 def tables(root: Path) -> Path:
     return evaluated(load("tables-sample"), root)
+
+
+def untitled(root: Path) -> Path:
+    """Return results of three documents without a title; d1 should fall, d3 should rise, d2 is the same under both."""
+    documents = [
+        Document(f"d{number}", "", f"Ship {number} | sails\non a lake. {'Water. ' * 20}") for number in (1, 2, 3)
+    ]
+    topics = [Topic("1", "eng", "ships", {"original": "Find ships.", "changed": "Find ships. Leave out ferries."})]
+    grades = {"original": {"1": {"d1": 2, "d2": 1, "d3": 0}}, "changed": {"1": {"d1": 0, "d2": 1, "d3": 1}}}
+    judging = Judging(grades, ("nDCG@5",), (Pair("original", "changed", ("p-MRR",)),))
+    return evaluated(Collection("untitled", "eng", language("eng"), Documents(documents), topics, judging), root)
 
 
 def hostile(root: Path) -> Path:

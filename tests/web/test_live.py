@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from conftest import ROOT, Heed, write_jsonl
+from explored_results import own_copy
 from serving import Running, serving
 
 from heed.errors import DataError
@@ -28,8 +29,8 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def runs(sample_runs: Callable[[str], Path]) -> Path:
-    return sample_runs("fas")
+def runs(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return own_copy(sample_runs("fas"), tmp_path_factory.mktemp("live"))
 
 
 @pytest.fixture(scope="module")

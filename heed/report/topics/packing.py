@@ -9,7 +9,7 @@ A topic is ``[narratives, absent, documents, grades, lists]``: its documents as 
 condition, and by system and condition, in the index's order, 0 or ``[length, places, ranks, scores]``, where a place is
 one among the topic's documents, ``ranks`` are those after the first ones and ``scores`` those of the first ones.
 A document is 0 if the collection does not have it, ``[text, 0]``, ``[text, 1]`` of a table in Markdown, which the page
-reads itself since that takes long for many, or ``["", table]``.
+reads itself since that takes long for many, or ``["", table]``; one without a title of its own has a third item, 0.
 """
 
 import base64
@@ -139,10 +139,8 @@ def _topic(explored: Explored, topic: Topic, lists: Lists, docids: list[str], nu
         [_list(lists.get((system, condition)), index_of) for condition in explored.conditions]
         for system in explored.systems
     ]
-    numbers = [number[docid] for docid in docids]
-    return encode(
-        [narratives(explored, topic), absences(explored, topic), numbers, grades(explored, topic, docids), rows]
-    )
+    judged = grades(explored, topic, docids)
+    return encode([narratives(explored, topic), absences(explored, topic), [*map(number.get, docids)], judged, rows])
 
 
 def _list(listed: RankedList | None, index_of: Mapping[str, int]) -> object:
@@ -172,7 +170,8 @@ def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iter
                 continue
             document = stored[docid]
             titles.append(title_of(document))
-            yield encode(_packed_document(document))
+            untitled = [] if document.title or document.caption else [0]
+            yield encode([*_packed_document(document), *untitled])
 
 
 def _packed_document(document: Document) -> list[object]:

@@ -77,7 +77,7 @@ class Absence(TypedDict):
 class TopicView(TypedDict):
     """A topic with all systems' rankings.
 
-    ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, empty where there is none;
+    ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, first words where there is none;
     ``grades`` by condition, parallel to ``docids``, null without a judgement; ``rankings`` by system and condition;
     ``values`` by system, condition (or pair, ``original>changed``) and measure, on the measures' own scales.
     """

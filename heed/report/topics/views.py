@@ -1,5 +1,6 @@
 """The views of a results folder, made from what is on disk."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -24,6 +25,8 @@ from heed.report.topics.view_types import (
 from heed.tables.recognition import as_table
 from heed.types import Document, Topic
 
+FIRST_WORDS = 80  # characters, where there is no title
+MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too
 BMP = "\uffff"  # the last character that is one unit in JavaScript
 
@@ -179,18 +182,16 @@ def document_view(explored: Explored, docid: str) -> DocumentView:
     if docid not in documents:
         notes = " ".join(explored.notes) or "expected one of the collection"
         raise DataError(f"{explored.path}: no document {docid!r}; {notes}")
-    return view_of(documents[docid])
+    document = documents[docid]
+    table = table_of(document) if document.is_table else None
+    return DocumentView(docid=docid, title=document.title or document.caption, text=document.text, table=table)
 
 
 def title_of(document: Document) -> str:
-    """Return a document's title, or a table's caption."""
-    return document.title or document.caption
-
-
-def view_of(document: Document) -> DocumentView:
-    """Return a document as it is shown."""
-    table = table_of(document) if document.is_table else None
-    return DocumentView(docid=document.docid, title=title_of(document), text=document.text, table=table)
+    """Return a document's title, a table's caption, or else the first words of the text."""
+    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
+    cut = beginning[:FIRST_WORDS]
+    return document.title or document.caption or (cut if cut == beginning else f"{cut}…")
 
 
 def table_of(document: Document) -> TableData | None:

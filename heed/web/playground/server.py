@@ -84,7 +84,7 @@ class Server:
         try:
             live = self._folders.live(explored.results.folder)
             live.begin_loading()
-            names = live.names
+            names = sorted(live.names, key=live.explains, reverse=True)  # the one that says why stands first
         except HeedError as error:
             problem = str(error)
         return {**folder_view(explored), "playground": names, "problem": problem}

@@ -4,8 +4,8 @@ import { make, setLanguage } from "../../page/shared/dom.js";
 import { tableRegion } from "../../page/shared/table.js";
 import { marked, newTerms, termsOf } from "../../page/shared/words.js";
 import { sides } from "./narratives.js";
-import { grades } from "./ranking.js";
-import { moved, rankIn, rankingOf } from "./ranks.js";
+import { grades, shiftMark } from "./ranking.js";
+import { dueOf, moved, rankIn, rankingOf } from "./ranks.js";
 
 const NAMES = ["query", "asked", "excluded"];
 
@@ -56,8 +56,9 @@ function ranksTable(topic, folder, docid, conditions) {
       const lists = conditions.map((condition) => rankingOf(topic, system, condition));
       const ranks = lists.map((list) => (list ? rankIn(topic, list, place) : { rank: null, text: "no list" }));
       const { verdict, by } = lists.length > 1 && lists.every(Boolean) ? moved(ranks[0].rank, ranks[1].rank) : {};
-      const both = ranks.some(({ rank }) => rank !== null);
-      const move = verdict && both ? `${verdict}${by ? ` ${by}` : ""}` : "";
+      const isKnown = verdict && ranks.some(({ rank }) => rank !== null);
+      const text = `${verdict}${by ? ` ${by}` : ""}`;
+      const move = isKnown ? shiftMark(verdict, text, ranks.map((rank) => rank.text).join(" → "), dueOf(topic, conditions, place)) : "";
       const name = make("th", { scope: "row" }, make("bdi", {}, system));
       return make("tr", {}, name, ...ranks.map(({ text }) => make("td", {}, text)), ...(lists.length > 1 ? [make("td", {}, move)] : []));
     });

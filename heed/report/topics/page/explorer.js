@@ -10,10 +10,12 @@ import { gradeOf } from "./ranks.js";
 import { hashOf, parse } from "./route.js";
 import { servedSource } from "./served.js";
 import { shownConditions, topicParts } from "./topic.js";
-import { orders, topicItems } from "./topics.js";
+import { listedTopics, orders, topicItems } from "./topics.js";
 
 const VIEWS = ["topic", "document"];
-const state = { folder: null, topic: null, system: "", conditions: [], route: null, order: null, depth: "" };
+const LISTING = ["find", "order", "narrative"]; // of the address: they stay from page to page of a folder
+const OWN_ORDER = "topics"; // as the file has them
+const state = { folder: null, topic: null, system: "", conditions: [], route: null, depth: "", find: "", order: "", narrative: "" };
 const parts = {};
 let source = null;
 let flags = null; // of judgements; null in a file, which keeps none
@@ -22,6 +24,7 @@ let drawings = 0; // of several pages that are requested, the last one is drawn
 function start() {
   source = packedSource(byId("explorer-data")) ?? servedSource(byId("explorer-served"));
   if (!source) return;
+  if (source.ask) history.replaceState(null, "", `/${location.hash}`); // hide the token: a cookie has it now
   if (source.ask) flags = new Flags(source, markFlags);
   build(byId("explorer"));
   addEventListener("hashchange", show);
@@ -37,7 +40,7 @@ function build(root) {
   parts.topicsButton = make("button", { class: "only-narrow", onclick: toggleTopics }, "Topics");
   parts.help = helpDialog();
   const help = make("button", { "aria-label": "Keys", title: "Keys (?)", onclick: () => parts.help.showModal() }, "?");
-  parts.search = make("input", { type: "search", placeholder: "Search topics  ( / )", "aria-label": "Search topics", oninput: drawTopics });
+  parts.search = make("input", { type: "search", placeholder: "Search topics  ( / )", "aria-label": "Search topics", oninput: filter });
   parts.search.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && source.ask && parts.search.value.trim()) searchAll();
   });
@@ -85,23 +88,37 @@ async function show() {
 
 async function draw(route, isCurrent) {
   const folder = await source.folder(route.folder);
+  const stays = (name) => state.folder === folder && !route.query.has(name);
+  const listing = Object.fromEntries(LISTING.map((name) => [name, stays(name) ? state[name] : (route.query.get(name) ?? "")]));
+  if (route.kind === "topic" && !route.id) route.id = firstTopic(folder, systemOf(route, folder, null), listing);
   const isTopics = ["topic", "playground"].includes(route.kind);
   const qid = isTopics ? route.id : (route.query.get("topic") ?? "");
   const depth = source.ask ? (route.query.get("depth") ?? "") : "";
   const topic = qid ? await source.topic(route.folder, qid, depth) : null;
   if (!isCurrent()) return;
   const before = { ...state };
-  Object.assign(state, { folder, topic, route, depth });
+  Object.assign(state, { folder, topic, route, depth, ...listing });
   state.system = systemOf(route, folder, topic);
   state.conditions = topic ? shownConditions(topic, folder, route.query.get("pair")) : [];
-  const isSame = ["folder", "system", "depth"].every((name) => before[name] === state[name]) && before.topic?.qid === qid
+  const isSame = ["folder", "system", "depth", ...LISTING].every((name) => before[name] === state[name]) && before.topic?.qid === qid
     && before.conditions.join() === state.conditions.join();
+  remember(Object.fromEntries(LISTING.map((name) => [name, listing[name] || null])));
   if (!isSame) drawTopic(before);
   byId("explorer").toggleAttribute("data-further", isFurther(route.kind));
   if (isFurther(route.kind)) byId("explorer").removeAttribute("data-reading");
   if (!isFurther(route.kind)) return drawDocument(isCurrent);
-  const further = await furtherParts(route, { source, folder, topic, marks: flags });
+  const further = await furtherParts(route, { source, folder, topic, marks: flags, remember });
   if (isCurrent()) parts.further.replaceChildren(...further);
+}
+
+/** Write what is chosen into the address, so that it can be passed on; null takes it out. */
+function remember(choice) {
+  const { kind, id, query } = state.route;
+  for (const [name, value] of Object.entries(choice)) {
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  }
+  history.replaceState(null, "", hashOf(state.route.folder, kind, id, Object.fromEntries(query)));
 }
 
 function systemOf(route, folder, topic) {
@@ -116,7 +133,8 @@ function drawTopic(before) {
   parts.name.replaceChildren(make("bdi", {}, folder.title));
   parts.notes.replaceChildren(...folder.notes.map((note) => make("p", {}, note)));
   document.title = topic ? `${topic.qid}: ${topic.query}` : folder.title;
-  if (before.folder !== folder || before.system !== system) drawOrders();
+  parts.search.value = state.find;
+  drawOrders();
   drawTopics();
   drawLinks();
   parts.topic.replaceChildren(...(topic ? topicParts(topic, folder, system, conditions, addresses) : []));
@@ -192,11 +210,14 @@ function searchAll() {
 const addresses = {
   topic: (qid) => hashOf(state.folder.folder, "topic", qid, chosen()),
   system: (name) => here({ system: name }),
-  pair: (name) => here({ pair: name, condition: "" }),
+  pair: (name) => here({ pair: name, condition: null }),
   depths: () =>
     (source.depths ?? []).map((depth) => ({ depth, href: here({ depth }), isShown: depth === Number(state.depth || source.depths[0]) })),
   document: (place, condition) =>
     hashOf(state.folder.folder, "document", state.topic.docids[place], { topic: state.topic.qid, ...chosen(), condition }),
+  get narrative() {
+    return { name: state.narrative, show: showNarrative };
+  },
 };
 
 /** Return the address of what is shown with something else chosen. */
@@ -207,22 +228,49 @@ function here(choice) {
   return hashOf(folder.folder, "document", route.id, { ...kept, ...choice });
 }
 
-const chosen = () => ({ system: state.system, pair: state.folder.pairs.length > 1 ? state.conditions.join(">") : "", depth: state.depth });
+const chosen = () => ({
+  system: state.system || null,
+  pair: state.folder.pairs.length > 1 ? state.conditions.join(">") || null : null,
+  depth: state.depth || null,
+});
+
+/** Return the figure of a system by which topics are ordered: the chosen one, else the first; null for the topics' order. */
+function orderOf(folder, system, name) {
+  const known = orders(folder, system);
+  return name === OWN_ORDER ? null : (known.find((order) => order.name === name) ?? known[0] ?? null);
+}
+
+function firstTopic(folder, system, { find, order }) {
+  return listedTopics(folder, find, orderOf(folder, system, order)?.number ?? null)[0]?.topic.qid ?? "";
+}
+
+function showNarrative(name) {
+  state.narrative = name ?? "";
+  remember({ narrative: name });
+}
 
 function drawOrders() {
-  const known = orders(state.folder, state.system);
-  if (!known.some(([number]) => number === state.order)) state.order = null;
-  const options = known.map(([number, label]) => make("option", { value: number, selected: number === state.order }, label));
-  parts.order.replaceChildren(make("option", { value: "" }, "in the order of the topics"), ...options);
+  const { folder, system } = state;
+  const order = orderOf(folder, system, state.order);
+  const options = orders(folder, system).map(({ name, label }) => make("option", { value: name, selected: name === order?.name }, label));
+  parts.order.replaceChildren(...options, make("option", { value: OWN_ORDER, selected: !order }, "in the order of the topics"));
 }
 
 function reorder() {
-  state.order = parts.order.value === "" ? null : Number(parts.order.value);
+  state.order = parts.order.value;
+  remember({ order: state.order });
+  drawTopics();
+}
+
+function filter() {
+  state.find = parts.search.value;
+  remember({ find: state.find || null });
   drawTopics();
 }
 
 function drawTopics() {
-  const options = { wanted: parts.search.value, order: state.order, current: state.topic?.qid, link: addresses.topic };
+  const order = orderOf(state.folder, state.system, state.order)?.number ?? null;
+  const options = { wanted: state.find, order, current: state.topic?.qid, link: addresses.topic };
   parts.searchAll.hidden = !source.ask || !parts.search.value.trim();
   const items = topicItems(state.folder, options);
   parts.list.replaceChildren(...(items.length ? items : [make("li", { class: "soft" }, "No topic has these words.")]));

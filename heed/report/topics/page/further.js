@@ -19,16 +19,16 @@ export function needsServer() {
   return `A file cannot do this. Type in a terminal: heed explore ${typed}`;
 }
 
-/** Return the children of the page that `route` names. */
-export async function furtherParts(route, { source, folder, topic, marks }) {
+/** Return the children of the page that `route` names; `remember(choice)` writes into its address. */
+export async function furtherParts(route, { source, folder, topic, marks, remember }) {
   if (!source.ask) return [make("p", { class: "empty" }, needsServer())];
-  return PAGES[route.kind](route, { source, folder, topic, marks });
+  return PAGES[route.kind](route, { source, folder, topic, marks, remember });
 }
 
-function playground(route, { source, folder, topic }) {
+function playground(route, { source, folder, topic, remember }) {
   if (!folder.playground.length) return [make("p", { class: "empty" }, folder.problem)];
   const link = (docid, condition) => hashOf(folder.folder, "document", docid, { topic: topic.qid, condition });
-  return playgroundParts(source, folder, topic, route.query.get("condition"), link);
+  return playgroundParts(source, { folder, topic, written: Object.fromEntries(route.query), link, remember });
 }
 
 async function search(route, { source, folder }) {

@@ -5,11 +5,11 @@ import { make, setLanguage } from "../../page/shared/dom.js";
 
 const TAGS = { in: "ins", out: "del" };
 
-/** Return the panels of a topic's narratives, {label, element}: the difference of a pair that has two comes first. */
+/** Return the panels of a topic's narratives, {name, label, element}: the difference of a pair that has two comes first. */
 export function narrativePanels(topic, pair) {
   const names = Object.keys(topic.narratives);
   const isOfPair = pair?.every((name) => topic.narratives[name]);
-  const panels = names.map((name) => ({ label: name, element: narrative(topic, name) }));
+  const panels = names.map((name) => ({ name, label: name, element: narrative(topic, name) }));
   if (isOfPair) return [differencePanel(topic, pair), ...panels];
   return names.length > 1 ? [...panels, differencePanel(topic, names.slice(0, 2))] : panels;
 }
@@ -21,7 +21,7 @@ function differencePanel(topic, [before, after]) {
   const children = pieces.map(({ kind, text }) => (TAGS[kind] ? make(TAGS[kind], {}, text) : text));
   const element = setLanguage(make("p", { class: "narrative difference" }, ...children), topic.language);
   const label = `${before} → ${after}: +${counts.in} −${counts.out} words`;
-  return { label, element };
+  return { name: "difference", label, element };
 }
 
 /** Return a narrative with what it asks for and what it excludes marked. */

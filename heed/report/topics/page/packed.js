@@ -88,6 +88,6 @@ async function documentView({ index, documents, documentNumber }, docid) {
   const found = number < index.documentCount ? await item(documents, index.documentBlocks, number) : null;
   if (found === 0) throw new Error(`Document ${docid} is judged, but not in the collection.`);
   if (!found) throw new Error(`The text of document ${docid} is not in this file.`);
-  const [text, form] = found; // 1: in Markdown; a table: in another form
-  return { docid, title: index.titles[number], text, table: form === 1 ? markdownTable(text) : form || null };
+  const [text, form, titled] = found; // form 1: in Markdown; a table: in another form
+  return { docid, title: titled === 0 ? "" : index.titles[number], text, table: form === 1 ? markdownTable(text) : form || null };
 }

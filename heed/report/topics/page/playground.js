@@ -1,20 +1,23 @@
 // The playground: a topic's query or instruction is changed, and systems answer both forms of it, side by side.
 
-import { debounced, make, setLanguage } from "../../page/shared/dom.js";
+import { debounced, make, setLanguage, toast } from "../../page/shared/dom.js";
+import { documentLink, shiftMark, SIGNS } from "./ranking.js";
 import { moved } from "./ranks.js";
 import { reasonFold } from "./reasons.js";
 import { narrativeTabs } from "./topic.js";
 
-const SIGNS = { rose: "▲", fell: "▼", stayed: "=" };
 const FIRST = 10; // documents of a list, until more are asked for
 const WORDS = 8; // of a kind, that are shown of a document
 const PAUSE = 120; // ms without a key before systems are asked
 const KINDS = { asked: "asked for, and in this document", excluded: "excluded, and in this document" };
 
-/** Return the children of a topic's playground; `link(docid)` is a document's address. */
-export function playgroundParts(source, folder, topic, wanted, link) {
+/**
+ * Return the children of a topic's playground: `written` is what the address has, condition and changed texts, and
+ * `remember(choice)` writes them there; `link(docid)` is a document's address.
+ */
+export function playgroundParts(source, { folder, topic, written, link, remember }) {
   const conditions = folder.conditions.filter((name) => name === "query" || topic.narratives[name]);
-  const state = { condition: conditions.includes(wanted) ? wanted : conditions.at(-1), asking: null, answers: new Map() };
+  const state = { condition: conditions.includes(written.condition) ? written.condition : conditions.at(-1), asking: null, tab: null };
   const changed = debounced(PAUSE, ask);
   const field = (label, rows) => {
     const area = make("textarea", { rows, spellcheck: "false", maxlength: 20000, oninput: changed });
@@ -25,19 +28,44 @@ export function playgroundParts(source, folder, topic, wanted, link) {
   const choices = conditions.map((name) => make("option", { value: name, selected: name === state.condition }, name));
   const choose = (event) => {
     state.condition = event.target.value;
-    reset();
+    fill({ query: query.area.value });
   };
   const condition = make("select", { onchange: choose }, ...choices);
-  const again = make("button", { type: "button", onclick: reset }, "As it was");
+  const again = make("button", { type: "button", onclick: () => fill({}) }, "As it was");
+  const copy = make("button", { type: "button", onclick: copyLine }, "Copy as a topics line");
   const status = make("span", { class: "soft", role: "status" });
   const reading = make("div", { class: "reads" });
   const places = new Map(folder.playground.map((name) => [name, make("section", { "aria-label": name })]));
+  const asItWas = () => ({ query: topic.query, instruction: topic.narratives[state.condition]?.text ?? "" });
 
-  function reset() {
-    query.area.value = topic.query;
-    instruction.area.value = topic.narratives[state.condition]?.text ?? "";
+  /** Write texts into the fields, the topic's own where there is none, and ask. */
+  function fill(texts) {
+    const { query: own, instruction: ofCondition } = asItWas();
+    query.area.value = texts.query ?? own;
+    instruction.area.value = texts.instruction ?? ofCondition;
     instruction.element.hidden = state.condition === "query";
     ask();
+  }
+
+  /** Return the texts that differ from the topic's, null for those that do not. */
+  function changes() {
+    const before = asItWas();
+    const written = { query: query.area.value, instruction: instruction.area.value };
+    return Object.fromEntries(Object.entries(written).map(([name, text]) => [name, text === before[name] ? null : text]));
+  }
+
+  /** Copy the topic with these texts as a line of a file of topics. */
+  async function copyLine() {
+    const instructions = Object.fromEntries(Object.entries(topic.narratives).map(([name, { text }]) => [name, text]));
+    if (state.condition !== "query") instructions[state.condition] = instruction.area.value;
+    const type = topic.type || undefined;
+    const line = JSON.stringify({ qid: topic.qid, lang: topic.language.tag, query: query.area.value, instructions, type });
+    try {
+      await navigator.clipboard.writeText(line);
+      toast("Copied: the topic as a line of JSON, for a file that --topics reads.");
+    } catch (error) {
+      toast(`The browser does not let this page copy: ${error.message}`, true);
+    }
   }
 
   /** Ask every system, one after the other; what was asked before is not waited for any more. */
@@ -45,6 +73,7 @@ export function playgroundParts(source, folder, topic, wanted, link) {
     state.asking?.abort();
     const asking = new AbortController();
     state.asking = asking;
+    remember({ condition: state.condition, ...changes() });
     const question = {
       folder: folder.folder,
       topic: topic.qid,
@@ -59,7 +88,8 @@ export function playgroundParts(source, folder, topic, wanted, link) {
         const answer = await source.ask({ ...question, system }, asking.signal);
         if (asking.signal.aborted) return;
         if (system === folder.playground[0]) drawReading(answer);
-        place.replaceChildren(...systemParts(answer, { link, why: (name, docid) => source.why({ ...asked(name, question), system, docid }) }));
+        const why = (name, docid) => source.why({ ...asked(name, question), system, docid });
+        place.replaceChildren(...systemParts(answer, { condition: question.condition, link, why }));
       } catch (error) {
         if (asking.signal.aborted) return;
         place.replaceChildren(make("h2", {}, system), make("p", { class: "empty" }, error.message));
@@ -70,8 +100,7 @@ export function playgroundParts(source, folder, topic, wanted, link) {
 
   /** Return the question of a side: of the topic as it was, or as it is now. */
   function asked(name, question) {
-    const instruction = topic.narratives[question.condition]?.text ?? "";
-    return name === "after" ? question : { ...question, query: topic.query, instruction };
+    return name === "after" ? question : { ...question, ...asItWas() };
   }
 
   function drawReading({ before, after }) {
@@ -79,13 +108,13 @@ export function playgroundParts(source, folder, topic, wanted, link) {
     const known = Object.fromEntries(Object.entries(narratives).filter(([, narrative]) => narrative));
     const isSame = before.narrative?.text === after.narrative?.text;
     const shown = isSame && known.after ? { after: known.after } : known;
-    reading.replaceChildren(...narrativeTabs({ ...topic, narratives: shown }, isSame ? null : ["before", "after"]));
+    const tab = { name: state.tab, show: (name) => (state.tab = name) };
+    reading.replaceChildren(...narrativeTabs({ ...topic, narratives: shown }, isSame ? null : ["before", "after"], tab));
   }
 
-  reset();
+  fill(written);
   return [
-    make("p", { class: "label" }, "Playground ", make("span", { class: "id" }, make("bdi", {}, `topic ${topic.qid}`))),
-    make("h1", {}, "What if it were asked in another way?"),
+    make("h1", {}, "Playground: what if topic ", make("bdi", {}, topic.qid), " were asked in another way?"),
     make(
       "div",
       { class: "asked" },
@@ -93,7 +122,7 @@ export function playgroundParts(source, folder, topic, wanted, link) {
       make(
         "div",
         {},
-        make("div", { class: "tabs" }, make("label", {}, make("span", { class: "label" }, "as "), condition), again, status),
+        make("div", { class: "tabs" }, make("label", {}, make("span", { class: "label" }, "as "), condition), again, copy, status),
         reading,
       ),
     ),
@@ -102,13 +131,16 @@ export function playgroundParts(source, folder, topic, wanted, link) {
 }
 
 /** Return a system's answers to the topic as it was and as it is now; `why(name, docid)` asks for a document's reason. */
-function systemParts(answer, { link, why }) {
+function systemParts(answer, { condition, link, why }) {
   const { system, before, after } = answer;
+  const judged = { ...answer, grades: { [condition]: answer.grades } };
   const sides = [rankOf(before), rankOf(after)];
-  const columns = ["before", "after"].map((name) => list(answer, name, sides, { link, why }));
+  const columns = ["before", "after"].map((name) => list(judged, name, sides, { link, why }));
+  const rows = make("div", { class: "columns", "data-count": 2 }, ...columns);
+  rows.style.setProperty("--rows", Math.max(...sides.map(({ size }) => size))); // that stand side by side
   return [
     make("h2", {}, make("bdi", {}, system), " ", make("span", { class: "soft" }, summary(sides))),
-    make("div", { class: "columns", "data-count": 2 }, ...columns),
+    rows,
   ];
 }
 
@@ -122,14 +154,15 @@ function summary([before, after]) {
   return count ? `${count} of the first ${first.length} documents are new there` : `the first ${first.length} are the same documents`;
 }
 
-function list(answer, name, sides, { link, why }) {
+function list(answer, name, [before], { link, why }) {
   const { ranking, words } = answer[name];
   const rows = ranking.documents.map((place, i) => ({ place, rank: ranking.ranks[i] })).filter(({ rank }, i) => rank === i + 1);
   const items = rows.map(({ place, rank }) => {
-    const entry = item(answer, name, place, rank, sides, words[place], link);
     const docid = answer.docids[place];
-    if (answer.explains) entry.append(reasonFold(docid, () => why(name, docid)));
-    return entry;
+    const facts = [make("span", { class: "rank" }, String(rank)), name === "after" ? shift(before.get(place), rank) : ""];
+    const about = name === "after" ? chips(words[place], answer.before.words[place]) : [];
+    const reason = answer.explains ? [reasonFold(docid, () => why(name, docid))] : [];
+    return make("li", {}, documentLink(answer, place, Object.keys(answer.grades), link(docid), facts), ...about, ...reason);
   });
   const ordered = make("ol", { class: "ranking" }, ...items.slice(0, FIRST));
   const more = make("button", { type: "button" }, `${items.length - FIRST} more`);
@@ -143,33 +176,11 @@ function list(answer, name, sides, { link, why }) {
   return make("section", { "aria-label": `${answer.system}, ${name}` }, heading, ordered, ...none, ...(items.length > FIRST ? [more] : []));
 }
 
-function item(answer, name, place, rank, [before, after], words, link) {
-  const docid = answer.docids[place];
-  const title = answer.titles[place];
-  const grade = answer.grades[place];
-  const facts = [make("span", { class: "rank" }, String(rank)), name === "after" ? shift(before.get(place), after.get(place)) : ""];
-  const shade = grade === null ? null : Math.max(0, Math.min(3, grade));
-  const square = make("span", { class: "grade", "data-shade": shade, title: grade === null ? "not judged" : `grade ${grade}` });
-  square.append(grade === null ? "·" : String(grade));
-  return make(
-    "li",
-    {},
-    make(
-      "a",
-      { href: link(docid), "data-docid": docid },
-      ...facts.filter(Boolean),
-      make("span", { class: "grades" }, square),
-      make("span", { class: "name" }, make("bdi", {}, title || docid)),
-      title ? make("span", { class: "id" }, make("bdi", {}, docid)) : "",
-    ),
-    ...(name === "after" ? chips(words, answer.before.words[place]) : []),
-  );
-}
-
+/** Return the mark of a move, which no grade calls right or wrong: nobody has judged the changed instruction. */
 function shift(from, to) {
-  if (!from) return make("span", { class: "shift", "data-verdict": "rose", title: "further down, or not in the list before" }, "▲");
+  if (!from) return shiftMark("rose", SIGNS.rose, "further down, or not in the list before");
   const { verdict, by } = moved(from, to);
-  return make("span", { class: "shift", "data-verdict": verdict, title: `${from} → ${to}` }, `${SIGNS[verdict]}${by || ""}`);
+  return shiftMark(verdict, `${SIGNS[verdict]}${by || ""}`, `${from} → ${to}`);
 }
 
 /** Return the words of the instruction that a document holds, as polarity reads them; new ones first, and marked. */

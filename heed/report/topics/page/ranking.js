@@ -1,9 +1,11 @@
 // A system's lists under two conditions side by side, and the documents that should have fallen.
 
 import { make } from "../../page/shared/dom.js";
-import { gradeOf, moved, rankIn, rankingOf, shouldFall } from "./ranks.js";
+import { dueOf, gradeOf, moved, outcomeOf, rankIn, rankingOf, shouldFall } from "./ranks.js";
 
-const SIGNS = { rose: "▲", fell: "▼", stayed: "=" };
+export const SIGNS = { rose: "▲", fell: "▼", stayed: "=" };
+const MARKS = { right: " ✓", wrong: " ✗" };
+const DIGITS = 4; // of a score; its tooltip has all
 
 /** Return the lists of `system` under each of `conditions`; `link(place, condition)` is a document's address. */
 export function rankingColumns(topic, system, conditions, link) {
@@ -18,7 +20,7 @@ function column(topic, system, condition, conditions, link) {
   const other = conditions.find((name) => name !== condition);
   const otherList = other ? rankingOf(topic, system, other) : null;
   const items = own.documents.map((place, i) => {
-    const shift = otherList ? shiftOf(topic, own, otherList, place, condition === conditions[0]) : "";
+    const shift = otherList ? shiftOf(topic, own, otherList, place, conditions, condition) : "";
     const gap = i > 0 && own.ranks[i] > own.ranks[i - 1] + 1;
     const score = own.scores[i];
     return make(
@@ -27,7 +29,7 @@ function column(topic, system, condition, conditions, link) {
       documentLink(topic, place, conditions, link(place, condition), [
         make("span", { class: "rank" }, String(own.ranks[i])),
         shift,
-        score === undefined ? "" : make("span", { class: "score", title: "score" }, String(score)),
+        score === undefined ? "" : make("span", { class: "score", title: `score ${score}` }, String(Number(score.toPrecision(DIGITS)))),
       ]),
     );
   });
@@ -35,13 +37,25 @@ function column(topic, system, condition, conditions, link) {
 }
 
 /** Return how the document moved from the first condition to the second, in either column. */
-function shiftOf(topic, own, other, place, isFirst) {
+function shiftOf(topic, own, other, place, conditions, condition) {
   const [here, there] = [rankIn(topic, own, place), rankIn(topic, other, place)];
-  const [from, to] = isFirst ? [here, there] : [there, here];
+  const [from, to] = condition === conditions[0] ? [here, there] : [there, here];
   const { verdict, by } = moved(from.rank, to.rank);
-  const label = `${verdict}: ${from.text} → ${to.text}`;
-  const text = by === null ? SIGNS[verdict] : by ? `${SIGNS[verdict]}${by}` : SIGNS[verdict];
-  return make("span", { class: "shift", "data-verdict": verdict, title: label }, text);
+  return shiftMark(verdict, `${SIGNS[verdict]}${by || ""}`, `${from.text} → ${to.text}`, dueOf(topic, conditions, place));
+}
+
+/** Return the mark of a move: `text`, by colour and sign whether it is right or wrong; in its tooltip in words, with `ranks`. */
+export function shiftMark(verdict, text, ranks, due = "") {
+  const outcome = outcomeOf(verdict, due);
+  const words = due ? `; it should ${due}${outcome ? `, ${outcome}` : ""}` : "";
+  const attributes = { class: "shift", "data-outcome": outcome || null, title: `${verdict}: ${ranks}${words}` };
+  return make("span", attributes, text, MARKS[outcome] ?? "");
+}
+
+/** Return the mark of a move between two ranks, {rank, text}, that names both. */
+export function moveMark(verdict, from, to, due) {
+  const ranks = `${from.text} → ${to.text}`;
+  return shiftMark(verdict, SIGNS[verdict] ? `${SIGNS[verdict]} ${ranks}` : verdict, ranks, due);
 }
 
 /** Return a link to a document: `facts`, its grades under `conditions`, its title, its id. */
@@ -50,7 +64,7 @@ export function documentLink(topic, place, conditions, href, facts) {
   const title = topic.titles[place];
   return make(
     "a",
-    { href, "data-docid": docid },
+    { href, "data-docid": docid, title: title ? `${docid}: ${title}` : null },
     ...facts.filter(Boolean),
     grades(topic, place, conditions),
     make("span", { class: "name", dir: "auto" }, title || docid),
@@ -75,8 +89,7 @@ export function grades(topic, place, conditions) {
 export function fallen(topic, system, pair, link) {
   const moves = shouldFall(topic, system, pair);
   if (!moves.length) return null;
-  const isWrong = (verdict) => verdict === "rose" || verdict === "stayed";
-  const wrong = moves.filter(({ verdict }) => isWrong(verdict)).length;
+  const wrong = moves.filter(({ verdict }) => outcomeOf(verdict, "fall") === "wrong").length;
   const [base, next] = pair;
   const heading = make(
     "h2",
@@ -84,11 +97,8 @@ export function fallen(topic, system, pair, link) {
     "Should have fallen ",
     make("span", {}, `relevant under ${base}, not under ${next}: ${wrong} of ${moves.length} did not fall`),
   );
-  const items = moves.map(({ place, from, to, verdict, by }) => {
-    const text = SIGNS[verdict] ? `${SIGNS[verdict]} ${from.text} → ${to.text}` : verdict;
-    const attributes = { class: "shift", "data-verdict": verdict, "data-wrong": isWrong(verdict) };
-    const shift = make("span", { ...attributes, title: `${verdict}${by ? ` by ${by}` : ""}` }, text);
-    return make("li", {}, documentLink(topic, place, pair, link(place, next), [shift]));
-  });
+  const items = moves.map(({ place, from, to, verdict }) =>
+    make("li", {}, documentLink(topic, place, pair, link(place, next), [moveMark(verdict, from, to, "fall")])),
+  );
   return make("section", { class: "fallen" }, heading, make("ol", { class: "ranking" }, ...items));
 }

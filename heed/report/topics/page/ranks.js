@@ -28,6 +28,21 @@ export function moved(from, to) {
   return from > to ? { verdict: "rose", by: from - to } : { verdict: "fell", by: to - from };
 }
 
+/** Return what the grades of two conditions ask of a document: "fall", "rise", or "" where they ask for neither. */
+export function dueOf(topic, [base, next], place) {
+  if (!topic.grades[base] || !topic.grades[next]) return "";
+  const [before, after] = [base, next].map((condition) => gradeOf(topic, condition, place) > 0);
+  if (before === after) return "";
+  return before ? "fall" : "rise";
+}
+
+/** Return whether a move is "right" or "wrong" for a document that is `due` to rise or fall; "" where it is neither. */
+export function outcomeOf(verdict, due) {
+  const isMove = verdict === "rose" || verdict === "fell";
+  if (!due || (!isMove && (verdict !== "stayed" || due === "rise"))) return ""; // the first cannot rise
+  return (verdict === "fell") === (due === "fall") ? "right" : "wrong";
+}
+
 const ORDER = { rose: 0, stayed: 0, fell: 1, "in neither list": 2 };
 
 /**
@@ -36,10 +51,8 @@ const ORDER = { rose: 0, stayed: 0, fell: 1, "in neither list": 2 };
  */
 export function shouldFall(topic, system, [base, next]) {
   const [before, after] = [rankingOf(topic, system, base), rankingOf(topic, system, next)];
-  if (!before || !after || !topic.grades[base] || !topic.grades[next]) return [];
-  const places = topic.docids
-    .map((_, place) => place)
-    .filter((place) => gradeOf(topic, base, place) > 0 && !(gradeOf(topic, next, place) > 0));
+  if (!before || !after) return [];
+  const places = topic.docids.map((_, place) => place).filter((place) => dueOf(topic, [base, next], place) === "fall");
   const moves = places.map((place) => {
     const [from, to] = [rankIn(topic, before, place), rankIn(topic, after, place)];
     const isUnseen = !before.rankOf.has(place) && !after.rankOf.has(place);

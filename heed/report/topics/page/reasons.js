@@ -65,7 +65,7 @@ function likeItem(found) {
 }
 
 const item = (value, ...children) =>
-  make("li", {}, make("span", { class: "value", "data-verdict": value < 0 ? "fell" : "rose" }, signed(value)), " ", ...children);
+  make("li", {}, make("span", { class: "value" }, signed(value)), " ", ...children);
 
 const sum = (contributions) => contributions.reduce((total, { value }) => total + value, 0);
 

@@ -15,10 +15,10 @@ function decoded(part) {
   }
 }
 
-/** Return the hash of a page; of `query` what is empty is left out. */
+/** Return the hash of a page; of `query` what is null is left out. */
 export function hashOf(folder, kind = "", id = "", query = {}) {
   const path = [folder, kind, id].filter(Boolean).map(encodeURIComponent).join("/");
-  const given = Object.entries(query).filter(([, value]) => value);
-  const search = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  const parameters = Object.entries(query).filter(([, value]) => value != null);
+  const search = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   return `#/${path}${search ? `?${search}` : ""}`;
 }

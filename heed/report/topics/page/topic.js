@@ -3,7 +3,7 @@
 import { make, setLanguage } from "../../page/shared/dom.js";
 import { narrativePanels } from "./narratives.js";
 import { fallen, rankingColumns } from "./ranking.js";
-import { absences, valuesTable } from "./values.js";
+import { absences, formatted, valuesTable } from "./values.js";
 
 /** Return the conditions under which the topic has lists or grades, those of the first pair that has both. */
 export function shownConditions(topic, folder, wanted) {
@@ -13,7 +13,10 @@ export function shownConditions(topic, folder, wanted) {
   return asked ?? pairs[0] ?? folder.conditions.filter((name) => listed.has(name)).slice(0, 1);
 }
 
-/** Return the children of the topic's place. `go` has the addresses: system(name), pair(pair), topic(qid), document(…). */
+/**
+ * Return the children of the topic's place. `go` has the addresses: system(name), pair(pair), topic(qid), document(…),
+ * and `narrative`, the tab that is shown: {name, show(name)}.
+ */
 export function topicParts(topic, folder, system, conditions, go) {
   const pair = conditions.length === 2 ? conditions : null;
   const query = setLanguage(make("h1", { class: "query" }, make("bdi", {}, topic.query || topic.qid)), topic.language);
@@ -24,7 +27,8 @@ export function topicParts(topic, folder, system, conditions, go) {
   return [
     make("p", { class: "label" }, "Topic ", make("span", { class: "id" }, ...about), ...family(topic, folder, go)),
     query,
-    ...narrativeTabs(topic, pair),
+    ...figures(topic, system, conditions),
+    ...narrativeTabs(topic, pair, go.narrative),
     ...(wrong ? [wrong] : []),
     choices(topic, folder, system, conditions, go),
     rankingColumns(topic, system, conditions, go.document),
@@ -53,20 +57,33 @@ function family(topic, folder, go) {
   return [make("span", { class: "family" }, "same query: ", ...links.flatMap((link) => [link, " "]))];
 }
 
-/** Return tabs and panels of a topic's narratives, and first of how the pair of them differs. */
-export function narrativeTabs(topic, pair) {
+/** Return the line of what the change of instruction did to a system's list of this topic, or of why that is not known. */
+function figures(topic, system, conditions) {
+  const shown = conditions.join(">");
+  const values = Object.entries(topic.values[system]?.[shown] ?? {}).filter(([measure]) => !measure.startsWith("p-MRR "));
+  const text = values.map(([measure, value]) => `${measure} ${formatted(measure, value)}`).join(" · ");
+  const why = topic.absent.find(({ condition }) => condition === shown)?.reason;
+  if (!text && !why) return [];
+  return [make("p", { class: "figures" }, make("bdi", {}, system), `, ${conditions.join(" → ")}: `, text ? make("b", {}, text) : why)];
+}
+
+/** Return tabs and panels of a topic's narratives: the one named `tab.name`, else how the pair of them differs, is shown. */
+export function narrativeTabs(topic, pair, tab) {
   const panels = narrativePanels(topic, pair);
   if (!panels.length) return [make("p", { class: "soft" }, "This topic is the query alone, without an instruction.")];
-  const buttons = panels.map(({ label }, i) =>
-    make("button", { "aria-pressed": String(i === 0), onclick: () => show(i) }, label),
-  );
-  const bodies = panels.map(({ label, element }, i) =>
-    make("div", { class: "panel", "data-off": i > 0 }, make("p", { class: "for-print label" }, label), element),
+  const choose = (i) => {
+    show(i);
+    tab.show(i ? panels[i].name : null);
+  };
+  const buttons = panels.map(({ label }, i) => make("button", { onclick: () => choose(i) }, label));
+  const bodies = panels.map(({ label, element }) =>
+    make("div", { class: "panel" }, make("p", { class: "for-print label" }, label), element),
   );
   const show = (shown) => {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === shown)));
     bodies.forEach((body, i) => body.toggleAttribute("data-off", i !== shown));
   };
+  show(Math.max(0, panels.findIndex(({ name }) => name === tab.name)));
   const key = ["asked", "excluded"].map((kind) => make("mark", { "data-kind": kind }, kind));
   const legend = make("span", { class: "key soft" }, "as polarity reads it: ", ...key.flatMap((mark) => [mark, " "]));
   return [make("div", { class: "tabs" }, make("h2", { class: "label" }, "Narratives"), ...buttons, legend), ...bodies];
@@ -88,5 +105,6 @@ function choices(topic, folder, system, conditions, go) {
       return make("a", { class: "choice", href: go.pair(pair.join(">")), "aria-current": isShown ? "true" : null }, pair.join(" → "));
     });
   const label = make("label", {}, make("span", { class: "label" }, "Ranking of "), select);
-  return make("div", { class: "tabs" }, label, ...pairs);
+  const key = conditions.length > 1 ? [make("span", { class: "key soft" }, "✓ moved as the grades ask, ✗ against them")] : [];
+  return make("div", { class: "tabs" }, label, ...pairs, ...key);
 }

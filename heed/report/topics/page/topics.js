@@ -3,25 +3,31 @@
 import { make, setLanguage } from "../../page/shared/dom.js";
 import { formatted } from "./values.js";
 
-/** Return the figures that topics can be ordered by: [number among the folder's keys, label], pairs of conditions first. */
+/** Return the figures that topics can be ordered by, {name, number among the folder's keys, label}, pairs of conditions first. */
 export function orders(folder, system) {
   const of = folder.keys.map((key, i) => [i, key]).filter(([, key]) => key[0] === system);
   const isPair = ([, key]) => key[1].includes(">");
-  return [...of.filter(isPair), ...of.filter((one) => !isPair(one))].map(([i, [, condition, measure]]) => [
-    i,
-    `${measure}, ${condition.replace(">", " → ")}`,
-  ]);
+  return [...of.filter(isPair), ...of.filter((one) => !isPair(one))].map(([number, [, condition, measure]]) => ({
+    name: `${condition} ${measure}`,
+    number,
+    label: `worst ${measure}, ${condition.replace(">", " → ")}`,
+  }));
 }
 
-/** Return the items of the list; `order` is the number of a key or null, `link(qid)` a topic's address. */
-export function topicItems(folder, { wanted, order, current, link }) {
+/** Return the entries {topic, value} of the list, the worst first; `order` is the number of a key, or null for the topics' own order. */
+export function listedTopics(folder, wanted, order) {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-  const measure = order === null ? "" : folder.keys[order][2];
   const entries = folder.topics
     .map((topic, i) => ({ topic, value: order === null ? null : folder.values[order][i] }))
     .filter(({ topic }) => words.every((word) => `${topic.qid} ${topic.query}`.toLowerCase().includes(word)));
   if (order !== null) entries.sort((a, b) => (a.value ?? Infinity) - (b.value ?? Infinity));
-  return entries.map(({ topic, value }) => {
+  return entries;
+}
+
+/** Return the items of the list; `link(qid)` is a topic's address. */
+export function topicItems(folder, { wanted, order, current, link }) {
+  const measure = order === null ? "" : folder.keys[order][2];
+  return listedTopics(folder, wanted, order).map(({ topic, value }) => {
     const query = setLanguage(make("span", { class: "query" }, make("bdi", {}, topic.query || topic.qid)), topic.language);
     const figure = order === null ? topic.type : formatted(measure, value);
     return make(
