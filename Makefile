@@ -6,7 +6,7 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test check locks java sbom harden faults fuzz load odd-models docs dist bench clean
+.PHONY: help models demo demo-all test quick check locks java sbom harden faults fuzz load odd-models docs dist bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -46,11 +46,15 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 test: .venv/.tools ## set up .venv and pass the tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m 'not disturbance'
 
+quick: .venv/.tools ## the unit tests alone, in less than a minute
+	$(BIN)/python -m pytest --numprocesses 2 -m unit -q
+
 check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python -m hardening.words
 	$(BIN)/python -m pip --disable-pip-version-check check | { ! grep -v -e '^pyserini ' -e '^No broken'; } # its jar alone is used
 	$(BIN)/python -m hardening.lock --check
 	$(BIN)/python -m hardening.audit

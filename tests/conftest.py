@@ -29,6 +29,9 @@ ROOT = Path(__file__).parent.parent
 SUPPORT = ROOT / "tests" / "support"
 SAMPLED = ("eng", "zho", "fas", "rus")  # languages of the embedded sample
 SHARED = ROOT.parent / "shared" / "data"
+# packages that need neither Java nor models, and the fixtures of whole commands, browsers and real inputs
+UNITS = {"formats", "instructions", "judging", "measures", "published", "report", "submission", "tables", "web"}
+WHOLE = {"heed", "heed_process", "chromium", "shared"}
 MESSAGES = logging.getLogger("heed")
 
 settings.register_profile("heed", deadline=None)  # a property is right or wrong however busy the machine is
@@ -41,7 +44,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # first, so that no worker of pytest steals half of a module whose tests share processes and a cluster
     items.sort(key=lambda item: item.path.name != "test_workers.py")
     for item in items:
-        if "shared" in getattr(item, "fixturenames", ()) and not SHARED.is_dir():
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if item.path.parent.name in UNITS and not fixtures & WHOLE:
+            item.add_marker(pytest.mark.unit)
+        if "shared" in fixtures and not SHARED.is_dir():
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
 
 

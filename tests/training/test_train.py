@@ -335,7 +335,7 @@ def test_what_was_made_is_used_again_and_other_settings_make_it_anew(
     for name in ("adapter_model.safetensors", "adapter_config.json"):
         (out / name).write_bytes(written[name][:-2])
         train(data, base, out, *QUICK, "--steps", "5")
-        assert "not as they were left" in capsys.readouterr().err and contents(out) == written
+        assert "not as it was left" in capsys.readouterr().err and contents(out) == written
 
 
 def test_a_folder_of_something_else_is_kept(
