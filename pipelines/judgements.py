@@ -8,8 +8,8 @@ from pathlib import Path
 from heed.errors import fail
 from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.judgements import FORMATS, count_votes, parse_grades, read_judgements, resolve
-from heed.progress import brief, log, timed
+from heed.judging.exchange.judgements import FORMATS, agreements, count_votes, parse_grades, read_judgements, resolve
+from heed.progress import brief, counted, log, timed
 from pipelines.command import run_command
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -70,6 +70,8 @@ def _run(options: argparse.Namespace) -> None:
         judgements = read_judgements(options.file, options.format, options.map, options.condition)
         work.did(len(judgements), "records")
     votes = count_votes(judgements, grades, read_pool(options.pool) if options.pool else None)
+    for (first, second), pair in agreements(votes, grades.values()).items():
+        print(f"{first} and {second}: {counted(pair.n, 'document')} judged by both, {pair.line()}")
     qrels = resolve(votes, options.resolve)
     fail([] if qrels else [f"none of {len(votes)} documents is judged; expected a grade in the field grade or label"])
     write_qrels(options.out, qrels)

@@ -28,6 +28,11 @@ class Agreement(NamedTuple):
     weighted: float | None
     matrix: list[list[int]]
 
+    def line(self) -> str:
+        """Return share and coefficients for people, as ``equal 0.718, κ 0.584, linear κ 0.610``; - where undefined."""
+        values = {"equal": self.observed, "κ": self.kappa, "linear κ": self.weighted}
+        return ", ".join(f"{name} {'-' if value is None else f'{value:.3f}'}" for name, value in values.items())
+
 
 def agreement(grades: Sequence[tuple[int, int]], scale: Sequence[int]) -> Agreement:
     """Return the agreement of two assessors, whose grades of the same documents are pairs of ``scale``.

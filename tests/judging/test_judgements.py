@@ -43,7 +43,7 @@ def test_results_of_label_studio_are_read(name: str, capsys: pytest.CaptureFixtu
     highest["12"]["fas-1"] = 2  # ann says 0, ben 2
     assert qrels_of(RESULTS / name, rule="highest") == highest
     assert qrels_of(RESULTS / name, rule="majority") == highest
-    assert "tie, the highest is taken: topic 12, document fas-1: 0 by 1" in capsys.readouterr().err
+    assert "1 tie is between two assessors, who have no majority" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,8 @@ def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert qrels_of(path, rule="majority") == {"1": {"a": 2, "b": 1, "c": 1}}
     assert capsys.readouterr().err.splitlines() == [
         "2 documents are judged differently; the grade by majority is taken",
+        "  1 tie is between two assessors, who have no majority: the highest grade is taken",
         f"  topic 1, document a: 2 by ann ({path}, line 1), ben ({path}, line 2); 3 by cem ({path}, line 3)",
-        f"  tie, the highest is taken: topic 1, document b: 0 by ann ({path}, line 4); 1 by ben ({path}, line 5)",
     ]
     assert qrels_of(path, rule="highest") == {"1": {"a": 3, "b": 1, "c": 1}}
     with pytest.raises(HeedError) as caught:
@@ -236,7 +236,9 @@ def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_every_tie_is_named_and_other_differences_up_to_twenty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ties = [(f"t{number}", grade, who) for number in range(30) for who, grade in (("ann", number % 2), ("ben", 2))]
+    three = ("ann", 0), ("ben", 1), ("cem", 2)
+    ties = [(f"t{number}", grade, who) for number in range(30) for who, grade in three]
+    ties += [(f"t{number}", grade, who) for number in range(30, 35) for who, grade in three[1:]]
     clear = [(f"c{number}", grade, who) for number in range(25) for who, grade in (("ann", 1), ("ben", 1), ("cem", 0))]
     path = write_jsonl(tmp_path / "j.jsonl", rows(*ties, *clear))
     qrels = qrels_of(path, rule="majority")["1"]
@@ -245,6 +247,21 @@ def test_every_tie_is_named_and_other_differences_up_to_twenty(
     told = capsys.readouterr().err.splitlines()
     assert len([line for line in told if "  tie, the highest is taken" in line]) == 30
     assert "  … and 5 more" in told
+
+
+def test_the_agreement_of_two_assessors_is_printed(tmp_path: Path, heed: Heed) -> None:
+    grades = [(0, 0)] * 4 + [(1, 1)] * 3 + [(0, 1)] * 2 + [(1, 0)]
+    for name, own in (("ann", 0), ("ben", 1)):
+        lines = [f"1,d{number},{pair[own]}" for number, pair in enumerate(grades)]
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["qid,docid,grade", *lines, f"1,{name} alone,1".replace(" ", "-")])
+        )
+    result = heed(COMMAND, "ann.csv", "ben.csv", "--resolve", "highest", "--out", "q", "--quiet")
+    # 7 of 10 equal; by chance (6 · 5 + 4 · 5) / 100; κ = (.7 - .5) / .5; on a scale of two grades both κ are one
+    line = "ann.csv and ben.csv: 10 documents are judged by both, equal 0.700, κ 0.400, linear κ 0.400\n"
+    assert (result.returncode, result.stdout) == (0, line)
+    result = heed(COMMAND, "ann.csv", "ben.csv", "--out", "q", "--quiet")  # before they are said to differ
+    assert (result.returncode, result.stdout) == (1, line)
 
 
 def test_labels_are_whole_numbers_and_negative_ones_are_open(tmp_path: Path) -> None:
@@ -407,7 +424,7 @@ def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(
 
 def test_the_command_as_a_user_runs_it(heed: Heed, tmp_path: Path) -> None:
     done = heed(COMMAND, RESULTS / "label_studio.json", "--out", "new.qrels", "--resolve", "highest")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert done.returncode == 0 and "2 documents are judged by both, equal 0.500" in done.stdout
     assert (tmp_path / "new.qrels").read_text("utf-8") == (
         "12 0 007 0\n12 0 =1+1 1\n12 0 fas-1 2\n12 0 zho-1 3\n0x 0 zho-1 2\n"
     )

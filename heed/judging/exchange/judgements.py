@@ -1,6 +1,7 @@
 """Judgements in the result files of annotation tools; one grade for each document from several assessors."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 
 from heed.errors import SHOWN, DataError, UsageError, fail
@@ -10,7 +11,8 @@ from heed.judging.exchange.folder_layouts import relevation_parser
 from heed.judging.exchange.json_files import json_records, parse_item
 from heed.judging.exchange.records import Label, Record, column_records, parse_columns, parse_fields
 from heed.judging.exchange.table_files import csv_records, xlsx_records
-from heed.progress import log
+from heed.measures.agreement import Agreement, agreement
+from heed.progress import counted, log
 from heed.types import Qrels
 
 FORMATS = ("label-studio", "doccano", "csv", "xlsx", "jsonl", "relevation", "qrels")
@@ -124,29 +126,53 @@ def _grade(label: str, grades: dict[str, int]) -> int | None:
     return int(number) if number is not None and number.is_integer() else None
 
 
+def agreements(votes: dict[Key, Votes], scale: Iterable[int] = ()) -> dict[tuple[str, str], Agreement]:
+    """Return the agreement of each two assessors over the documents that both judged, with one grade each.
+
+    The grades are those of ``scale``, and all that were given.
+    """
+    grades = sorted({*scale, *(grade for by_grade in votes.values() for grade in by_grade)})
+    pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for by_grade in votes.values():
+        several = [(assessor, grade) for grade, assessors in by_grade.items() for assessor in assessors]
+        by_assessor = dict(several)
+        if len(by_assessor) == len(several):
+            for first, second in combinations(sorted(by_assessor), 2):
+                pairs.setdefault((first, second), []).append((by_assessor[first], by_assessor[second]))
+    return {names: agreement(of_both, grades) for names, of_both in sorted(pairs.items())}
+
+
 def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
     """Return one grade for each document that has votes; where they differ, by ``rule``, which is logged.
 
     ``majority`` takes the grade of most assessors, of a tie the highest (every tie is logged, since
-    the votes do not decide it); ``highest`` the highest grade; ``error`` raises :class:`DataError`
-    naming the documents.
+    the votes do not decide it; those of two assessors in one line); ``highest`` the highest grade; ``error`` raises
+    :class:`DataError` naming the documents.
     """
     qrels: Qrels = {}
     differ: list[str] = []
     ties: list[str] = []
+    of_two = 0
     for (qid, docid), by_grade in votes.items():
         if not by_grade:
             continue
         most = max(map(len, by_grade.values()))
         leaders = [grade for grade, assessors in by_grade.items() if rule == "highest" or len(assessors) == most]
         qrels.setdefault(qid, {})[docid] = max(leaders)
-        if len(by_grade) > 1:
-            tied = rule == "majority" and len(leaders) > 1
+        tied = rule == "majority" and len(leaders) > 1
+        if tied and most == 1 and len(leaders) == 2:
+            of_two += 1
+        elif len(by_grade) > 1:
             (ties if tied else differ).append(f"topic {qid}, document {docid}: {_describe(by_grade)}")
     if rule == "error":
         fail(f"{line}; correct one, or choose a rule with --resolve" for line in differ)
-    if differ or ties:
-        log.info(f"{len(differ) + len(ties)} documents are judged differently; the grade by {rule} is taken")
+    if differ or ties or of_two:
+        count = counted(len(differ) + len(ties) + of_two, "document")
+        log.info(f"{count} judged differently; the grade by {rule} is taken")
+        if of_two:
+            log.info(
+                f"  {counted(of_two, 'tie')} between two assessors, who have no majority: the highest grade is taken"
+            )
         for line in differ[:SHOWN]:
             log.info(f"  {line}")
         if len(differ) > SHOWN:
