@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 import heed
-from pipelines.__main__ import COMMANDS
+from pipelines import COMMANDS
 
 LINK = re.compile(r"\[([^\]]+)\]\(((?!https?:|#|mailto:)[^)#\s]+)(#[^)\s]*)?\)")
 API = {

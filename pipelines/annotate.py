@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from heed.languages import language
 from heed.progress import log
+from pipelines import as_started
 from pipelines.command import run_command
 from pipelines.options.data import (
     docs_option,
@@ -36,7 +37,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.annotate``."""
+    """Return the command line of ``heed annotate``."""
     command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
     command.set_defaults(topics="", docs=(), lang="", translation="any")
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file; its order is the order of judging")
@@ -132,7 +133,7 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
     log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
-    access = Access(properties["token"], "python -m pipelines.annotate", options.allow_host)
+    access = Access(properties["token"], as_started("heed annotate"), options.allow_host)
     try:
         server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
         serve_page(options, server.application(), sock, access)

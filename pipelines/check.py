@@ -29,7 +29,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.check``."""
+    """Return the parser of ``heed check``."""
     tracks = "; ".join(f"{name}: {track.about}" for name, track in TRACKS.items())
     command = command_parser("check", "RUN…", __doc__, EXAMPLES)
     command.add_argument("run", nargs="+", type=Path, metavar="RUN", help="TREC runs; .gz")

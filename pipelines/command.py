@@ -8,14 +8,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from heed.errors import HeedError, UsageError, fail
 from heed.progress import Timing, escaped, log, recording
 from heed.reuse import logged_once
-from pipelines import missing_package
+from pipelines import as_started, missing_package, print_any_character
 from pipelines.stopping import Terminated, stoppable
 
 # options that change no result, and whether a value follows
@@ -31,7 +29,7 @@ def run_command(
     0 done, 1 an error printed on stderr (2: argparse's own), 130 and 143 stopped by Ctrl-C or SIGTERM.
     Without ``argv`` the process ends with the command.
     """
-    parser.error = partial(_refuse_options, parser)  # type: ignore[method-assign]  # without two pages of usage
+    print_any_character()
     options = parser.parse_args(argv)
     options.command_line = shlex.join([*parser.prog.split(), *_deciding(sys.argv[1:] if argv is None else argv)])
     timings: list[Timing] = []
@@ -57,11 +55,6 @@ def run_command(
             traceback.print_exc()
         return print_error(error)
     return 0
-
-
-def _refuse_options(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    print(f"error: {escaped(message)}; {parser.prog} --help lists the options", file=sys.stderr)
-    sys.exit(2)
 
 
 def _deciding(arguments: Sequence[str]) -> Iterator[str]:
@@ -92,7 +85,7 @@ class _Stderr(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         prefix = "warning: " if record.levelno == logging.WARNING else ""
-        print(prefix + escaped(record.getMessage()), file=sys.stderr, flush=True)
+        print(prefix + as_started(escaped(record.getMessage())), file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -122,7 +115,7 @@ def print_error(error: Exception) -> int:
     else:
         message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
     for line in message.splitlines():
-        print(f"error: {escaped(line)}", file=sys.stderr)
+        print(f"error: {as_started(escaped(line))}", file=sys.stderr)
     return 1
 
 

@@ -40,7 +40,7 @@ PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic")  # options n
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.compare``."""
+    """Return the parser of ``heed compare``."""
     parser = command_parser("compare", "BASE NEW [REVERSED] | --runs DIR", __doc__, EXAMPLES)
     parser.add_argument(
         "run",

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from heed.errors import UsageError
 from heed.progress import log
+from pipelines import as_started
 from pipelines.command import run_command
 from pipelines.options.machine import machine_options
 from pipelines.options.models import model_options
@@ -30,7 +31,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.explore``."""
+    """Return the command line of ``heed explore``."""
     command = command_parser("explore", "RUNS_DIR", __doc__, EXAMPLES)
     command.add_argument(
         "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"
@@ -91,7 +92,7 @@ def _run(options: argparse.Namespace) -> None:
     folders.check()
     sock = listen(options.port, 0)
     log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
-    access = Access(secrets.token_urlsafe(32), "python -m pipelines.explore", options.allow_host, served_policy())
+    access = Access(secrets.token_urlsafe(32), as_started("heed explore"), options.allow_host, served_policy())
     try:
         serve_page(options, Server(page, folders, flags).application(), sock, access)
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.progress import log, timed
+from pipelines import as_started
 from pipelines.command import run_command
 from pipelines.options.data import catalogue_option
 from pipelines.options.output import log_options
@@ -28,7 +29,7 @@ SUBSETS = 12  # that are listed by name
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.fetch``."""
+    """Return the command line of ``heed fetch``."""
     command = command_parser("fetch", "[COLLECTION]", __doc__, EXAMPLES)
     command.add_argument(
         "collection", nargs="?", metavar="COLLECTION", help="a collection, or a group of them as followir or infosearch"
@@ -104,7 +105,7 @@ def _fetch(planned: "list[tuple[Holding, list[Download]]]") -> None:
             log.info(f"{holding.title}: {count} files are here, their digests are right")
     fail(line for holding, _ in planned for line in _left_to_do(holding))
     for holding, _ in planned:
-        print(holding.use)
+        print(as_started(holding.use))
 
 
 def _left_to_do(holding: "Holding") -> list[str]:

@@ -20,7 +20,7 @@ RERANK_DEPTH = 100  # InfoSearch, section 3: rerankers take a retriever's first 
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.infosearch``."""
+    """Return the command line of ``heed infosearch``."""
     command = command_parser("infosearch", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     data.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.datasets.loading import find_collections
     from pipelines.launch import run_collections
 
-    refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use python -m pipelines.trec")
+    refuse(options, OWN_FILES, "give InfoSearch's layout with --data, or use heed trec")
     name = "infosearch-sample" if options.collection == "sample" else "infosearch"
     settings = Settings(subsets=tuple(options.dimension or ()), data=options.data, or_sample=True)
     run_collections(options, find_collections(name, settings))

@@ -42,7 +42,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.judge``."""
+    """Return the parser of ``heed judge``."""
     command = command_parser("judge", "POOL --topics PATH --docs PATH… --model NAME", __doc__, EXAMPLES, RULES)
     command.add_argument("pool", type=Path, metavar="POOL", help="what pool wrote: who is judged for which topic")
     data = command.add_argument_group("data")

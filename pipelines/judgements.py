@@ -23,7 +23,7 @@ RULES = ("error", "majority", "highest")  # where assessors differ
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.judgements``."""
+    """Return the parser of ``heed judgements``."""
     command = command_parser("judgements", "FILE… --out QRELS", __doc__, EXAMPLES)
     command.add_argument("file", nargs="+", type=Path, metavar="FILE", help="results of a tool, of any assessors")
     command.add_argument("--out", type=Path, required=True, metavar="QRELS", help="the qrels to write")

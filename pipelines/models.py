@@ -48,7 +48,7 @@ TEMPLATES = ("query", "bare", "document", "untitled", "prompt")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.models``."""
+    """Return the parser of ``heed models``."""
     parser = command_parser("models", "[NAME]", __doc__, EXAMPLES)
     parser.add_argument(
         "name",
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> None:
             raise UsageError("--example: runs one model; name it, with its preset")
         facts = [_facts_of(name, model) for name, model in chosen.items()]
         print(_listing(facts, options.paper))
-        log.info(f"{len(chosen)} models; python -m pipelines.models NAME shows one in full")
+        log.info(f"{len(chosen)} models; heed models NAME shows one in full")
     if options.json:
         write_json(options.json, facts)
 

@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.neuclir``."""
+    """Return the command line of ``heed neuclir``."""
     command = command_parser("neuclir", "--lang LANG", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     data.add_argument(

@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.published``."""
+    """Return the parser of ``heed published``."""
     parser = command_parser("published", "PAPER", __doc__, EXAMPLES)
     paper_options(parser)
     parser.add_argument("--measure", metavar="NAME", help="this measure only, such as p-MRR")

@@ -24,7 +24,7 @@ FORMATS = ("text", "markdown", "latex", "csv")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.report``."""
+    """Return the parser of ``heed report``."""
     parser = command_parser("report", "RUNS_DIR", __doc__, EXAMPLES)
     parser.add_argument(
         "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"

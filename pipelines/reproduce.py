@@ -32,7 +32,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.reproduce``."""
+    """Return the parser of ``heed reproduce``."""
     parser = command_parser("reproduce", "PAPER", __doc__, EXAMPLES)
     paper_options(parser)
     parser.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the paper's data, a folder a subset")

@@ -33,7 +33,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.rerank``."""
+    """Return the command line of ``heed rerank``."""
     command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run, or a pool (.jsonl): what is rescored")
     text_options(command.add_argument_group("data"))

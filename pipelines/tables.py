@@ -21,7 +21,7 @@ SUBSETS = ("WQT", "WTR", "TArX", "IndusTR", "sample")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.tables``."""
+    """Return the command line of ``heed tables``."""
     command = command_parser("tables", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     source = data.add_mutually_exclusive_group()

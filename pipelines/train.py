@@ -30,7 +30,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.train``."""
+    """Return the command line of ``heed train``."""
     command = command_parser("train", "DATA.jsonl --base NAME --out DIR", __doc__, EXAMPLES)
     command.add_argument(
         "data", type=Path, metavar="DATA.jsonl", help="query, instruction, document, label a line; .gz"
@@ -109,7 +109,7 @@ def _template(options: argparse.Namespace, registry: Registry) -> Model:
     if like.family != "causal":
         raise UsageError(
             f"--like {options.like}: its family is {like.family or 'bi-encoder'}, expected causal; see "
-            "python -m pipelines.models --family causal"
+            "heed models --family causal"
         )
     tokens = tuple(options.tokens) if options.tokens else like.tokens
     return like._replace(prompt=options.prompt_template or like.prompt, tokens=tokens)

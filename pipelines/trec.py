@@ -22,7 +22,7 @@ BENCHMARKS = ("followir",)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``python -m pipelines.trec``."""
+    """Return the command line of ``heed trec``."""
     command = command_parser("trec", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     source = data.add_mutually_exclusive_group()

@@ -153,7 +153,7 @@ class Catalogue:
         if not members:
             known = [*self.entries, *{entry.split("/")[0] for entry in self.entries}]
             near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3, cutoff=0.4)))
-            hint = f"; did you mean {' or '.join(near)}?" if near else "; python -m pipelines.fetch lists all"
+            hint = f"; did you mean {' or '.join(near)}?" if near else "; heed fetch lists all"
             group, _, subset = name.partition("/")
             if group in self.entries:
                 near = difflib.get_close_matches(subset, self.entries[group].subsets, n=SHOWN, cutoff=0.0)

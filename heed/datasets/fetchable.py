@@ -48,7 +48,7 @@ class Holding(Named):
     @property
     def use(self) -> str:
         """The command that runs it."""
-        return self.entry.use or f"python -m pipelines.trec --dataset {self.name}"
+        return self.entry.use or f"heed trec --dataset {self.name}"
 
     def repositories(self) -> list[Repository]:
         """Return the hub data sets of its files."""

@@ -122,11 +122,11 @@ def local_subset(subset: str) -> Path | None:
 
 
 def _clone(subset: str) -> Path:
-    """Return the folder of a subset in the clone that ``python -m pipelines.fetch followtable`` asks for."""
+    """Return the folder of a subset in the clone that ``heed fetch followtable`` asks for."""
     folder = local_subset(subset)
     if folder is None:
         raise DataError(
-            f"FollowTable {subset}: not in {CLONE / subset}; python -m pipelines.fetch followtable says how to get it, "
+            f"FollowTable {subset}: not in {CLONE / subset}; heed fetch followtable says how to get it, "
             "or give its folder with --data"
         )
     return folder

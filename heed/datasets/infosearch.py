@@ -43,7 +43,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
         here = ", ".join(member.subset for member in members if member.subset not in missing)
         raise DataError(
             f"InfoSearch: {here} on this machine, but not {', '.join(missing)}; run "
-            "python -m pipelines.fetch infosearch, or name those to run with --dimension"
+            "heed fetch infosearch, or name those to run with --dimension"
         )
     return read_described(members, settings)
 

@@ -102,7 +102,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     than the documents, and for files that are missing or damaged.
     """
     if dataset_id.startswith(CROSS):
-        raise UsageError(f"{dataset_id}: its topics come in several languages; use python -m pipelines.neuclir")
+        raise UsageError(f"{dataset_id}: its topics come in several languages; use heed neuclir")
     dataset = load(dataset_id)
     if not dataset.has_queries():
         raise DataError(f"{dataset_id}: has no topics; name them with --topics")
@@ -181,7 +181,7 @@ def _data_errors(source: str, part: str = "") -> Iterator[None]:
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
-            f"{source}{part}: ir_datasets cannot read it ({reason}); python -m pipelines.fetch lists what can be "
+            f"{source}{part}: ir_datasets cannot read it ({reason}); heed fetch lists what can be "
             "fetched and says where to put what needs a licence"
         ) from error
     finally:

@@ -83,7 +83,7 @@ def load_files(
     topics_format: str | None = None,
     name: str | None = None,
 ) -> Collection:
-    """Return the collection of the user's own files, as ``python -m pipelines.trec`` reads them.
+    """Return the collection of the user's own files, as ``heed trec`` reads them.
 
     ``docs`` are files, folders or one id of ir_datasets; ``lang`` defaults to English. A folder in BEIR's or MTEB's
     layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/test.tsv``) needs neither ``topics`` nor ``qrels``: they are

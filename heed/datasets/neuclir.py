@@ -76,7 +76,7 @@ def read_news(name: str | None, settings: Settings) -> Collection:
 def _language(lang: str) -> str:
     code = code_of(lang)
     if code not in LANGS:
-        english = "; English documents are searched by python -m pipelines.trec"
+        english = "; English documents are searched by heed trec"
         hint = english if code == "eng" else suggestion(lang, LANGS)
         raise UsageError(f"--lang: found {lang!r}, expected zho, fas or rus{hint}")
     return code

@@ -206,8 +206,8 @@ def read_queries(folder: Path, lang: str) -> list[Topic]:
     """
     if config_files(folder, "qrels_og"):
         raise UsageError(
-            f"{folder}: several instructions a query; FollowIR's form is read by python -m pipelines.trec, "
-            "InfoSearch's by python -m pipelines.infosearch --data"
+            f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
+            "InfoSearch's by heed infosearch --data"
         )
     instructions: dict[str, str] = {}
     if config_files(folder, "instruction"):

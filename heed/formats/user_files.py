@@ -40,7 +40,7 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
     elif form == "neuclir":
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
     else:
-        raise UsageError(f"{path}: topics in {form}'s form; they belong to python -m pipelines.neuclir")
+        raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
     fail([] if topics else [f"{path}: no topic in {lang}; expected at least one; name their language with --lang"])
     return topics
 

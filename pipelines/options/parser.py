@@ -1,11 +1,27 @@
 """The parser that every command starts from, and types of options' values."""
 
 import argparse
+import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from pipelines import started_as_heed
+from heed.progress import escaped
+from pipelines import as_started
 
 Group = argparse._ActionsContainer  # a parser, or a group of one: what options are added to
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a command: its help names commands as this process was started, its errors are one line."""
+
+    def format_help(self) -> str:
+        """Return the help."""
+        return as_started(super().format_help())
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong with the options, without pages of usage, and exit with 2."""
+        print(f"error: {escaped(message)}; {self.prog} --help lists the options", file=sys.stderr)
+        sys.exit(2)
 
 
 def command_parser(
@@ -14,13 +30,11 @@ def command_parser(
     """Return the parser of the command ``name``, without options yet.
 
     ``usage`` is what must be given, as ``RUN… --out POOL``; ``examples`` are command lines without the command, shown
-    at the end of the help behind ``rules``, which say how the command decides. The command is named in the form in
-    which the process was started.
+    at the end of the help behind ``rules``, which say how the command decides.
     """
-    command = f"heed {name}" if started_as_heed() else f"python -m pipelines.{name}"
-    lines = "\n".join(f"  {command} {example}".rstrip() for example in examples)
-    return argparse.ArgumentParser(
-        prog=command,
+    lines = "\n".join(f"  heed {name} {example}".rstrip() for example in examples)
+    return CommandParser(
+        prog=as_started(f"heed {name}"),
         usage=f"%(prog)s {usage} [options]",
         description=description,
         epilog=f"{rules}\nexamples:\n{lines}".lstrip(),

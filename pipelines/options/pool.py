@@ -45,7 +45,7 @@ EXAMPLES = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m pipelines.pool``."""
+    """Return the parser of ``heed pool``."""
     command = command_parser("pool", "RUN… --out POOL", DESCRIPTION, EXAMPLES, RULES)
     command.set_defaults(fields="title", topics_format=None, name=None)
     command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions; .gz")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed, hear_interrupts, write_jsonl
 
-from pipelines.__main__ import COMMANDS
+from pipelines import COMMANDS
 from pipelines.__main__ import main as list_or_run
 
 COMMAND = "pipelines.neuclir"
@@ -36,6 +36,39 @@ def test_the_console_script_is_the_same_under_its_own_name(tmp_path: Path, envir
         assert (
             text.startswith(f"usage: heed {name} ") and f"examples:\n  heed {name} " in text and "python -m" not in text
         )
+
+
+def test_messages_and_help_name_commands_as_the_process_was_started(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    script = tmp_path / "heed"
+    script.write_text("import sys\nfrom pipelines.__main__ import main\nsys.exit(main())\n")
+    for start, form in (([str(script), "trec"], "heed "), (["-m", "pipelines.trec"], "python -m pipelines.")):
+        for arguments, said in {
+            ("--help",): "({}fetch lists",
+            ("--depth", "x"): "invalid positive value: 'x'; {}trec --help lists the options",
+            ("--dataset", "no-such-thing"): "expected an entry of the catalogue ({}fetch lists them)",
+        }.items():
+            command = [sys.executable, *start, *arguments]
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            assert said.format(form) in done.stdout + done.stderr
+
+
+def test_an_ascii_terminal_gets_all_there_is_to_print(tmp_path: Path, environment: dict[str, str]) -> None:
+    for command in (
+        ["pipelines"],
+        ["pipelines.neuclir", "--help"],
+        ["pipelines.neuclir", "--lang", "zho", "--retriever", "bm25", "--reranker", "none", "--out", "runs"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=tmp_path,
+            env={**environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout.isascii(), done.stderr.isascii()) == (0, True, True), done.stderr
+    assert b"values ?100\nsystem  condition" in done.stdout
 
 
 def test_every_command_prints_the_version(heed: Heed, capsys: pytest.CaptureFixture[str]) -> None:

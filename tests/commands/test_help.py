@@ -11,7 +11,7 @@ import sys
 import pytest
 from conftest import ROOT, Heed
 
-from pipelines.__main__ import COMMANDS
+from pipelines import COMMANDS
 from pipelines.__main__ import main as list_or_run
 
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "jnius"}
@@ -26,7 +26,7 @@ ALONE = {
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 HELPS = f"""
 import importlib, sys
-from pipelines.__main__ import COMMANDS
+from pipelines import COMMANDS
 from pipelines.__main__ import main as list_or_run
 for name in COMMANDS:
     importlib.import_module(f"pipelines.{{name}}").parser().format_help()

@@ -260,7 +260,7 @@ def test_every_holding_is_known_to_its_source() -> None:
         assert one.repositories() or one.files() or by_hand or one.entry.embedded, one.name
         for repository in one.repositories():
             assert re.fullmatch("main|[0-9a-f]{7}|[0-9a-f]{40}", repository.revision)
-        assert one.entry.holds and one.entry.licence and one.use.startswith("python -m pipelines.")
+        assert one.entry.holds and one.entry.licence and one.use.startswith("heed ")
         assert "{" not in one.use + "".join(by_hand.how if by_hand else [])
 
 

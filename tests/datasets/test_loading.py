@@ -114,7 +114,7 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         ("hc4", {"lang": "chinese"}, "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
         (SAMPLE, {"lang": "mlir"}, "documents in several languages, one collection each; load them by their languages"),
         ("hc4", {"lang": "zho", "years": [2022]}, "--year: not used here; .* these are hc4"),
-        ("hc4", {"lang": "en"}, "found 'en', expected zho, fas or rus; English documents are searched by python -m"),
+        ("hc4", {"lang": "en"}, "found 'en', expected zho, fas or rus; English documents are searched by heed trec"),
         (SAMPLE, {"lang": "zho", "query_lang": "english"}, "query_lang: found 'english', expected native or eng"),
         (SAMPLE, {"lang": "eng", "query_lang": "eng"}, "query_lang: not used by neuclir-sample in English; it takes"),
         (SAMPLE, {"lang": "zho", "fields": "body"}, "fields: found 'body', expected one of title, description, both"),
@@ -137,7 +137,7 @@ def test_missing_data_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match="no documents of neuclir1; on a machine with a network"):
         load("neuclir1", lang="zho")
-    with pytest.raises(DataError, match="python -m pipelines.fetch followtable says how"):
+    with pytest.raises(DataError, match="heed fetch followtable says how"):
         load("followtable", subset="WTR")
     with pytest.raises(DataError, match="jianqunZ/Clarity-v1: cannot be fetched from the hub .*run 'hf download"):
         load("infosearch", dimension="keyword")

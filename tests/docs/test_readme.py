@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from pipelines.__main__ import COMMANDS
+from pipelines import COMMANDS
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHER_PROGRAMS = re.compile(r"(?:python -m (?!pipelines\.)|docker |pip |wsl |--build-arg).*?(?:`|$)", re.MULTILINE)

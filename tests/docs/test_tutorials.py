@@ -18,7 +18,7 @@ from followtable_copies import raw
 from mfollowir_copy import FILES, hub_copy
 from pages import PAGES, README, beside, fits, follow, run, shown_steps
 
-from pipelines.__main__ import COMMANDS
+from pipelines import COMMANDS
 
 SHOWN = 40  # lines of an output that a page shows whole
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -256,7 +256,7 @@ def test_documents_of_ir_datasets_are_found_where_it_keeps_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
-    with pytest.raises(HeedError, match=r"zho/docs.jsonl.gz: no documents of neuclir/1/zh; python -m pipelines.fetch"):
+    with pytest.raises(HeedError, match=r"zho/docs.jsonl.gz: no documents of neuclir/1/zh; heed fetch"):
         list(read_pooled(["neuclir/1/zh"], ["a"]))
     (tmp_path / "neuclir/1/zho").mkdir(parents=True)
     record = {"id": "a", "title": "T", "text": "文", "time": "2021-02-03T00:00:00", "url": "u", "cc_file": "c"}

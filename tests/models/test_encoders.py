@@ -187,7 +187,7 @@ def test_a_pooling_of_ones_own_is_one_file_and_one_line(
     trained = tmp_path / "trained"
     trained.mkdir()
     (trained / "training.json").write_text(json.dumps({"model": {"pooling": "my_pooling:Squares"}}))
-    with pytest.raises(HeedError, match="training.json: not written by python -m pipelines.train"):
+    with pytest.raises(HeedError, match="training.json: not written by heed train"):
         Registry().find(str(trained))  # a stranger's folder names no code
 
 

@@ -73,7 +73,7 @@ def _source(name: str) -> list[Path] | Source:
             return IrDataset(name)
         path = irds.documents_file(known[0], known[1])
         if not path.exists():
-            raise DataError(f"{path}: no documents of {name}; python -m pipelines.fetch says how to get them")
+            raise DataError(f"{path}: no documents of {name}; heed fetch says how to get them")
     files = corpus_files([path], TABLE_SUFFIXES)
     records = [file for file in files if file.name.endswith(SUFFIXES) or is_trec_documents(file)]
     tables = [file for file in files if file.name.endswith(ONE_TABLE)]

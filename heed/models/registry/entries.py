@@ -269,7 +269,7 @@ def _field_types() -> dict[str, Any]:
 
 
 def _read_trained(folder: str) -> Model | None:
-    """Read the entry that ``python -m pipelines.train`` left in its folder; None without one."""
+    """Read the entry that ``heed train`` left in its folder; None without one."""
     path = Path(folder) / "training.json"
     if not path.is_file():
         return None
@@ -279,4 +279,4 @@ def _read_trained(folder: str) -> Model | None:
             raise ValueError("pooling")
         return parse_entry(str(path), entry)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"{path}: not written by python -m pipelines.train ({error!r}); train again") from error
+        raise DataError(f"{path}: not written by heed train ({error!r}); train again") from error

@@ -25,7 +25,7 @@ async function start() {
   try {
     page.task = await get("/api/task");
   } catch (error) {
-    showAlarm(error.message || "The server does not answer. Start python -m pipelines.annotate again, then reload.");
+    showAlarm(error.message || "The server does not answer. Start heed annotate again, then reload.");
     return;
   }
   byId("pool").textContent = page.task.pool;
