@@ -10,9 +10,10 @@ import pytest
 from accessibility import AXE, WIDE, axe_core
 from annotating_browser import CHROMIUM
 from conftest import ROOT
-from explored_results import PAYLOADS, by_grade, hostile, sample, tables, untitled
+from explored_results import PAYLOADS, by_grade, evaluated, hostile, sample, tables, untitled
 from watched_page import watched
 
+from heed import load
 from heed.formats.trec_files import read_qrels
 from heed.ranking import ranked
 from heed.report.page import write_page
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
 
-FAS, ZHO = "neuclir-sample%2Ffas", "neuclir-sample%2Fzho"
+FAS, ZHO, AUDIENCE = "neuclir-sample%2Ffas", "neuclir-sample%2Fzho", "infosearch-sample%2Faudience"
 EXPLORER = "#explorer:not([hidden])"
 TALL = 900
 
@@ -38,6 +39,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables(root)
     hostile(root)
     untitled(root)
+    evaluated(load("infosearch-sample/audience"), root)
     path = root / "report.html"
     write_page(read_tree(root / "runs"), root / "runs", path, charts=False)
     return path
@@ -219,6 +221,13 @@ def test_topics_are_listed_the_worst_first_with_their_values_and_the_first_is_op
     [p_mrr] = [row["per_topic"] for row in rows if (row["system"], row["measure"]) == ("obeys", "p-MRR")]
     assert f"{100 * p_mrr[first]:.1f}" == f"{100 * min(p_mrr.values()):.1f}" == f"{values[0]:.1f}"
     assert texts(tab, ".figures")[0].startswith(f"obeys, original → changed: p-MRR {values[0]:.1f}")
+
+
+def test_the_worst_of_a_measure_whose_lowest_value_is_the_best_is_the_highest(tab: "Page") -> None:
+    go(tab, f"#/{AUDIENCE}/topic?system=obeys&order=query mean gold rank")
+    values = [float(text) for text in texts(tab, ".topics .figure")]
+    assert values == sorted(values, reverse=True) and values[0] > values[-1]
+    assert "selectivity" in texts(tab, ".figures")[0] and "in neither" not in texts(tab, ".figures")[0]
 
 
 def test_filter_order_and_narrative_are_in_the_address(tab: "Page") -> None:

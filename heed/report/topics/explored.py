@@ -51,7 +51,8 @@ class Explored:
         if self.runs and inputs is None:
             self.notes.append(f"Topics and judgements are not noted in this folder: {AGAIN}.")
         self.language = inputs.language if inputs else "eng"
-        self.judging = _judging(inputs)
+        pairs = tuple(Pair(base, new, ()) for base, new in inputs.pairs) if inputs else ()
+        self.judging = Judging(inputs.qrels if inputs else {}, pairs=pairs)
         self.topics = {topic.qid: topic.topic() for topic in inputs.topics} if inputs else self._topics_of_runs()
         self.compared = self._compared(inputs)
         self.pairs = self._pairs()
@@ -119,9 +120,3 @@ def _stored(results: Path, inputs: TopicsFile, indexes: Path | None) -> Path:
     if indexes is None:
         return Path(os.path.normpath(results / inputs.store))
     return indexes.joinpath(*Path(inputs.store).parts[-STORE_PARTS:])
-
-
-def _judging(inputs: TopicsFile | None) -> Judging:
-    if inputs is None:
-        return Judging({}, pairs=())
-    return Judging(inputs.qrels, pairs=tuple(Pair(base, new, ()) for base, new in inputs.pairs))

@@ -31,9 +31,9 @@ class FolderView(TypedDict):
 
     ``folder`` as :attr:`heed.report.results.Results.folder`; ``conditions`` are those of the runs, and ``pairs``
     those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
-    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``values`` has for each key
-    one for each topic, on the measure's own scale, or null. ``notes`` say in a sentence each what cannot be shown, and
-    why.
+    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``lower`` says of each key
+    whether lower values are better, and ``values`` has one for each topic, on the measure's own scale, or null.
+    ``notes`` say in a sentence each what cannot be shown, and why.
     """
 
     folder: str
@@ -44,6 +44,7 @@ class FolderView(TypedDict):
     language: LanguageData
     topics: list[TopicEntry]
     keys: list[tuple[str, str, str]]
+    lower: list[bool]
     values: list[list[float | None]]
     notes: list[str]
 

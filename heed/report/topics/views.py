@@ -9,6 +9,7 @@ from heed.errors import DataError
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import RIGHT_TO_LEFT, known_language
+from heed.measures.summary import lower_is_better
 from heed.report.topics.explored import Explored
 from heed.report.topics.view_types import (
     Absence,
@@ -44,6 +45,7 @@ def folder_view(explored: Explored) -> FolderView:
         language=language_data(explored.language),
         topics=[_entry(topic) for topic in explored.topics.values()],
         keys=[*explored.values],
+        lower=[lower_is_better(key.measure, explored.results.lower_is_better) for key in explored.values],
         values=[[short(explored.value(key, topic)) for topic in explored.topics.values()] for key in explored.values],
         notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )

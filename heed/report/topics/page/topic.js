@@ -5,6 +5,8 @@ import { narrativePanels } from "./narratives.js";
 import { fallen, rankingColumns } from "./ranking.js";
 import { absences, formatted, valuesTable } from "./values.js";
 
+const PART = / (kept|in neither|in one only)$/; // of what another measure sees
+
 /** Return the conditions under which the topic has lists or grades, those of the first pair that has both. */
 export function shownConditions(topic, folder, wanted) {
   const listed = new Set(Object.values(topic.rankings).flatMap((lists) => Object.keys(lists)));
@@ -60,7 +62,7 @@ function family(topic, folder, go) {
 /** Return the line of what the change of instruction did to a system's list of this topic, or of why that is not known. */
 function figures(topic, system, conditions) {
   const shown = conditions.join(">");
-  const values = Object.entries(topic.values[system]?.[shown] ?? {}).filter(([measure]) => !measure.startsWith("p-MRR "));
+  const values = Object.entries(topic.values[system]?.[shown] ?? {}).filter(([measure]) => !PART.test(measure));
   const text = values.map(([measure, value]) => `${measure} ${formatted(measure, value)}`).join(" · ");
   const why = topic.absent.find(({ condition }) => condition === shown)?.reason;
   if (!text && !why) return [];

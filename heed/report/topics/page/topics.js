@@ -20,7 +20,8 @@ export function listedTopics(folder, wanted, order) {
   const entries = folder.topics
     .map((topic, i) => ({ topic, value: order === null ? null : folder.values[order][i] }))
     .filter(({ topic }) => words.every((word) => `${topic.qid} ${topic.query}`.toLowerCase().includes(word)));
-  if (order !== null) entries.sort((a, b) => (a.value ?? Infinity) - (b.value ?? Infinity));
+  const worst = ({ value }) => (value === null ? Infinity : folder.lower[order] ? -value : value);
+  if (order !== null) entries.sort((a, b) => worst(a) - worst(b) || 0); // of two without a value NaN
   return entries;
 }
 
