@@ -134,6 +134,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
+def plain_rate(rate: float) -> str:
+    """Return a rate for people: 24,700, 25, 0.5."""
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+
+
 def quiet() -> bool:
     """Whether progress is switched off: the level of the logger ``heed`` is set above INFO."""
     return log.level > logging.INFO

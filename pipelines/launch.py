@@ -55,14 +55,20 @@ def launch_systems(
     with experiment:
         systems = run(experiment)
         results = experiment.evaluate(systems)
-    print(results.table(f"{collection.name} {collection.subset}: {topics}, values ×100", options.measure))
-    print_published(options, results.summary(), pool)
+    title = f"{collection.name} {collection.subset}: {topics}"
+    if results.rows:
+        print(table(printed(results.rows, options.measure, options.depth), f"{title}, values ×100"))
+        print_published(options, results.summary(), pool)
+    else:
+        print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
     log_resources(experiment.timings)
     if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
         log.info(times)  # not among the results: it differs from run to run
-    page = experiment.folder / "report.html"
-    size = f" ({page.stat().st_size / 1e6:.2f} MB)" if results.rows else ""
-    log.info(f"{experiment.folder}/: runs, summary.json, report.html{size}, manifest.yml and more")
+    files = "runs, manifest.yml"
+    if results.rows:
+        size = (experiment.folder / "report.html").stat().st_size / 1e6
+        files = f"runs, summary.json, report.html ({size:.2f} MB), manifest.yml"
+    log.info(f"{experiment.folder}/: {files} and more")
     return results, systems
 
 
@@ -176,7 +182,7 @@ def finish(options: argparse.Namespace, results: Sequence[Results]) -> None:
         summary = summary_of(name, subset, rows, warnings, results[0].lower_is_better)
         write_json(options.out / name / subset / "summary.json", summary)
         title = f"{name}: average of {', '.join(each.subset for each in results)}, values ×100"
-        print(table(printed(rows, options.measure), title))
+        print(table(printed(rows, options.measure, options.depth), title))
         print_published(options, summary, "the same pools as above")
     if options.json:
         write_json(options.json, summary)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heed.measures.summary import aligned
 from heed.memory import peak_mib
-from heed.progress import Timing, duration, log
+from heed.progress import Timing, duration, log, plain_rate
 
 SHOWN = 0.01  # seconds; a stage that took less was reused
 
@@ -35,7 +35,7 @@ def _done(timing: Timing) -> str:
     if not timing["count"]:
         return ""
     rate = timing["count"] / max(timing["seconds"], 0.001)
-    return f"{timing['count']} {timing['unit']}, {rate:{'.0f' if rate >= 100 else '.3g'}}/s"
+    return f"{timing['count']} {timing['unit']}, {plain_rate(rate)}/s"
 
 
 def relative_times(timings: Sequence[Timing], systems: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """The results of a collection: rows of measures, as JSON and as the printed table."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
@@ -12,6 +13,7 @@ from heed.measures.registry import find
 from heed.measures.three_runs import GOLD_RANK
 
 ABSENT = "-"
+CUTOFF = re.compile(r"@(\d+)")
 LABELS = 2  # columns before the figures: system and condition
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
@@ -140,9 +142,22 @@ def is_share(measure: str) -> bool:
     return measure.endswith((IN_NEITHER, IN_ONE))
 
 
-def printed(rows: Sequence[Row], requested: Sequence[str] = ()) -> list[Row]:
-    """Return the rows of a printed table: without the measures of ``ON_REQUEST`` that are not ``requested``."""
-    return [row for row in rows if row["measure"] not in ON_REQUEST or row["measure"] in requested]
+def printed(rows: Sequence[Row], requested: Sequence[str] = (), depth: float = math.inf) -> list[Row]:
+    """Return the rows of a printed table: those ``requested`` by measure, and of the others all but some.
+
+    Left out are the measures of ``ON_REQUEST``, and those that look deeper than the ``depth`` of the runs.
+    """
+    return [
+        row
+        for row in rows
+        if row["measure"] in requested or (row["measure"] not in ON_REQUEST and _cutoff(row["measure"]) <= depth)
+    ]
+
+
+def _cutoff(measure: str) -> int:
+    """Return the rank at which a measure stops, as in its name; 0 for none."""
+    cutoff = CUTOFF.search(measure)
+    return int(cutoff[1]) if cutoff else 0
 
 
 def cells(rows: Sequence[Row]) -> list[list[str]]:

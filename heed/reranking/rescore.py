@@ -12,9 +12,10 @@ from msgspec.json import encode  # a twentieth of json's time
 from heed.errors import ModelError, fail
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, StoredDocuments
-from heed.progress import bar, duration, log, timed
+from heed.progress import bar, duration, log, plain_rate, timed
 from heed.types import Document, Query, Reranker, Run, begin, config_of, finish
 
+EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
 
 Pair = tuple[Query, Sequence[Document]]
@@ -79,15 +80,19 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
             stream.write(json.dumps({"key": journal_key}) + "\n")
         start = time.perf_counter()
         scored = score_all(reranker, ((query, documents(query)) for query in missing))
-        for query, query_scores in zip(bar(missing, len(missing), label, "topics"), scored, strict=True):
+        estimated = False
+        labelled = zip(bar(missing, len(missing), label, "topics"), scored, strict=True)
+        for number, (query, query_scores) in enumerate(labelled, 1):
             docids = documents.docids(query)
             scores = checked(reranker.name, query.qid, docids, query_scores)
             run[query.qid] = dict(zip(docids, scores, strict=True))
             stream.write(encode({"qid": query.qid, "scores": run[query.qid]}).decode() + "\n")
             stream.flush()
-            if docids and not work.count:
-                _log_estimate(label, len(docids) * queries_at_once(reranker), pairs, time.perf_counter() - start)
             work.did(len(docids), "pairs")
+            if not estimated and work.count and (seconds := time.perf_counter() - start) >= EARLY:
+                at_once = queries_at_once(reranker)
+                _log_estimate(label, work.count * math.ceil(number / at_once) * at_once / number, pairs, seconds)
+                estimated = True
     finish(reranker)
     return {query.qid: run[query.qid] for query in queries if run[query.qid]}
 
@@ -104,11 +109,11 @@ def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[fl
     return (reranker.score(query, documents) for query, documents in pairs)
 
 
-def _log_estimate(label: str, done: int, pairs: int, seconds: float) -> None:
-    """Log, after the first query, how long all will take, where that is long."""
+def _log_estimate(label: str, done: float, pairs: int, seconds: float) -> None:
+    """Log, once some pairs are ``done``, how long all will take, where that is long."""
     rate = done / seconds
     if (pairs - done) / rate > LONG:
-        log.info(f"{label}: {pairs} pairs at {rate:.3g} a second, about {duration(pairs / rate)}")
+        log.info(f"{label}: {pairs:,} pairs at {plain_rate(rate)} a second, about {duration(pairs / rate)}")
 
 
 def _read_journal(journal: Path, key: str) -> Run:

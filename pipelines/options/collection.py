@@ -53,7 +53,7 @@ def _system_options(systems: Group) -> None:
     systems.add_argument(
         "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
     )
-    depth_option(systems, "documents a topic in a run")
+    depth_option(systems, "documents a topic in a run; printed tables show no measure that looks deeper")
     systems.add_argument(
         "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: --depth)"
     )

@@ -366,3 +366,26 @@ def test_the_sample_holds_what_it_promises() -> None:
         for topic in map(json.loads, topics):
             assert topic["query"] and topic["description"]
             assert topic["instructions"]["original"] != topic["instructions"]["changed"]
+
+
+def test_a_table_has_no_column_deeper_than_the_runs(tmp_path: Path, heed: Heed) -> None:
+    runs = ("--lang", "zho", "--collection", "sample", "--retriever", "bm25", "--reranker", "none", "--depth", "20")
+    standard = heed(COMMAND, *runs).stdout.splitlines()[1].split()
+    assert standard[:5] == ["system", "condition", "nDCG@20", "Judged@20", "AP"] and "R@100" not in standard
+    (summary,) = (tmp_path / "runs").rglob("summary.json")
+    measures = {row["measure"] for row in json.loads(summary.read_text())["rows"]}
+    assert {"R@100", "R@1000"} <= measures
+    assert "R@1000" in heed(COMMAND, *runs, "--measure", "R@1000").stdout.splitlines()[1].split()
+
+
+def test_without_judgements_it_is_said_that_nothing_is_measured(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "storm"}, {"id": "b", "text": "sun"}])
+    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "lang": "eng", "query": "storm"}])
+    files = ("--docs", "docs.jsonl", "--topics", "topics.jsonl", "--retriever", "bm25", "--reranker", "none")
+    quiet = heed("pipelines.trec", *files, "--quiet")
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    assert quiet.stdout == "docs eng: 1 topics, none of them judged: runs are in runs/docs/eng, nothing is measured\n"
+    (folder,) = {path.parent for path in (tmp_path / "runs").rglob("*.run")}
+    named = heed("pipelines.trec", *files).stderr.splitlines()[-1].partition(": ")[2]
+    assert "report.html" not in named
+    assert all((folder / name).exists() for name in ("manifest.yml", *(["summary.json"] if "summary" in named else [])))

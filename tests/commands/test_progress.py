@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import ROOT
 
-from heed.progress import bar, log, recording, timed
+from heed.progress import bar, log, plain_rate, recording, timed
 
 
 @pytest.fixture
@@ -31,6 +31,10 @@ def test_without_a_terminal_progress_is_a_line_a_minute(clock: list[float], capl
         "work: 6 of 10 topics, 1 min 40 s left",
         "work: 9 of 10 topics, 25 s left",
     ]
+
+
+def test_rates_are_plain_numbers() -> None:
+    assert [plain_rate(rate) for rate in (24_700.4, 99.6, 9.96, 0.5, 0.0412)] == ["24,700", "100", "10", "0.5", "0.041"]
 
 
 def test_a_total_that_is_not_known_is_not_guessed(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
