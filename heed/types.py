@@ -25,6 +25,7 @@ JOIN = "{query} {instruction}"  # MTEB's and FollowIR's order and separator
 
 Run = dict[str, dict[str, float]]  # qid -> docid -> score
 Qrels = dict[str, dict[str, int]]  # qid -> docid -> grade
+UNJUDGED = -1  # trec_eval's grade of a document that is in the pool and not judged
 Subtopics = dict[str, dict[str, int]]  # subtopic -> docid -> grade, of one topic
 Config = dict[str, Any]  # JSON data that decides scores, or the bytes of an index
 

@@ -10,6 +10,7 @@ from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
 from heed.judging.exchange.judgements import FORMATS, agreements, count_votes, parse_grades, read_judgements, resolve
 from heed.progress import brief, counted, log, timed
+from heed.types import UNJUDGED
 from pipelines.command import run_command
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -54,6 +55,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="leave out what was judged under another one: an export of annotate has original and changed",
     )
+    command.add_argument(
+        "--unjudged",
+        choices=("leave", str(UNJUDGED)),
+        default="leave",
+        help="documents of the pool without a grade: leave them out, or give them -1, which infAP reads as pooled and "
+        "not judged (default leave)",
+    )
     command.add_argument("--map", type=Path, metavar="IDS", help="ids.json of the export for Relevation")
     log_options(command)
     return command
@@ -74,11 +82,17 @@ def _run(options: argparse.Namespace) -> None:
         print(f"{first} and {second}: {counted(pair.n, 'document')} judged by both, {pair.line()}")
     qrels = resolve(votes, options.resolve)
     fail([] if qrels else [f"none of {len(votes)} documents is judged; expected a grade in the field grade or label"])
+    summary = f"{sum(map(len, qrels.values()))} judgements of {len(qrels)} topics"
+    unjudged = [key for key, by_grade in votes.items() if not by_grade]
+    if options.unjudged != "leave":
+        for qid, docid in unjudged:
+            qrels.setdefault(qid, {})[docid] = UNJUDGED
     write_qrels(options.out, qrels)
-    log.info(f"{options.out}: {sum(map(len, qrels.values()))} judgements of {len(qrels)} topics")
-    unjudged = [f"{qid} {docid}" for (qid, docid), by_grade in sorted(votes.items()) if not by_grade]
+    log.info(f"{options.out}: {summary}")
     if unjudged:
-        log.info(f"{len(unjudged)} documents are not judged and left out (topic, document): {brief(unjudged)}")
+        done = "left out" if options.unjudged == "leave" else f"have the grade {UNJUDGED}"
+        names = brief([" ".join(key) for key in unjudged])
+        log.info(f"{counted(len(unjudged), 'document')} not judged and {done} (topic, document): {names}")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import numpy as np
 
 from heed.errors import UsageError
 from heed.measures.measure_names import SUCH_AS, Name
+from heed.progress import warn
 from heed.ranking import ranked
-from heed.types import Qrels, Run, subtopics_of
+from heed.types import UNJUDGED, Qrels, Run, subtopics_of
 
 
 def provided(name: Name) -> tuple[Any, Any]:
@@ -57,7 +58,13 @@ def _problem(error: str) -> str:
 
 
 def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> Iterator[tuple[str, Any, float]]:
-    """Yield qid, measure and value for every topic of both ``qrels`` and ``run``, computed by one of the providers."""
+    """Yield qid, measure and value for every topic of both ``qrels`` and ``run``, computed by one of the providers.
+
+    Warns where infAP is AP, since no document is pooled and not judged, which is the grade -1.
+    """
+    inferred = [str(measure) for measure in measures if str(measure).startswith("infAP")]
+    if inferred and qrels and not any(UNJUDGED in grades.values() for grades in qrels.values()):
+        warn(f"{inferred[0]}: is AP, since no document has the grade {UNJUDGED}, pooled and not judged (docs/pools.md)")
     if provider.NAME == "pytrec_eval":
         lists = {qid: _for_single_precision(scores) for qid, scores in run.items() if qid in qrels}
         judgements, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}

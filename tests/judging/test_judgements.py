@@ -18,6 +18,8 @@ from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels
 from heed.judging.exchange.exports import ExportedPool, export
 from heed.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
+from heed.measures.standard import standard
+from heed.progress import gathering
 from heed.types import Qrels, Topic
 from pipelines.judgements import main
 
@@ -277,6 +279,21 @@ def test_labels_are_whole_numbers_and_negative_ones_are_open(tmp_path: Path) -> 
         "--grades LABEL=GRADE"
         for line, label in enumerate(("rel", "1.5", "1_0"), 1)
     ]
+
+
+def test_pooled_documents_without_a_grade_can_be_marked_for_infap(tmp_path: Path, heed: Heed) -> None:
+    write_pool(tmp_path / "whole.jsonl", {"1": ["a", "b", "c", "d"]})
+    (tmp_path / "drawn.qrels").write_text("1 0 a 1\n1 0 d 1\n")
+    run = {"1": {docid: float(-rank) for rank, docid in enumerate("abcd")}}
+    for unjudged, inferred in (("leave", 0.75), ("-1", 1.0)):
+        options = ["--pool", "whole.jsonl", "--unjudged", unjudged, "--out", "q"]
+        result = heed(COMMAND, "drawn.qrels", *options)
+        assert f"2 documents are not judged and {'left out' if inferred < 1 else 'have the grade -1'}" in result.stderr
+        with gathering([]) as warnings:
+            values = standard(run, read_qrels(tmp_path / "q"), ["AP", "infAP"])
+        # AP: (1/1 + 2/4) / 2. infAP counts at rank 4 the share 1 of 1 of the judged documents above it: 1/4 + 3/4 · 1
+        assert (values["AP"]["1"], values["infAP"]["1"]) == (0.75, pytest.approx(inferred, abs=1e-4))
+        assert [warning.startswith("infAP: is AP") for warning in warnings] == ([True] if inferred < 1 else [])
 
 
 def test_words_are_labels_by_their_grades(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from heed.reuse import NOTE, Note, digests, read_note, write_note
 from heed.types import CONDITIONS, Topic
 
 AT_ONCE = 200  # documents in memory
-UNJUDGED = -1  # trec_eval's grade of a document that is in the pool and not judged
 GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}  # tools are set up for these
 
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from heed.errors import UsageError
 from heed.extras import require
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.exported_pool import UNJUDGED, ExportedPool, check_exported, open_export
+from heed.judging.exchange.exported_pool import ExportedPool, check_exported, open_export
 from heed.judging.exchange.folder_layouts import write_mteb, write_relevation
 from heed.judging.exchange.json_files import write_doccano, write_jsonl, write_label_studio, write_rank_llm
 from heed.judging.exchange.table_files import write_csv, write_xlsx
 from heed.progress import brief, log
+from heed.types import UNJUDGED
 
 __all__ = ["FORMATS", "ExportedPool", "check_form", "export"]
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest, parse_json, read_bytes, write_bytes, write_json
-from heed.judging.exchange.exported_pool import UNJUDGED, ExportedPool, new_folder, texts
+from heed.judging.exchange.exported_pool import ExportedPool, new_folder, texts
 from heed.judging.exchange.records import Label, Record, parse_columns
 from heed.progress import log
+from heed.types import UNJUDGED
 
 Row = dict[str, Any]
 
