@@ -99,6 +99,8 @@ class Topic(NamedTuple):
     ``type`` is the kind of instruction: FollowTable's constraint, InfoSearch's wanted
     variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
     of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
+    ``description`` is the topic's sentence between title and narrative, empty where the query holds it: no system
+    reads it, assessors do.
     """
 
     qid: str
@@ -107,6 +109,7 @@ class Topic(NamedTuple):
     instructions: dict[str, str]
     type: str = ""
     base: str = ""
+    description: str = ""
 
     def under(self, condition: str, join: str = JOIN) -> Query:
         """Return the query under ``condition``; KeyError if the topic has no instruction for it."""

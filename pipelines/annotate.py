@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from heed.languages import language
 from heed.progress import log
 from pipelines import as_started
-from pipelines.command import run_command
+from pipelines.command import refuse, run_command
 from pipelines.options.data import (
     docs_option,
     fields_option,
@@ -23,6 +23,7 @@ from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 from pipelines.options.server import check_server_options, server_options
 from pipelines.serving import serve_page
+from pipelines.stopping import Terminated
 
 if TYPE_CHECKING:
     from heed.judging.annotate.store import Store
@@ -32,7 +33,8 @@ EXAMPLES = (
     "pool.jsonl",
     "pool.jsonl --topics topics.jsonl --docs news.jsonl --qrels original.qrels --only-relevant",
     "pool.jsonl --add bob.db --as Bob=Bob --assessor Ann",
-    "pool.jsonl --export judged",
+    "pool.jsonl --assign assessors.tsv",
+    "pool.jsonl --export judged --unjudged -1",
 )
 
 
@@ -60,6 +62,12 @@ def parser() -> argparse.ArgumentParser:
         "--assessor", metavar="NAME", help="who judges (default: the page asks), or whose judgements are exported"
     )
     judging.add_argument(
+        "--assign",
+        type=Path,
+        metavar="FILE",
+        help="each line a topic, a tab, an assessor, who then has no other topics; several may judge a topic, blind",
+    )
+    judging.add_argument(
         "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL with .db)"
     )
     judging.add_argument(
@@ -82,6 +90,11 @@ def parser() -> argparse.ArgumentParser:
     judging.add_argument(
         "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
     )
+    judging.add_argument(
+        "--unjudged",
+        choices=("leave", "-1", "0", "error"),
+        help="with --export, pooled documents without a grade: left out (default), with this grade, or an error",
+    )
     log_options(command)
     return command
 
@@ -102,6 +115,8 @@ def open_given(options: argparse.Namespace) -> tuple["Task", "Store"]:
 
 def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
+    if not options.export:
+        refuse(options, ["unjudged"], "it says what --export writes")
     task, store = open_given(options)
     try:
         if options.export:
@@ -115,11 +130,12 @@ def _run(options: argparse.Namespace) -> None:
 def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     from heed.judging.annotate.export import export
 
-    for line in export(task, store, options.export, options.assessor):
+    for line in export(task, store, options.export, options.assessor, options.unjudged or "leave"):
         print(line)
 
 
 def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
+    from heed.judging.annotate.assessor_progress import progress_by_assessor, progress_line
     from heed.judging.annotate.assessors import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.annotation import Server
@@ -133,11 +149,15 @@ def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
     log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
+    if task.assigned:
+        narratives = {qid: text for qid, (text, _) in store.narratives().items()}
+        for person in progress_by_assessor(task, store.judgements(), narratives):
+            log.info(progress_line(task, person))
     access = Access(properties["token"], as_started("heed annotate"), options.allow_host)
     try:
         server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
         serve_page(options, server.application(), sock, access)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         log.info(f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics")
 
 

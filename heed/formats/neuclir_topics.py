@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import fail
 from heed.files import read_objects
-from heed.formats.topics import query_text
+from heed.formats.topics import description_of, query_text
 from heed.progress import brief, log, warn
 from heed.types import Topic
 
@@ -62,7 +62,9 @@ def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
         if form != narrated:
             form = f"{form}, with the instruction as {narrated}"
         forms.setdefault(form, []).append(qid)
-        topics.append(Topic(qid, texts.lang, query, {"original": narrative} if narrative else {}))
+        description = description_of(text.get("topic_description"), texts.fields)
+        instructions = {"original": narrative} if narrative else {}
+        topics.append(Topic(qid, texts.lang, query, instructions, description=description))
     fail(problems)
     for form, qids in forms.items():
         log.info(f"{path}: {len(qids)} topics as {form}")

@@ -48,7 +48,8 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
             problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
         else:
             texts = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
-            topics[qid] = Topic(qid, lang, query, texts, str(record.get("type") or ""))
+            description = description_of(record.get("description"), fields)
+            topics[qid] = Topic(qid, lang, query, texts, str(record.get("type") or ""), description=description)
     fail([*problems, *(_unknown(path, *slip, lines) for slip, lines in unknown.items())])
     return with_bases(topics.values())
 
@@ -120,6 +121,11 @@ def query_text(title: Any, description: Any, fields: str) -> str:
     if not all(isinstance(part, str) and part.strip() for part in parts):
         return ""
     return " ".join(part.strip() for part in parts)
+
+
+def description_of(description: Any, fields: str) -> str:
+    """Return a topic's description where the query is the title alone; empty where the query holds it, or without."""
+    return description.strip() if fields == "title" and isinstance(description, str) else ""
 
 
 def missing_field(fields: str) -> str:

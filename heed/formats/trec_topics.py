@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError, fail
 from heed.files import read_bytes
-from heed.formats.topics import missing_field, query_text
+from heed.formats.topics import description_of, missing_field, query_text
 from heed.types import Topic
 
 # (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
@@ -66,7 +66,9 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
             problems.append(f"{where}: topic {qid} comes twice; keep one")
         else:
             narrative = top.fields.get("narr")
-            topics[qid] = Topic(qid, lang, query, {"original": narrative} if narrative else {})
+            description = description_of(top.fields.get("desc"), fields)
+            instructions = {"original": narrative} if narrative else {}
+            topics[qid] = Topic(qid, lang, query, instructions, description=description)
     fail(problems)
     if not tops:
         raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> <desc> <narr> </top>")

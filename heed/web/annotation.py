@@ -77,10 +77,11 @@ class Server:
         return self._task, self._store, check_name(request.query_params.get("assessor"))
 
     def _topic(self, request: Request) -> object:
+        task, store, assessor = self._of(request)
         qid = request.query_params.get("qid", "")
-        if qid not in self._task.pool:
+        if qid not in task.topics_of(assessor):
             raise HTTPException(404)
-        return topic_data(*self._of(request), qid)
+        return topic_data(task, store, assessor, qid)
 
     def _document(self, request: Request) -> object:
         document = self._store.document(request.query_params.get("docid", ""))

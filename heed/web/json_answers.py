@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from heed.errors import DataError
@@ -25,5 +25,5 @@ async def read_json(request: Request) -> Any:
     """Return the JSON in the body of ``request``; raises :class:`DataError` for anything else."""
     try:
         return await request.json()
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, ClientDisconnect) as error:  # the last: nobody reads the answer any more
         raise DataError(f"not JSON ({error})") from error

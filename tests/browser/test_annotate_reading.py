@@ -124,6 +124,7 @@ def test_after_an_edit_one_is_led_to_the_relevant_documents_alone(
         ann.page.click("text=Keep 4 older")
         ann.saved()
         assert server.get("/api/progress?assessor=Ann")["topics"]["01"] | {"version": 0} == {
+            "edited": True,
             "original": 12,
             "again": 4,
             "read": 4,

@@ -46,7 +46,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         {"id": "tall", "title": "", "text": table(words, rows=24)},
     ]
     topics = [
-        {"qid": qid, "lang": lang, "query": words, "instructions": {"original": f"{words} " * 8}}
+        {"qid": qid, "lang": lang, "query": words, "instructions": {"original": f"{words} " * 8, "changed": words}}
         for qid in ("q1", "q2")
     ]
     docids = [record["id"] for record in records]
@@ -77,7 +77,7 @@ def show(ann: Assessor, view: str, server: Running) -> None:
     elif view == "help":
         ann.press("t", "?")
     elif view == "agreement":
-        server.change("Bea", grade("q1", "prose", 0, "changed"), wording="")
+        server.change("Bea", grade("q1", "prose", 0, "changed"), wording="edited")
         ann.press("Escape")
         ann.until("!document.querySelector('dialog[open]')")  # the browser closes it after the key's own event
         page.wait_for_timeout(200)  # and tells the page of it later still: until then keys are the dialog's

@@ -87,8 +87,9 @@ def write(tmp_path: Path, text: str, name: str = "topics.txt", encoding: str = "
 def test_classic_topics_are_read(tmp_path: Path, name: str, newline: str) -> None:
     first, second = read_trec_topics(write(tmp_path, CLASSIC.replace("\n", newline), name), "eng", "title")
     narrative = "A relevant document names a river with depth < 5 m. Costs alone are <b>not</b> relevant."
-    assert first == Topic("051", "eng", "Coastal Dredging & Silt", {"original": narrative})
-    assert second == Topic("302", "eng", "Kelp", {})
+    about = "What does dredging do to river mouths?"
+    assert first == Topic("051", "eng", "Coastal Dredging & Silt", {"original": narrative}, description=about)
+    assert second == Topic("302", "eng", "Kelp", {}, description="Where does kelp grow?")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,9 @@ def test_early_topics_are_read_without_their_other_sections(tmp_path: Path) -> N
 
 
 def test_closed_topics_are_read(tmp_path: Path) -> None:
-    [topic] = read_trec_topics(write(tmp_path, CLOSED), "eng", "title")
+    narrative = "Dams and traps. <i>Rivers</i> only."
+    expected = Topic("936", "eng", "Silt <traps> & dams", {"original": narrative}, description="What holds silt back?")
+    assert topic == expected
     assert topic == Topic("936", "eng", "Silt <traps> & dams", {"original": "Dams and traps. <i>Rivers</i> only."})
 
 

@@ -144,6 +144,8 @@ def _exported_entries(record: dict[str, Any], narrative: str, last: int) -> Iter
     changes: list[tuple[str, State, State]] = []
     if record["grade"] is not None:
         after = {"grade": record["grade"], "wording": wording if record["condition"] == "changed" else ""}
+        if isinstance(record.get("decided_by"), str):
+            after["by"] = check_name(record["decided_by"])
         changes.append(("grade", {"grade": None, "wording": ""}, after))
     if record["note"]:
         changes.append(("note", {"note": ""}, {"note": record["note"]}))

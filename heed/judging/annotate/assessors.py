@@ -1,10 +1,13 @@
-"""Names of assessors: which are allowed, the adjudicator's, and what those of an added annotation are called here."""
+"""Names of assessors: which are allowed, the adjudicator's, their topics, their names in an added annotation."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import UsageError, fail
+from heed.files import read_lines
+from heed.formats.pools import Pool
+from heed.progress import brief, log
 
 ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
 LONGEST_NAME = 40  # characters
@@ -67,3 +70,29 @@ def names_here(
             problems.append(f"{path}: {same} would both be {new_name} here; give them two names with --as")
     fail(problems, UsageError)
     return new_names
+
+
+def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
+    """Return the assessors of each topic, from lines ``qid<TAB>assessor``: a topic may have several, judging blind.
+
+    Topics without a line are logged. Raises :class:`DataError` naming every line that is of another form or of a topic
+    that the pool lacks, and for a file without any line.
+    """
+    assigned: dict[str, list[str]] = {}
+    problems = []
+    for line_no, line in read_lines(path):
+        qid, tab, name = line.strip().partition("\t")
+        if not line.strip():
+            continue
+        if not tab or qid not in pool:
+            problem = f"topic {qid} is not in the pool" if tab else f"found {line.strip()!r}"
+            problems.append(f"{path}, line {line_no}: {problem}, expected a topic of the pool, a tab, and an assessor")
+            continue
+        assessor = refuse_reserved(check_name(name))
+        if assessor not in assigned.setdefault(qid, []):
+            assigned[qid].append(assessor)
+    fail(problems or ([] if assigned else [f"{path}: empty; expected lines of a topic, a tab, and an assessor"]))
+    without = [qid for qid in pool if qid not in assigned]
+    if without:
+        log.info(f"{path}: {len(without)} of {len(pool)} topics have no assessor: {brief(without)}")
+    return assigned

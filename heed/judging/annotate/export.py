@@ -8,6 +8,7 @@ from typing import Any
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.trec_files import write_qrels
+from heed.judging.annotate.assessor_progress import progress_by_assessor, progress_line
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.grades import (
     FinalGrades,
@@ -15,21 +16,25 @@ from heed.judging.annotate.grades import (
     PairAgreement,
     disagreements,
     final_grades,
+    in_pool_order,
     is_changed,
     pair_agreements,
 )
 from heed.judging.annotate.store import Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.progress import brief
+from heed.types import Qrels
 
 
-def export(task: Task, store: Store, folder: Path, assessor: str | None) -> list[str]:
+def export(task: Task, store: Store, folder: Path, assessor: str | None = None, unjudged: str = "leave") -> list[str]:
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
     Of one assessor the grades are exported as they are. Of several together a document has the adjudicated grade, else
     the grade that more than half of those who graded it gave; without either it is left out. Of which topics the
-    changed grades are written, :func:`heed.judging.annotate.grades.final_grades` says. Returns lines that say what
-    was written and what was not.
+    changed grades are written, :func:`heed.judging.annotate.grades.final_grades` says. Pooled documents that
+    nobody has graded are left out, an error, or written with the grade -1 (unknown) or 0 in topics that have grades:
+    ``unjudged`` is leave, error, -1 or 0. Returns lines that say what was written and what
+    was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
     """
@@ -39,11 +44,41 @@ def export(task: Task, store: Store, folder: Path, assessor: str | None) -> list
     final = final_grades(task, chosen, narratives)
     if not any(final.original.values()) and not final.changed:
         raise DataError(f"{store.path}: no document is judged; there is nothing to export")
-    lines = _write(task, final, narratives, folder)
+    gaps = [*_unjudged_lines(task, final, unjudged), *_gaps(task, final, chosen, narratives)]
+    lines = _write(task, final if unjudged == "leave" else _filled(task, final, int(unjudged)), narratives, folder)
     _write_judgements(folder / "judgements.jsonl", store, narratives)
-    pairs, differing = pair_agreements(judgements, task.grades()), disagreements(judgements)
+    pairs, differing = pair_agreements(judgements, task.grades()), disagreements(judgements, store.deciders())
     write_json(folder / "agreement.json", {"scale": task.grades(), "pairs": pairs, "disagreements": differing})
-    return [*lines, *_gaps(task, final, chosen, narratives), *map(_agreement_line, pairs)]
+    persons = progress_by_assessor(task, judgements, narratives) if task.assigned else []
+    return [*lines, *gaps, *(progress_line(task, person) for person in persons), *map(_agreement_line, pairs)]
+
+
+def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:
+    """Return a line about pooled documents without a grade; :class:`DataError` with it if they are an error."""
+    without = final.unjudged(task)
+    if not without:
+        return []
+    by_topic = ", ".join(f"{qid}: {len(docids)}" for qid, docids in without.items())
+    count, pooled = sum(map(len, without.values())), sum(map(len, task.pool.values()))
+    line = f"{count} of {pooled} pooled documents are not judged (topic {by_topic})"
+    if unjudged == "error":
+        raise DataError(f"{line}; judge them, or choose another --unjudged")
+    return [
+        f"{line}, left out; --unjudged -1 or 0 gives them a grade" if unjudged == "leave" else f"{line}: {unjudged}"
+    ]
+
+
+def _filled(task: Task, final: FinalGrades, grade: int) -> FinalGrades:
+    """Return the grades with ``grade`` for pooled documents that nobody has graded, in topics that have grades."""
+    without = final.unjudged(task)
+
+    def fill(qrels: Qrels) -> Qrels:
+        return {
+            qid: in_pool_order(task, qid, dict.fromkeys(without.get(qid, ()), grade) | grades)
+            for qid, grades in qrels.items()
+        }
+
+    return final._replace(original=fill(final.original), changed=fill(final.changed))
 
 
 def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judgement]:
@@ -71,7 +106,7 @@ def _write(task: Task, final: FinalGrades, narratives: Narratives, folder: Path)
             lines.append(f"{path}: not written, no topic is judged as {condition}")
     records = "".join(_line(_topic(task, qid, narratives)) for qid in task.topics)
     write_bytes(folder / "topics.jsonl", records.encode())
-    changed = sum(is_changed(task, qid, narratives) for qid in task.pool)
+    changed = sum(is_changed(task, qid, narratives[qid]) for qid in task.pool)
     return [*lines, f"{folder / 'topics.jsonl'}: {len(task.topics)} topics, {changed} with a changed narrative"]
 
 
@@ -80,22 +115,30 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
     instructions = dict(topic.instructions)
     if qid in narratives:
         instructions.pop("changed", None)
-        if is_changed(task, qid, narratives):
+        if is_changed(task, qid, narratives[qid]):
             instructions["changed"] = narratives[qid].strip()
     record: dict[str, Any] = {"qid": qid, "lang": topic.lang, "query": topic.query}
+    if topic.description:
+        record["description"] = topic.description
     if instructions:
         record["instructions"] = instructions
     return {**record, "type": topic.type} if topic.type else record
 
 
 def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:
-    """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it."""
-    times, wordings = store.times(), {qid: wording_of(text) for qid, text in narratives.items()}
+    """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it.
+
+    An adjudicated one has in ``decided_by`` who decided, where that is known.
+    """
+    times, deciders = store.times(), store.deciders()
+    wordings = {qid: wording_of(text) for qid, text in narratives.items()}
     lines = []
     for judgement in sorted(store.judgements(), key=lambda judgement: judgement[:4]):
         record: dict[str, Any] = {"qid": judgement.qid, "docid": judgement.docid, "condition": judgement.condition}
         record |= {"assessor": judgement.assessor, "grade": judgement.grade, "note": judgement.note}
         record |= {"at": times[judgement[0:4]], "reworded": judgement.is_stale(wordings[judgement.qid])}
+        if judgement.assessor == ADJUDICATED and judgement[1:4] in deciders:
+            record["decided_by"] = deciders[judgement[1:4]]
         lines.append(_line(record))
     write_bytes(path, "".join(lines).encode())
 
@@ -107,20 +150,26 @@ def _line(record: object) -> str:
 def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narratives: Narratives) -> list[str]:
     """Return lines about documents and topics that are left out, and how they get in."""
     lines = []
-    for qid, missing in final.incomplete.items():
+    for qid, docids in final.incomplete.items():
         lines.append(
-            f"topic {qid}: left out of changed.qrels, {missing} relevant documents have no grade under the changed "
-            "narrative; judge them"
+            f"topic {qid}: left out of changed.qrels, {len(docids)} relevant documents have no grade under the changed "
+            f"narrative: {', '.join(docids)}; judge them, or decide where assessors differ"
         )
     judged = {judgement.qid for judgement in chosen if judgement.condition == "changed"}
-    same = sorted(qid for qid in judged if not is_changed(task, qid, narratives))
+    unread = [qid for qid in final.original if qid not in judged and is_changed(task, qid, narratives[qid])]
+    if unread and not task.only_relevant:
+        lines.append(
+            f"{len(unread)} topics with a changed narrative are not judged under it, left out of changed.qrels: "
+            f"{', '.join(unread)}"
+        )
+    same = sorted(qid for qid in judged if not is_changed(task, qid, narratives[qid]))
     if same:
         lines.append(f"{len(same)} topics judged as changed have the original narrative still, left out: {brief(same)}")
     reworded = sum(judgement.is_stale(wording_of(narratives[judgement.qid])) for judgement in chosen)
     if reworded:
         lines.append(f"{reworded} judgements were made before the narrative's last edit; N on the page goes to them")
     if final.undecided:
-        lines.append(f"{final.undecided} judgements left out: assessors differ; decide them on the agreement page")
+        lines.append(f"{len(final.undecided)} judgements left out: assessors differ; decide them on the agreement page")
     return lines
 
 

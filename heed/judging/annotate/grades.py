@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from heed.judging.annotate.assessors import ADJUDICATED
-from heed.judging.annotate.store import Judgement, wording_of
+from heed.judging.annotate.store import Judgement
 from heed.judging.annotate.task import CONDITIONS, Task
 from heed.measures.agreement import agreement
 from heed.types import Qrels
@@ -19,14 +19,25 @@ Narratives = Mapping[str, str]  # qid -> the current changed narrative
 class FinalGrades(NamedTuple):
     """The exported grades of both conditions.
 
-    ``undecided`` counts documents without a consensus; ``incomplete`` counts, by topic, the relevant documents for
-    which it has no changed grades.
+    ``undecided`` are the documents without a consensus; ``incomplete`` the relevant documents, by topic, that have no
+    changed grade and for which their topic is left out of ``changed``.
     """
 
     original: Qrels
     changed: Qrels
-    undecided: int
-    incomplete: dict[str, int]
+    undecided: set[DocumentKey]
+    incomplete: dict[str, list[str]]
+
+    def unjudged(self, task: Task) -> dict[str, list[str]]:
+        """Return the pooled documents that nobody has graded, by topic, without topics that have none."""
+        undecided = {(qid, docid) for qid, condition, docid in self.undecided if condition == "original"}
+        without = {
+            qid: [
+                docid for docid in docids if docid not in self.original.get(qid, {}) and (qid, docid) not in undecided
+            ]
+            for qid, docids in task.pool.items()
+        }
+        return {qid: docids for qid, docids in without.items() if docids}
 
 
 class PairAgreement(TypedDict):
@@ -43,13 +54,17 @@ class PairAgreement(TypedDict):
 
 
 class Disagreement(TypedDict):
-    """A document with different grades; ``decision`` is the adjudicated grade, None if there is none yet."""
+    """A document with different grades; ``decision`` is the adjudicated grade, None if there is none yet.
+
+    ``decided_by`` is absent where it is not known.
+    """
 
     qid: str
     condition: str
     docid: str
     grades: dict[str, int]
     decision: int | None
+    decided_by: NotRequired[str]
 
 
 def grades_by_document(judgements: Sequence[Judgement]) -> dict[DocumentKey, dict[str, int]]:
@@ -62,15 +77,26 @@ def grades_by_document(judgements: Sequence[Judgement]) -> dict[DocumentKey, dic
     return grades
 
 
-def final_grade(grades: Mapping[str, int], assessor: str = "") -> int | None:
-    """Return a document's grade: of ``assessor`` his own, else the adjudicated one, else that of more than half.
+def final_grade(grades: Mapping[str, int]) -> int | None:
+    """Return a document's adjudicated grade, else that of more than half; None where nothing decides.
 
-    None where nothing decides. ``grades`` are by assessor, such as those of :func:`grades_by_document`.
+    ``grades`` are by assessor, such as those of :func:`grades_by_document`.
     """
-    if assessor or ADJUDICATED in grades or not grades:
-        return grades.get(assessor or ADJUDICATED)
+    if ADJUDICATED in grades or not grades:
+        return grades.get(ADJUDICATED)
     grade, votes = Counter(grades.values()).most_common(1)[0]
     return grade if 2 * votes > len(grades) else None
+
+
+def grade_before_edit(task: Task, qid: str, grades: Mapping[str, int], assessor: str) -> int | None:
+    """Return the original grade by which ``assessor`` reads a document again after an edit; None without any.
+
+    It is the final one, which decides what the export needs, else his own. Before a decision he learns nothing about
+    what he has not graded himself, and nothing at all of topics that are assigned.
+    """
+    final, first = final_grade(grades), grades.get(assessor)
+    is_known = ADJUDICATED in grades or (first is not None and qid not in task.assigned)
+    return final if is_known and final is not None else first
 
 
 def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> FinalGrades:
@@ -88,31 +114,33 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     for (qid, condition, docid), grade in decided.items():
         if grade is not None:
             grades[condition][qid][docid] = grade
-    original = {qid: _in_order(task, qid, {**task.qrels.get(qid, {}), **grades["original"][qid]}) for qid in task.pool}
+    original = {
+        qid: in_pool_order(task, qid, {**task.qrels.get(qid, {}), **grades["original"][qid]}) for qid in task.pool
+    }
     changed, incomplete = {}, {}
     for qid, judged in grades["changed"].items():
-        if not is_changed(task, qid, narratives) or not (judged or task.only_relevant):
+        if not is_changed(task, qid, narratives[qid]) or not (judged or task.only_relevant):
             continue
         unchanged = {docid: grade for docid, grade in original[qid].items() if grade <= 0}
-        missing = sum(grade > 0 and docid not in judged for docid, grade in original[qid].items())
+        missing = [docid for docid, grade in original[qid].items() if grade > 0 and docid not in judged]
         if missing and judged:
             incomplete[qid] = missing
         elif not missing and (unchanged or judged):
-            changed[qid] = _in_order(task, qid, {**unchanged, **judged})
+            changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
     return FinalGrades(
         original={qid: by_docid for qid, by_docid in original.items() if by_docid},
         changed=changed,
-        undecided=sum(grade is None for grade in decided.values()),
+        undecided={key for key, grade in decided.items() if grade is None},
         incomplete=incomplete,
     )
 
 
-def is_changed(task: Task, qid: str, narratives: Narratives) -> bool:
-    """Whether the current narrative differs from the original in more than white space."""
-    return bool(narratives[qid].strip()) and wording_of(narratives[qid]) != wording_of(task.original(qid))
+def is_changed(task: Task, qid: str, narrative: str) -> bool:
+    """Whether a changed ``narrative`` differs from the topic's original in more than white space."""
+    return bool(narrative.strip()) and narrative.split() != task.original(qid).split()
 
 
-def _in_order(task: Task, qid: str, grades: Mapping[str, int]) -> dict[str, int]:
+def in_pool_order(task: Task, qid: str, grades: Mapping[str, int]) -> dict[str, int]:
     """Return grades in the pool's order, those of documents outside of it last, by docid."""
     pooled = [docid for docid in task.pool[qid] if docid in grades]
     return {docid: grades[docid] for docid in [*pooled, *sorted(grades.keys() - set(pooled))]}
@@ -138,15 +166,19 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
     return agreements
 
 
-def disagreements(judgements: Sequence[Judgement]) -> list[Disagreement]:
-    """Return the documents with different grades, by topic, condition (original first) and docid."""
+def disagreements(judgements: Sequence[Judgement], deciders: Mapping[DocumentKey, str]) -> list[Disagreement]:
+    """Return the documents with different grades, by topic, condition (original first) and docid.
+
+    ``deciders`` are the names of those who decided, as the store has them.
+    """
     grades = grades_by_document(judgements)
     differing = []
     for qid, condition, docid in sorted(grades, key=lambda key: (key[0], key[1] != "original", key[2])):
         by_assessor = grades[qid, condition, docid]
         decision = by_assessor.pop(ADJUDICATED, None)
         if len(set(by_assessor.values())) > 1:
-            differing.append(
-                Disagreement(qid=qid, condition=condition, docid=docid, grades=by_assessor, decision=decision)
-            )
+            item = Disagreement(qid=qid, condition=condition, docid=docid, grades=by_assessor, decision=decision)
+            if decision is not None and (qid, condition, docid) in deciders:
+                item["decided_by"] = deciders[qid, condition, docid]
+            differing.append(item)
     return differing

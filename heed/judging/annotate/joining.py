@@ -264,7 +264,7 @@ def _value(state: State) -> object:
 
 def _time(state: State, entries: Sequence[Entry]) -> str:
     """Return when the state came about; entries of an added log need not be in the order of their times."""
-    return max((entry.time for entry in entries if entry.after == state), default="")
+    return max((entry.time for entry in entries if state.items() <= entry.after.items()), default="")
 
 
 def _conflict_warnings(path: Path, conflicts: Sequence[Conflict]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from heed.datasets.followir import is_mfollowir
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pools import Pool, read_pool
-from heed.judging.annotate.assessors import parse_names
+from heed.judging.annotate.assessors import parse_names, read_assigned
 from heed.judging.annotate.database import create, is_annotation
 from heed.judging.annotate.joining import add_annotations
 from heed.judging.annotate.pooled_documents import read_pooled
@@ -37,6 +37,9 @@ def open_annotation(sources: Sources, database: Path | None = None, *, must_exis
         if sources.add:
             add_annotations(path, sources.add, names)
             task = load_task(store.properties(), sources.only_relevant)
+        if sources.assign:
+            task = replace(task, assigned=read_assigned(sources.assign, task.pool))
+            store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
     except BaseException:
         store.close()
         raise

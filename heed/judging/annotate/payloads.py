@@ -3,16 +3,25 @@
 Judgements of other assessors are only in the answer for the agreement page.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from heed.errors import DataError, fail
-from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.grades import disagreements, final_grade, grades_by_document, pair_agreements
+from heed.judging.annotate.assessor_progress import missing_for_export, progress_by_assessor, progress_by_topic
+from heed.judging.annotate.assessors import ADJUDICATED, check_name
+from heed.judging.annotate.grades import (
+    disagreements,
+    final_grades,
+    grade_before_edit,
+    grades_by_document,
+    is_changed,
+    pair_agreements,
+)
 from heed.judging.annotate.pooled_documents import PooledDocument
-from heed.judging.annotate.store import NARRATIVE, Change, Judgement, Store, wording_of
+from heed.judging.annotate.store import NARRATIVE, Change, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.languages import RIGHT_TO_LEFT, language
 from heed.tables.recognition import as_table
@@ -34,10 +43,10 @@ class _NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE):
     text: NarrativeText
     base: int
 
-    def problems(self, task: Task) -> Iterator[str]:
+    def problems(self, task: Task, wording: str) -> Iterator[str]:
         return _surrogates("text", self.text)
 
-    def change(self, wording: str) -> Change:
+    def change(self, wording: str, by: str) -> Change:
         return Change(NARRATIVE, self.qid, value=self.text, base=self.base)
 
 
@@ -47,11 +56,11 @@ class _NoteChange(msgspec.Struct, tag_field="kind", tag="note"):
     docid: str
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
 
-    def problems(self, task: Task) -> Iterator[str]:
+    def problems(self, task: Task, wording: str) -> Iterator[str]:
         yield from _misplaced(self, task)
         yield from _surrogates("note", self.note)
 
-    def change(self, wording: str) -> Change:
+    def change(self, wording: str, by: str) -> Change:
         return Change("note", self.qid, self.condition, self.docid, self.note)
 
 
@@ -61,14 +70,16 @@ class _GradeChange(msgspec.Struct, tag_field="kind", tag="grade"):
     docid: str
     grade: int | None = None
 
-    def problems(self, task: Task) -> Iterator[str]:
+    def problems(self, task: Task, wording: str) -> Iterator[str]:
         yield from _misplaced(self, task)
         if self.grade not in (None, *task.grades()):
             yield f"grade is {self.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
+        if self.condition == "changed" and self.grade is not None and not is_changed(task, self.qid, wording):
+            yield f"topic {self.qid}: its narrative is not edited; edit it before a grade under the changed one"
 
-    def change(self, wording: str) -> Change:
+    def change(self, wording: str, by: str) -> Change:
         under = wording if self.condition == "changed" else ""
-        return Change("grade", self.qid, self.condition, self.docid, self.grade, under)
+        return Change("grade", self.qid, self.condition, self.docid, self.grade, under, by=by)
 
 
 class _Body(msgspec.Struct):
@@ -76,6 +87,7 @@ class _Body(msgspec.Struct):
     assessor: str
     batch: Id = ""
     wording: NarrativeText = ""  # that grades under the condition changed are given for
+    by: str = ""  # who makes an adjudicator's decisions
     changes: Annotated[list[_NarrativeChange | _NoteChange | _GradeChange], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
@@ -94,16 +106,24 @@ def read_request(body: object, task: Task) -> ChangeRequest:
         request = msgspec.convert(body, _Body)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise DataError(f"request: {error}") from error
-    assessor = check_name(request.assessor)
+    assessor, by = check_name(request.assessor), check_name(request.by) if request.by else ""
     problems = [*_surrogates("wording", request.wording)]
     for change in request.changes:
         if change.qid in task.pool:
-            problems += change.problems(task)
+            problems += [*_unassigned(change.qid, task, assessor, by), *change.problems(task, request.wording)]
         else:
             problems.append(f"topic is {change.qid!r}, expected one of the pool")
     fail(problems)
-    changes = [change.change(request.wording) for change in request.changes]
+    changes = [change.change(request.wording, by) for change in request.changes]
     return ChangeRequest(request.id, assessor, request.batch or request.id, changes)
+
+
+def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
+    """Yield a problem if a topic is another's, or is to be decided by one who judges it."""
+    if assessor != ADJUDICATED and qid not in task.topics_of(assessor):
+        yield f"topic {qid} is assigned to {', '.join(task.assigned.get(qid, ())) or 'nobody'}, not to {assessor}"
+    if by in task.assigned.get(qid, ()):
+        yield f"topic {qid} is judged by {by}; another one decides it"
 
 
 class _Texts(msgspec.Struct):
@@ -144,12 +164,13 @@ def task_data(task: Task, store: Store, assessor: str) -> Data:
         "judged": list(task.conditions()),
         "onlyRelevant": task.only_relevant,
         "assessor": assessor,
-        "assessors": store.assessors(),
+        "assessors": sorted({*store.assessors(), *chain.from_iterable(task.assigned.values())}),
         "documents": language_data(task.lang),
         "topics": [
             {
                 "qid": qid,
                 "query": task.topics[qid].query,
+                "description": task.topics[qid].description,
                 "language": language_data(task.topics[qid].lang),
                 "documents": len(task.to_judge(qid)),
             }
@@ -164,31 +185,18 @@ def language_data(code: str) -> Data:
 
 
 def progress_data(task: Task, store: Store, assessor: str) -> Data:
-    """Return of each topic how many documents are judged, and the number of the last change.
+    """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
 
-    ``again`` are those that an edit of the narrative concerns, ``read`` those read again since the last one.
+    Who has topics assigned learns of the others' work only that it is not finished.
     """
-    by_topic: dict[str, list[Judgement]] = {qid: [] for qid in task.pool}
-    for judgement in store.judgements(assessor):
-        by_topic[judgement.qid].append(judgement)
-    topics = {
-        qid: {**_counts(task, qid, assessor, by_topic[qid], wording_of(text)), "version": version}
-        for qid, (text, version) in store.narratives().items()
-    }
-    return {"last": store.last(assessor), "topics": topics}
-
-
-def _counts(task: Task, qid: str, assessor: str, judgements: Sequence[Judgement], wording: str) -> dict[str, int]:
-    """Return the numbers of documents graded, to read again (relevant before, or graded after an edit), and read."""
-    docids, earlier = task.to_judge(qid), task.qrels.get(qid, {})
-    by_document = grades_by_document(judgements)
-    grades = {docid: final_grade(by_document.get((qid, "original", docid), {}), assessor) for docid in docids}
-    changed = {each.docid: each for each in judgements if each.condition == "changed" and each.grade is not None}
-    relevant = {docid for docid, grade in grades.items() if (earlier.get(docid, 0) if grade is None else grade) > 0}
+    judgements, versions = store.judgements(), store.narratives()
+    narratives = {qid: text for qid, (text, _) in versions.items()}
+    topics = progress_by_topic(task, judgements, narratives, assessor)
+    missing = missing_for_export(task, final_grades(task, judgements, narratives))
     return {
-        "original": sum(grade is not None for grade in grades.values()),
-        "again": sum(docid in changed or docid in relevant for docid in docids),
-        "read": sum(docid in changed and not changed[docid].is_stale(wording) for docid in docids),
+        "last": store.last(assessor),
+        "missing": "Others still judge or decide." if missing and task.assigned and topics else missing,
+        "topics": {qid: {**progress, "version": versions[qid][1]} for qid, progress in topics.items()},
     }
 
 
@@ -197,7 +205,14 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
     text, version = store.narratives()[qid]
     wording = wording_of(text)
     judgements: dict[str, Data] = {}
-    for judgement in store.judgements(assessor, qid):
+    everybodys = store.judgements(qid=qid)
+    for (_, condition, docid), grades in grades_by_document(everybodys).items():
+        before = grade_before_edit(task, qid, grades, assessor) if condition == "original" else None
+        if before is not None and before != grades.get(assessor):
+            judgements.setdefault(docid, {})["decided"] = before
+    for judgement in everybodys:
+        if judgement.assessor != assessor:
+            continue
         state = {"grade": judgement.grade, "note": judgement.note, "stale": judgement.is_stale(wording)}
         judgements.setdefault(judgement.docid, {})[judgement.condition] = state
     earlier = task.qrels.get(qid, {})
@@ -219,29 +234,39 @@ def document_data(document: PooledDocument) -> Data:
 
 
 def agreement_data(task: Task, store: Store, assessor: str) -> Data:
-    """Return κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
+    """Return progress, κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
 
-    An assessor without any grade, such as an organiser, gets all disagreements.
+    An assessor without any grade, such as an organiser, gets all disagreements. One who has topics assigned gets no κ
+    and only what is decided. With the disagreements come the narratives that they are decided by.
     """
-    judgements = store.judgements()
-    graded = {
-        (judgement.qid, judgement.condition, judgement.docid)
-        for judgement in judgements
-        if judgement.assessor == assessor and judgement.grade is not None
-    }
-    notes: dict[tuple[str, str, str], dict[str, str]] = {}
+    judgements, narratives = store.judgements(), store.narratives()
+    texts = {qid: text for qid, (text, _) in narratives.items()}
+    is_blind = bool(task.assigned and task.topics_of(assessor))
+    graded, notes = set(), dict[tuple[str, str, str], dict[str, str]]()
     for judgement in judgements:
+        key = judgement.qid, judgement.condition, judgement.docid
+        if judgement.assessor == assessor and judgement.grade is not None:
+            graded.add(key)
         if judgement.note:
-            key = judgement.qid, judgement.condition, judgement.docid
             notes.setdefault(key, {})[judgement.assessor] = judgement.note
-    keyed = {(item["qid"], item["condition"], item["docid"]): item for item in disagreements(judgements)}
-    differing = {key: item for key, item in keyed.items() if not graded or key in graded}
+    differing = {
+        (item["qid"], item["condition"], item["docid"]): item for item in disagreements(judgements, store.deciders())
+    }
+    differing = {
+        key: item
+        for key, item in differing.items()
+        if key in graded or not (graded or is_blind)
+        if item["decision"] is not None or not is_blind
+    }
     shown = [*differing.items()][:MOST_SHOWN]
     titles = store.titles([item["docid"] for _, item in shown])
     return {
-        "pairs": pair_agreements(judgements, task.grades()),
+        "blind": is_blind,
+        "progress": progress_by_assessor(task, judgements, texts),
+        "pairs": [] if is_blind else pair_agreements(judgements, task.grades()),
         "count": len(differing),
         "open": sum(item["decision"] is None for item in differing.values()),
+        "narratives": {qid: {"original": task.original(qid), "changed": texts[qid]} for (qid, _, _), _ in shown},
         "disagreements": [
             {**item, "notes": notes.get(key, {}), "title": titles.get(item["docid"], "")} for key, item in shown
         ],

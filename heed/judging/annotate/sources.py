@@ -29,7 +29,8 @@ class Sources:
 
     ``lang`` is the documents' language, ``query_lang`` native (the same) or eng; ``topics_format``, ``translation``
     and ``fields`` say how topics are read; ``grades`` is a text for :func:`heed.judging.annotate.task.parse_scale`.
-    ``add`` are other assessors' databases, ``names`` texts for :func:`heed.judging.annotate.assessors.parse_names`.
+    ``add`` are other assessors' databases, ``names`` texts for :func:`heed.judging.annotate.assessors.parse_names`,
+    ``assign`` a file for :func:`heed.judging.annotate.assessors.read_assigned`.
     """
 
     pool: Path
@@ -45,6 +46,7 @@ class Sources:
     only_relevant: bool = False
     add: Sequence[Path] = ()
     names: Sequence[str] = ()
+    assign: Path | None = None
 
 
 def complete(sources: Sources, pool: Pool) -> Sources:

@@ -44,7 +44,7 @@ class Change(NamedTuple):
     """One change by an assessor: ``kind`` is grade, note or narrative.
 
     ``value`` is the grade (None takes it back), the note or the narrative. ``wording`` is the narrative that a grade
-    was given under; ``base`` the version of the narrative that was edited.
+    was given under; ``base`` the version of the narrative that was edited; ``by`` who made an adjudicator's decision.
     """
 
     kind: str
@@ -54,6 +54,7 @@ class Change(NamedTuple):
     value: int | str | None = None
     wording: str = ""
     base: int = 0
+    by: str = ""
 
 
 class Judgement(NamedTuple):
@@ -171,9 +172,18 @@ class Store:
         return {row[:4]: row[4] for row in rows}
 
     def last(self, assessor: str) -> int:
-        """Return the number of the assessor's latest entry in the log; 0 if there is none."""
-        number: int = self._rows("SELECT COALESCE(MAX(id), 0) FROM log WHERE assessor = ?", (assessor,))[0][0]
+        """Return the number of the assessor's or the adjudicator's latest entry in the log; 0 if there is none."""
+        query = "SELECT COALESCE(MAX(id), 0) FROM log WHERE assessor IN (?, ?)"
+        number: int = self._rows(query, (assessor, ADJUDICATED))[0][0]
         return number
+
+    def deciders(self) -> dict[tuple[str, str, str], str]:
+        """Return who made each adjudicated decision, by topic, condition and docid, where that is known."""
+        query = (
+            "SELECT qid, condition, docid, json_extract(after, '$.by') FROM log WHERE assessor = ? AND kind = 'grade'"
+        )
+        last = {row[:3]: row[3] for row in self._rows(f"{query} ORDER BY id", (ADJUDICATED,))}
+        return {key: name for key, name in last.items() if name}
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         with self._lock:
@@ -257,4 +267,5 @@ def _after(change: Change, before: dict[str, Any]) -> dict[str, Any]:
         return {**before, "text": change.value}
     if change.kind == "note":
         return {"note": change.value}
-    return {"grade": change.value, "wording": "" if change.value is None else wording_of(change.wording)}
+    grade = {"grade": change.value, "wording": "" if change.value is None else wording_of(change.wording)}
+    return {**grade, "by": change.by} if change.by else grade

@@ -61,7 +61,8 @@ class Task:
 
     ``topics`` are those of the pool and their bare queries, in the order of the topics file; ``lang`` is the
     documents' language (ISO 639-3); ``qrels`` are the judgements of ``--qrels`` for the pool's topics. With
-    ``only_relevant`` only documents with a positive grade in ``qrels`` are to be judged.
+    ``only_relevant`` only documents with a positive grade in ``qrels`` are to be judged. ``assigned`` are the names of
+    each topic's assessors, who judge blind to one another; empty where everybody judges everything.
     """
 
     pool: Pool
@@ -70,6 +71,7 @@ class Task:
     scale: Scale
     qrels: Qrels = field(default_factory=dict)
     only_relevant: bool = False
+    assigned: dict[str, list[str]] = field(default_factory=dict)
 
     def grades(self) -> list[int]:
         """Return the grades of the scale."""
@@ -81,6 +83,10 @@ class Task:
             return self.pool[qid]
         grades = self.qrels.get(qid, {})
         return [docid for docid in self.pool[qid] if grades.get(docid, 0) > 0]
+
+    def topics_of(self, assessor: str) -> list[str]:
+        """Return the qids that an assessor judges: those assigned to him, or all where none are assigned."""
+        return [qid for qid in self.pool if not self.assigned or assessor in self.assigned.get(qid, ())]
 
     def conditions(self) -> tuple[str, ...]:
         """Return the conditions under which documents are judged."""
@@ -120,6 +126,7 @@ def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
         scale=tuple(Grade(*grade) for grade in json.loads(stored["scale"])),
         qrels=json.loads(stored["given"]),
         only_relevant=only_relevant,
+        assigned=json.loads(stored.get("assigned", "{}")),
     )
 
 
@@ -148,6 +155,8 @@ def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list
             for name in CONDITIONS
         ),
     ]
+    if stored.description and topic.description:  # older databases and exports have none
+        texts.append(("description", stored.description, topic.description))
     differing = [(name, before, now) for name, before, now in texts if before != now]
     if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
         differing = [text for text in differing if text[0] != "changed narrative"]

@@ -1,11 +1,13 @@
 // The agreement page: κ of assessors, and their disagreements, to be decided.
 
 import { byId, make, setLanguage, toast } from "./dom.js";
+import { fetchDocument, plainText } from "./reading.js";
 import { get, newId } from "./server.js";
 import { labelOf, page, shade, topicOf } from "./state.js";
 
 const ADJUDICATED = "adjudicated";
 let openDocument = () => {};
+let items = []; // the disagreements on the page
 let opened = ""; // the disagreement that was opened last, to come back to
 
 /** Set the function that is called with topic, document and condition of a disagreement that is clicked. */
@@ -16,10 +18,16 @@ export function prepareAgreement(open) {
 /** Draw the agreement page. */
 export async function showAgreement() {
   const place = byId("agreement");
+  items = [];
   try {
     const data = await get("/api/agreement", { assessor: page.assessor });
     place.replaceChildren(...content(data));
-    [...place.querySelectorAll("a[data-key]")].find((link) => link.dataset.key === opened)?.focus();
+    const before = items.findIndex(({ key }) => key === opened);
+    if (before < 0) nextUndecided();
+    else {
+      showItem(before);
+      items[before].section.querySelector("a")?.focus();
+    }
   } catch (error) {
     place.replaceChildren(make("p", { class: "empty" }, error.message || "The server does not answer."));
   }
@@ -27,35 +35,41 @@ export async function showAgreement() {
 
 const remark = (text) => make("p", { class: "soft" }, text);
 
-function content({ pairs, count, open, disagreements }) {
-  const head = [make("button", { class: "back" }, "‹ Back to judging"), make("h1", {}, "Agreement of assessors")];
-  if (!pairs.length) {
-    return [
-      ...head,
-      remark("No two assessors have graded the same document yet; a second one starts with another name."),
-    ];
-  }
+function content(data) {
+  const { pairs, count, blind, disagreements } = data;
+  const back = page.topic ? [make("button", { class: "back" }, "‹ Back to judging")] : [];
+  const head = [...back, make("h1", {}, "Agreement of assessors"), progressList(data.progress)];
+  if (blind) head.push(remark("Your topics are judged blind: grades of others are shown once they are decided."));
+  else if (pairs.length) head.push(pairTable(pairs), remark(KAPPA));
+  else head.push(remark("No two assessors have graded the same document yet; a second one starts with another name."));
+  if (!count) return head;
   const numbers = make("span", { class: "soft" });
-  const decided = () => disagreements.filter((item) => item.decision !== null).length;
-  const decidedBefore = decided();
+  const before = data.open - disagreements.filter(isUndecided).length; // those that are not shown
   const showNumbers = () => {
-    numbers.textContent = ` ${count}, ${open - decided() + decidedBefore} to be decided`;
+    numbers.textContent = ` ${count}, ${before + disagreements.filter(isUndecided).length} to be decided`;
   };
   showNumbers();
-  const parts = [
-    ...head,
-    pairTable(pairs),
-    remark(
-      "Cohen's κ is agreement beyond chance, 1 at most; linear κ weights a disagreement by its distance on the scale.",
-    ),
-    make("h2", {}, "Disagreements", numbers),
-  ];
-  if (count)
-    parts.push(remark("The grade you press is exported for all assessors together; pressed again, it is taken back."));
-  parts.push(...disagreements.map((item) => disagreement(item, showNumbers)));
-  if (count > disagreements.length)
-    parts.push(remark(`The first ${disagreements.length} are shown; the export lists all.`));
+  const parts = [...head, make("h2", {}, "Disagreements", numbers)];
+  if (!blind) parts.push(remark(DECIDING));
+  items = disagreements.map((item) => newItem(item, data, showNumbers));
+  parts.push(...items.map(({ section }) => section));
+  if (count > items.length) parts.push(remark(`The first ${items.length} are shown; the export lists all.`));
   return parts;
+}
+
+const KAPPA =
+  "Cohen's κ is agreement beyond chance, 1 at most; linear κ weights a disagreement by its distance on the scale.";
+const DECIDING =
+  "The grade you press is exported for all assessors together; pressed again, it is taken back. Keys are those of the " +
+  "judging page: a grade decides, j and k move, n goes to the next one to be decided.";
+const isUndecided = (item) => item.decision === null;
+
+function progressList(progress) {
+  const line = ({ assessor, topics, documents, original, again, read }) => {
+    const judged = page.task.onlyRelevant ? "" : `${original} of ${documents} judged, `;
+    return make("li", {}, make("bdi", {}, assessor), `: ${topics} topics, ${judged}${read} of ${again} read again`);
+  };
+  return make("ul", { class: "progress soft", "aria-label": "Progress of assessors" }, ...progress.map(line));
 }
 
 // κ
@@ -110,31 +124,43 @@ function matrixTable(counts) {
 
 // Disagreements
 
-function disagreement(item, onDecision) {
-  const { query, language } = topicOf(item.qid);
+/** Return a disagreement with its section of the page and what draws its decision. */
+function newItem(item, { blind, narratives }, onDecision) {
+  const { query, description, language } = topicOf(item.qid);
   const key = [item.qid, item.condition, item.docid].join(" ");
   const open = (event) => {
     event.preventDefault();
     opened = key;
     openDocument(item.qid, item.docid, item.condition);
   };
-  const docid = make("span", { class: "id" }, make("bdi", {}, item.docid));
-  const title = make("a", { href: "#", "data-key": key, onclick: open }, make("bdi", {}, item.title || item.docid));
+  const isMine = page.topics.some(({ qid }) => qid === item.qid);
+  const name = make("bdi", {}, item.title || item.docid);
+  const title = isMine ? make("a", { href: "#", "data-key": key, onclick: open }, name) : make("b", {}, name);
+  const docid = item.title ? [" ", make("span", { class: "id" }, make("bdi", {}, item.docid))] : [];
   const topic = [make("span", { class: "id" }, item.qid), setLanguage(make("bdi", {}, query), language)];
   const buttons = make("span", { role: "group", class: "decision", "aria-label": "Decision" });
+  const evidence = make("div", { class: "evidence", hidden: true });
+  const select = () => showItem(items.findIndex((each) => each.key === key));
   const section = make(
     "section",
-    { class: "disagreement" },
+    { class: "disagreement", tabindex: -1, onclick: select },
     make("p", { class: "what" }, ...topic, make("span", { class: "condition" }, item.condition)),
-    make("p", {}, setLanguage(title, page.task.documents), " ", docid),
+    make("p", {}, setLanguage(title, page.task.documents), ...docid),
     make("p", { class: "row" }, ...givenGrades(item), make("span", { class: "spring" }), buttons),
+    evidence,
   );
-  const show = () => {
-    buttons.replaceChildren(...page.task.scale.map((grade) => decision(item, grade, () => (show(), onDecision()))));
-    section.toggleAttribute("data-decided", item.decision !== null);
+  const narrative = narratives[item.qid][item.condition];
+  const texts = [description, narrative].filter(Boolean);
+  const topicText = texts.map((text) => setLanguage(make("p", { class: "text" }, text), language));
+  const drawn = { item, key, section, evidence, topicText, narrative, blind, isDrawn: false };
+  drawn.show = () => {
+    const by = item.decided_by && !isUndecided(item) ? [remark(`decided by ${item.decided_by}`)] : [];
+    buttons.replaceChildren(...by, ...(blind ? [] : page.task.scale.map((grade) => decision(drawn, grade))));
+    section.toggleAttribute("data-decided", !isUndecided(item));
+    onDecision();
   };
-  show();
-  return section;
+  drawn.show();
+  return drawn;
 }
 
 function givenGrades({ grades, notes }) {
@@ -145,27 +171,68 @@ function givenGrades({ grades, notes }) {
   });
 }
 
-function decision(item, { grade, label: title }, onDecision) {
-  const pressed = String(item.decision === grade);
-  const onclick = () => decide(item, grade, onDecision);
+function decision(drawn, { grade, label: title }) {
+  const pressed = String(drawn.item.decision === grade);
+  const onclick = () => decide(drawn, drawn.item.decision === grade ? null : grade);
   return make("button", { title, "data-grade": grade, "aria-pressed": pressed, onclick }, String(grade));
 }
 
-async function decide(item, grade, onDecision) {
-  const wording = await wordingOf(item.qid);
-  if (wording === null) return;
-  const { qid, docid, condition } = item;
-  const change = { kind: "grade", qid, docid, condition, grade: item.decision === grade ? null : grade };
-  page.queue.push("/api/changes", { id: newId(), assessor: ADJUDICATED, changes: [change], wording });
-  item.decision = change.grade;
-  onDecision();
+/** Show a disagreement's narrative and document under it, and those of no other. */
+async function showItem(index) {
+  if (index < 0 || index === shownItem()) return;
+  for (const { evidence, section } of items) {
+    evidence.hidden = true;
+    section.removeAttribute("aria-current");
+  }
+  const drawn = items[index];
+  drawn.section.setAttribute("aria-current", "true");
+  drawn.evidence.hidden = false;
+  drawn.section.focus({ preventScroll: true });
+  drawn.section.scrollIntoView({ block: "nearest" });
+  if (drawn.isDrawn) return;
+  try {
+    const data = await fetchDocument(drawn.item.docid);
+    const text = make("div", { class: "document", tabindex: 0, role: "region", "aria-label": "Document" });
+    text.append(...plainText(data));
+    drawn.evidence.replaceChildren(make("div", {}, ...drawn.topicText), text);
+    drawn.isDrawn = true;
+    drawn.section.scrollIntoView({ block: "nearest" });
+  } catch {
+    toast("The server does not answer; this document cannot be shown now.");
+  }
 }
 
-async function wordingOf(qid) {
-  try {
-    return (await get("/api/topic", { assessor: page.assessor, qid })).changed;
-  } catch {
-    toast("The server does not answer; decide again when it is back.");
-    return null;
+const shownItem = () => items.findIndex(({ evidence }) => !evidence.hidden);
+
+/** Show the disagreement `distance` after the one that is shown. */
+export const stepItem = (distance) => showItem(Math.min(shownItem() + distance, items.length - 1));
+
+/** Show the next disagreement that is to be decided, cyclically, if there is any. */
+export function nextUndecided() {
+  const first = shownItem() + 1;
+  const order = items.map((_, i) => (first + i) % items.length);
+  showItem(order.find((index) => isUndecided(items[index].item)) ?? (first ? -1 : 0));
+}
+
+/** Decide the disagreement that is shown; null takes the decision back. What has not been shown is not decided. */
+export function decideShown(grade) {
+  const drawn = items[shownItem()];
+  if (!drawn || drawn.blind || drawn.item.decision === grade) return;
+  const grades = page.task.scale.map((known) => known.grade);
+  if (grade !== null && !grades.includes(grade)) toast(`${grade} is not a grade here; expected ${grades.join(", ")}.`);
+  else if (!drawn.isDrawn) toast("This document is not decided: it is not on the page.", true);
+  else {
+    decide(drawn, grade);
+    if (grade !== null && page.advance) nextUndecided();
   }
+}
+
+function decide({ item, narrative, show }, grade) {
+  const { qid, docid, condition } = item;
+  const changes = [{ kind: "grade", qid, docid, condition, grade }];
+  const wording = condition === "changed" ? narrative : "";
+  page.queue.push("/api/changes", { id: newId(), assessor: ADJUDICATED, by: page.assessor, changes, wording });
+  item.decision = grade;
+  item.decided_by = page.assessor;
+  show();
 }

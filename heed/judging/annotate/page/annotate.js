@@ -1,6 +1,6 @@
 // The page as a whole: who judges, and what keys and buttons do.
 
-import { prepareAgreement } from "./agreement.js";
+import { decideShown, nextUndecided, prepareAgreement, stepItem } from "./agreement.js";
 import { wireNote } from "./changes.js";
 import { byId, debounced, make, toast } from "./dom.js";
 import { afterEdit, grade, keepStale, nextAgain, nextDue, toggleScope, undo } from "./judging.js";
@@ -96,23 +96,25 @@ async function enter(typed) {
   byId("who").replaceChildren(make("bdi", {}, name));
   setView(false);
   await poll(true);
-  const known = page.task.topics.some((topic) => topic.qid === place.get("topic"));
+  page.topics = page.task.topics.filter(({ qid }) => !page.progress || page.progress.topics[qid]);
+  if (!page.topics.length) return setView(true); // all are assigned to others
+  const known = page.topics.some((topic) => topic.qid === place.get("topic"));
   const first = known ? { qid: place.get("topic"), tab: place.get("tab") ?? page.tab } : firstOpen();
   await go({ ...first, docid: place.get("doc") });
   const [qid, docid] = [place.get("topic"), place.get("doc")];
-  if (qid && !known) toast(`Topic ${qid} is not in this pool.`);
+  if (qid && !known) toast(`Topic ${qid} is not among your topics in this pool.`);
   else if (qid && docid && current()?.docid !== docid) toast(`Document ${docid} is not in this pool for topic ${qid}.`);
   if (place.get("view") === "agreement") setView(true);
 }
 
 /** Return the first topic and tab with documents to judge, else the first topic. */
 function firstOpen() {
-  const { judged, topics } = page.task;
+  const { judged } = page.task;
   for (const tab of judged) {
-    const topic = topics.find((each) => isOpen(each, tab));
+    const topic = page.topics.find((each) => isOpen(each, tab));
     if (topic) return { qid: topic.qid, tab };
   }
-  return { qid: topics[0].qid, tab: judged[0] };
+  return { qid: page.topics[0].qid, tab: judged[0] };
 }
 
 function toggle(name, stored) {
@@ -140,13 +142,18 @@ function wireKeys() {
     r: () => toggle("raw"),
     t: () => document.body.classList.toggle("no-topics"),
   };
-  const actions = { a: () => setView(byId("agreement").hidden), "?": () => byId("help").showModal() };
+  const onAgreement = { x: () => decideShown(null), n: nextUndecided, j: () => stepItem(1), k: () => stepItem(-1) };
+  const isAgreement = () => !byId("agreement").hidden;
+  const showOther = () => (page.topic || !isAgreement()) && setView(!isAgreement());
+  const actions = { a: showOther, "?": () => byId("help").showModal() };
   for (const [key, act] of Object.entries(onWorkbench)) {
     actions[key] = () => {
-      if (page.topic && !byId("workbench").hidden) act();
+      if (isAgreement()) onAgreement[key]?.();
+      else if (page.topic && !byId("workbench").hidden) act();
     };
   }
-  listen(actions, grade, (field) => {
+  const giveGrade = (value) => (isAgreement() ? decideShown(value) : grade(value));
+  listen(actions, giveGrade, (field) => {
     if (field.id === "editor") afterEdit();
   });
   const buttons = {

@@ -7,7 +7,7 @@ import { go, nextIndex, saveEdits, scrollToDocument, show, step } from "./naviga
 import { showReading } from "./reading.js";
 import { newId } from "./server.js";
 import { unseen } from "./shown.js";
-import { counts, current, isDue, isEdited, isStale, judgementOf, labelOf, mayGrade, page } from "./state.js";
+import { counts, current, isDue, isEdited, isStale, judgementOf, labelOf, mayGrade, needsEdit, page } from "./state.js";
 import { nextOpen } from "./topics.js";
 
 /** Grade the document in view; null takes the grade away. What has not been seen is not graded. */
@@ -21,6 +21,10 @@ export function grade(value) {
   const grades = page.task.scale.map((known) => known.grade);
   if (value !== null && !grades.includes(value)) {
     toast(`${value} is not a grade here; expected ${grades.join(", ")}.`);
+    return;
+  }
+  if (needsEdit() && value !== null) {
+    toast("The narrative is not edited yet: edit it first (e), or judge under the original (o).");
     return;
   }
   const reason = unseen(entry.docid);

@@ -21,7 +21,7 @@ const HELP = [
   ["h", "mark words, or not"],
   ["r", "a table, or its source"],
   ["t", "show or hide the topics"],
-  ["a", "agreement of assessors, and back"],
+  ["a", "agreement of assessors, and back; there grades decide, j k n x as here"],
   ["?", "this list"],
 ];
 

@@ -78,10 +78,11 @@ export function showConflict(change, theirs) {
 /** Draw everything on the left. */
 export function showNarrative() {
   const { topic } = page;
-  const { query, language } = topicOf(topic.qid);
+  const { query, description, language } = topicOf(topic.qid);
   byId("narratives").dataset.tab = page.tab;
   byId("qid").textContent = topic.qid;
   setLanguage(byId("query"), language).replaceChildren(make("bdi", {}, query));
+  setLanguage(byId("description"), language).replaceChildren(make("bdi", {}, description));
   const original = setLanguage(byId("original"), language);
   original.textContent = topic.original || "This topic has no original narrative.";
   original.classList.toggle("soft", !topic.original);

@@ -101,7 +101,7 @@ export function followHistory() {
     const place = new URLSearchParams(location.hash.slice(1));
     const agreement = place.get("view") === "agreement";
     if (agreement === byId("agreement").hidden) showView(agreement);
-    const known = page.task.topics.some((topic) => topic.qid === place.get("topic"));
+    const known = page.topics.some((topic) => topic.qid === place.get("topic"));
     if (known && !agreement) go({ qid: place.get("topic"), docid: place.get("doc"), tab: place.get("tab") });
   });
 }
@@ -126,8 +126,8 @@ export function step(distance) {
 
 /** Move by `distance` topics, from the one that is on its way. */
 export function stepTopic(distance) {
-  const position = page.task.topics.findIndex((topic) => topic.qid === heading);
-  const next = page.task.topics[position + distance];
+  const position = page.topics.findIndex((topic) => topic.qid === heading);
+  const next = page.topics[position + distance];
   if (next) go({ qid: next.qid });
 }
 

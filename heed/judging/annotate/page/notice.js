@@ -1,7 +1,7 @@
 // What is left to do in the topic in view, and what comes after it.
 
 import { byId, make } from "./dom.js";
-import { counts, isEdited, isStale, mayGrade, page } from "./state.js";
+import { counts, isConcerned, isEdited, isStale, mayGrade, needsEdit, page } from "./state.js";
 import { isOpen, nextOpen, progressOf } from "./topics.js";
 
 /** Draw the notice above the documents; its buttons do what the keys in their titles do. */
@@ -24,13 +24,15 @@ function underOriginal() {
   const open = isOriginalOpen();
   const parts = judged && !open && documents.length ? [text(`All ${documents.length} judged.`)] : [];
   const left = again - read;
-  if (left && isEdited()) parts.push(button("again", `Read ${left} again`, "N", "Under the changed narrative"));
+  if (left) parts.push(button("again", `Read ${left} again`, "N", "Under the changed narrative"));
   if (open || !judged) return parts;
-  if (left && !isEdited()) parts.push(button("edit", "Edit the narrative", "e", `Then read ${left} again`));
+  const relevant = page.topic.documents.filter(isConcerned).length;
+  if (relevant && !isEdited()) parts.push(button("edit", "Edit the narrative", "e", `Then read ${relevant} again`));
   return left && !nextOpen() ? parts : [...parts, ...following()];
 }
 
 function underChanged() {
+  if (needsEdit()) return [button("edit", "Edit the narrative first", "e", "It is the original still")];
   const [count, total] = progressOf(inView());
   const verb = page.again ? "read again" : "judged";
   if (count === total) {
@@ -40,7 +42,6 @@ function underChanged() {
   }
   const stale = page.topic.documents.filter(isStale).length;
   const parts = [text(`${total - count} of ${total} to be ${verb}`)];
-  if (!isEdited()) parts.push(button("edit", "Edit the narrative first", "e", "It is the original still"));
   if (stale) parts.push(button("keep", `Keep ${stale} older`, "", "Grades of before the last edit: they still hold"));
   return parts;
 }
@@ -48,10 +49,12 @@ function underChanged() {
 function following() {
   const topic = nextOpen();
   if (topic) return [button("next", `Next topic: ${topic.qid}`, "n", "The next one with documents to judge")];
-  const isElsewhere = (tab) => mayGrade(tab) && page.task.topics.some((each) => isOpen(each, tab));
+  const isElsewhere = (tab) => mayGrade(tab) && page.topics.some((each) => isOpen(each, tab));
   if (page.tab === "original" && isElsewhere("changed"))
     return [button("again", "Every topic is judged: read again", "N", "Under the changed narratives")];
   if (isElsewhere("original")) return [text("Topics are left to judge under the original narrative.")];
+  const missing = page.progress?.missing;
+  if (missing) return [text(`Nothing is left for you. ${missing}`)];
   return [text("Every topic is finished; the command's --export writes the qrels.")];
 }
 

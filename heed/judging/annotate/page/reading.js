@@ -4,7 +4,7 @@ import { byId, make, redraw, setLanguage } from "./dom.js";
 import { analyse, isAnalysed, linesOf, marking, patience } from "./marking.js";
 import { get } from "./server.js";
 import { setDrawn } from "./shown.js";
-import { current, isConcerned, isDue, isStale, judgementOf, labelOf, mayGrade, page, shade } from "./state.js";
+import { current, isConcerned, isDue, isStale, judgementOf, labelOf, mayGrade, needsEdit, page, shade } from "./state.js";
 import { tableRegion } from "./table.js";
 
 const CACHE_SIZE = 60; // documents
@@ -13,7 +13,7 @@ const RETRY = 1000; // ms until a document is requested again
 const cache = new Map();
 
 /** Return a document from the cache (least recently used ones are dropped) or the server. */
-async function fetchDocument(docid) {
+export async function fetchDocument(docid) {
   const known = cache.get(docid) ?? (await get("/api/document", { docid }));
   cache.delete(docid);
   cache.set(docid, known);
@@ -55,6 +55,7 @@ function again(entry) {
 
 function square({ index, docid, shown, again, hasNote, inView }) {
   const label = shown === null ? "no grade" : labelOf(shown);
+  const title = `${index + 1}. ${docid}: ${label}${again ? `, ${again}` : ""}`;
   return make(
     "button",
     {
@@ -64,7 +65,8 @@ function square({ index, docid, shown, again, hasNote, inView }) {
       "data-again": again && (again.startsWith("not") ? "no" : "yes"),
       "data-note": hasNote,
       "aria-current": inView,
-      title: `${index + 1}. ${docid}: ${label}${again ? `, ${again}` : ""}`,
+      title,
+      "aria-label": title, // else a graded one would be read as its grade alone
     },
     shown === null ? "" : String(shown),
   );
@@ -84,7 +86,7 @@ export function showGrades() {
           "data-grade": known.grade,
           "data-shade": shade(known.grade),
           "aria-pressed": String((mayGrade() ? grade : entry?.given) === known.grade),
-          disabled: closed,
+          disabled: closed || needsEdit(),
         },
         make("kbd", {}, String(known.grade)),
         ` ${known.label}`,
@@ -153,6 +155,13 @@ function prefetch() {
     const request = fetchDocument(entry.docid).then((data) => page.marks && analyse(data));
     request.catch(() => {}); // requested again when it is in view
   }
+}
+
+/** Return a document's text, or its table, without marks. */
+export function plainText(data) {
+  const plain = (text) => [text];
+  const language = page.task.documents;
+  return data.table ? [tableRegion(data.table, plain, language)] : paragraphs(data, plain, language);
 }
 
 function content(data) {

@@ -2,6 +2,7 @@
 
 export const page = {
   task: null,
+  topics: [], // of the task, those that this assessor judges
   assessor: "",
   topic: null, // as the server sent it, with changes that are not saved yet
   index: 0, // of the document in view
@@ -37,8 +38,8 @@ export function shade(grade) {
   return String(positive.length < 2 ? 2 : 1 + Math.round((2 * Math.max(step, 0)) / (positive.length - 1)));
 }
 
-/** Return this assessor's original grade of a document, else the given one. */
-export const originalGrade = (entry) => judgementOf(entry, "original").grade ?? entry.given;
+/** Return the original grade of a document: the one decided for all, else this assessor's, else the given one. */
+export const originalGrade = (entry) => entry.decided ?? judgementOf(entry, "original").grade ?? entry.given;
 
 const squeezed = { text: "", words: "" }; // the last one: it is asked for once a document
 /** Return a narrative's words, the same however it is broken into lines. */
@@ -49,6 +50,9 @@ export function words(text) {
 
 /** Return whether the narrative in the editor differs from the original in more than white space. */
 export const isEdited = () => words(page.topic.changed) !== page.topic.original.trim().replace(/\s+/g, " ");
+
+/** Return whether the narrative in view is to be edited before documents are graded under it. */
+export const needsEdit = () => page.tab === "changed" && !isEdited();
 
 /** Set the topic in view, as the server sent it: `stale` grades are for other words than those it sent. */
 export function setTopic(topic) {
@@ -69,10 +73,13 @@ export const isStale = (entry) => judgementOf(entry, "changed").grade !== null &
 export const isConcerned = (entry) =>
   (originalGrade(entry) ?? 0) > 0 || judgementOf(entry, "changed").grade !== null;
 
+/** Return whether documents of the topic in view are to be read again: not before its narrative is edited. */
+const isReadAgain = () => page.task.onlyRelevant || isEdited();
+
 /** Return whether a document is still to be judged, under the tab in view. */
 export function isDue(entry) {
   if (page.tab === "original") return judgementOf(entry).grade === null;
-  return !isRead(entry) && (!page.again || isConcerned(entry));
+  return isReadAgain() && !isRead(entry) && (!page.again || isConcerned(entry));
 }
 
 /** Apply a change to the topic in view, whether it is saved yet or not. */
@@ -95,5 +102,7 @@ export function apply(change) {
 export function counts() {
   const { documents } = page.topic;
   const original = documents.filter((entry) => judgementOf(entry, "original").grade !== null).length;
-  return { original, again: documents.filter(isConcerned).length, read: documents.filter(isRead).length };
+  const edited = isReadAgain();
+  const count = (condition) => (edited ? documents.filter(condition).length : 0);
+  return { edited, original, again: count(isConcerned), read: count(isRead) };
 }

@@ -18,8 +18,8 @@ export function countsOf(qid) {
 
 /** Return how many documents of a topic are judged, and how many are to be. */
 export function progressOf({ qid, documents }, tab = page.tab) {
-  const { original, again, read } = countsOf(qid);
-  return tab === "original" ? [original, documents] : [read, page.again ? again : documents];
+  const { original, again, read, edited } = countsOf(qid);
+  return tab === "original" ? [original, documents] : [read, page.again || !edited ? again : documents];
 }
 
 /** Return whether documents of a topic are still to be judged. */
@@ -30,7 +30,7 @@ export function isOpen(topic, tab = page.tab) {
 
 /** Return the next topic, cyclically, that is open; undefined if only the one in view is, or none. */
 export function nextOpen() {
-  const { topics } = page.task;
+  const { topics } = page;
   const position = topics.findIndex((topic) => topic.qid === page.topic.qid);
   return [...topics.slice(position + 1), ...topics.slice(0, position)].find((topic) => isOpen(topic));
 }
@@ -42,10 +42,10 @@ export function storeCounts() {
 
 /** Draw the list and the bar of all topics. */
 export function showTopics() {
-  redraw(byId("topics").firstElementChild, page.task.topics.map(rowData), row);
+  redraw(byId("topics").firstElementChild, page.topics.map(rowData), row);
   byId("topics").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   const tab = page.task.judged.includes(page.tab) ? page.tab : page.task.judged[0];
-  const all = page.task.topics.map((topic) => progressOf(topic, tab));
+  const all = page.topics.map((topic) => progressOf(topic, tab));
   const [judged, total] = [0, 1].map((part) => all.reduce((sum, counts) => sum + counts[part], 0));
   byId("overall").replaceChildren(bar([tab, judged, total]), make("span", {}, `${judged} of ${total} ${nameOf(tab)}`));
 }
@@ -59,11 +59,13 @@ function rowData(topic) {
 }
 
 function row({ qid, query, language, bars, inView }) {
+  const progress = bars.map(([tab, count, total]) => `${count} of ${total} ${nameOf(tab)}`).join(", ");
   const attributes = {
     "data-qid": qid,
     "data-finished": bars.every(([, count, total]) => count === total),
     "aria-current": inView,
-    title: bars.map(([tab, count, total]) => `${count} of ${total} ${nameOf(tab)}`).join(", "),
+    title: progress,
+    "aria-label": `${qid}: ${query}, ${progress}`,
     onclick: () => openTopic(qid),
   };
   const parts = [

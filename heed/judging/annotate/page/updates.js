@@ -3,10 +3,11 @@
 import { byId, debounced, toast } from "./dom.js";
 import { isEditing, showConflict, undecided, versions } from "./narrative.js";
 import { go, refresh } from "./navigation.js";
+import { showNotice } from "./notice.js";
 import { showDocument } from "./reading.js";
 import { get } from "./server.js";
 import { apply, current, page } from "./state.js";
-import { showTopics } from "./topics.js";
+import { nextOpen, showTopics } from "./topics.js";
 
 let unreachable = false; // the server did not answer the last poll
 let lastEntry = 0; // the assessor's latest entry in the log that this tab knows
@@ -18,6 +19,7 @@ tabs.addEventListener("message", debounced(100, poll));
 export function saved(body, { done }) {
   tabs.postMessage(null);
   if (!body.changes) showUndone(done);
+  if (page.topic && !page.queue.count && !nextOpen()) poll(); // what the export lacks is said at the end
   for (const change of done) {
     if (change.kind !== "narrative") continue;
     versions.set(change.qid, change.version);
@@ -67,7 +69,10 @@ export async function poll(entering = false) {
     page.progress = progress;
     if (!elsewhere || !isEditing()) lastEntry = progress.last; // else what is new is read after the edit
     if (elsewhere) refresh();
-    if (qid && !entering) showTopics();
+    if (qid && !entering) {
+      showTopics();
+      showNotice();
+    }
     if (qid && wasUnreachable && byId("document").dataset.docid !== current()?.docid) showDocument(true);
   } catch {
     unreachable = true;

@@ -1,0 +1,117 @@
+"""Progress of an annotation: what each assessor has judged and has to read again, and what the export would lack."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from heed.judging.annotate.assessors import ADJUDICATED
+from heed.judging.annotate.grades import (
+    DocumentKey,
+    FinalGrades,
+    Narratives,
+    grade_before_edit,
+    grades_by_document,
+    is_changed,
+)
+from heed.judging.annotate.store import Judgement, wording_of
+from heed.judging.annotate.task import Task
+from heed.progress import brief
+
+
+class TopicProgress(TypedDict):
+    """Documents of a topic: graded under the original narrative, to be read again, and read again.
+
+    Before the narrative is ``edited`` none is, unless only the given judgements are judged again.
+    """
+
+    edited: bool
+    original: int
+    again: int
+    read: int
+
+
+class AssessorProgress(TypedDict):
+    """Documents of all topics of an assessor: to judge, judged, to be read again, and read again."""
+
+    assessor: str
+    topics: int
+    documents: int
+    original: int
+    again: int
+    read: int
+
+
+def progress_by_topic(
+    task: Task, judgements: Sequence[Judgement], narratives: Narratives, assessor: str
+) -> dict[str, TopicProgress]:
+    """Return an assessor's progress in each of his topics; ``judgements`` are everybody's.
+
+    Read again are documents that were relevant before the narrative was edited, and those graded after an edit.
+    """
+    grades = grades_by_document(judgements)
+    changed = {
+        (judgement.qid, judgement.docid): judgement
+        for judgement in judgements
+        if (judgement.assessor, judgement.condition) == (assessor, "changed") and judgement.grade is not None
+    }
+    by_topic = {}
+    for qid in task.topics_of(assessor):
+        docids, wording = task.to_judge(qid), wording_of(narratives[qid])
+        original = sum(assessor in grades.get((qid, "original", docid), ()) for docid in docids)
+        is_edited = task.only_relevant or is_changed(task, qid, narratives[qid])
+        by_topic[qid] = TopicProgress(edited=is_edited, original=original, again=0, read=0)
+        if is_edited:
+            graded = {docid: changed[qid, docid] for docid in docids if (qid, docid) in changed}
+            by_topic[qid]["again"] = len({*graded, *_relevant_before(task, grades, qid, assessor)})
+            by_topic[qid]["read"] = sum(not judgement.is_stale(wording) for judgement in graded.values())
+    return by_topic
+
+
+def _relevant_before(task: Task, grades: Mapping[DocumentKey, Mapping[str, int]], qid: str, assessor: str) -> set[str]:
+    """Return the documents of a topic that were relevant before an edit, as far as ``assessor`` may know."""
+    earlier = task.qrels.get(qid, {})
+    before = {
+        docid: grade_before_edit(task, qid, grades.get((qid, "original", docid), {}), assessor)
+        for docid in task.to_judge(qid)
+    }
+    return {docid for docid, grade in before.items() if (earlier.get(docid, 0) if grade is None else grade) > 0}
+
+
+def progress_by_assessor(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> list[AssessorProgress]:
+    """Return the progress of all who are assigned topics, or else of all who have judged, by name."""
+    names = {name for assigned in task.assigned.values() for name in assigned}
+    names = names or {judgement.assessor for judgement in judgements} - {ADJUDICATED}
+    assessors = []
+    for name in sorted(names):
+        topics = progress_by_topic(task, judgements, narratives, name)
+        assessors.append(
+            AssessorProgress(
+                assessor=name,
+                topics=len(topics),
+                documents=sum(len(task.to_judge(qid)) for qid in topics),
+                original=sum(topic["original"] for topic in topics.values()),
+                again=sum(topic["again"] for topic in topics.values()),
+                read=sum(topic["read"] for topic in topics.values()),
+            )
+        )
+    return assessors
+
+
+def progress_line(task: Task, progress: AssessorProgress) -> str:
+    """Return an assessor's progress as a line of a log."""
+    judged = "" if task.only_relevant else f"{progress['original']} of {progress['documents']} judged, "
+    return (
+        f"{progress['assessor']}, {progress['topics']} topics: {judged}"
+        f"{progress['read']} of {progress['again']} read again"
+    )
+
+
+def missing_for_export(task: Task, final: FinalGrades) -> str:
+    """Return as a sentence what the export would leave out or warn of; empty where it has every pooled document."""
+    unjudged = sum(map(len, final.unjudged(task).values()))
+    reasons = {
+        f"{unjudged} documents are not judged by anybody": unjudged,
+        f"{len(final.undecided)} grades differ and are to be decided on the agreement page": final.undecided,
+        f"topics {brief([*final.incomplete])} lack grades under the changed narrative": final.incomplete,
+    }
+    parts = "; ".join(reason for reason, count in reasons.items() if count)
+    return f"{parts[0].upper()}{parts[1:]}." if parts else ""
