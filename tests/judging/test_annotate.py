@@ -74,6 +74,8 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("pool.jsonl", "--grades", "0=off,1=off"), "--grades '0=off,1=off': grades with the same label"),
         (("pool.jsonl", "--lang", "chi"), "found 'chi', expected one of eng, zho, fas, rus,"),
         (("pool.jsonl", "--export", "out"), "pool.db: no judgements yet; judge first"),
+        (("pool.jsonl", "--unjudged", "0"), "--unjudged: not used here; it says what --export writes"),
+        (("pool.jsonl", "--assign", "a.tsv"), "a.tsv, line 2: topic q9 is not in the pool, expected a topic of the"),
         (("pool.jsonl", "--grades", "0=relevant,1"), "same label (0 relevant, 1 relevant); name each differently"),
         (("absent.jsonl",), "absent.jsonl: no such file"),
         (("hub/absent", "--topics", "no/such-id", "--docs", "docs.jsonl"), "hub/absent: no such file"),
@@ -95,7 +97,8 @@ def test_problems_are_told_with_status_1(
     write_jsonl(tmp_path / "other.jsonl", [{"qid": "x9", "docids": ["a"]}])
     write_jsonl(tmp_path / "lost.jsonl", [{"qid": "q1", "docids": ["a", "gone"]}])
     (tmp_path / "other.qrels").write_text("x9 0 a 1\n")
-    if "--grades" in arguments or "--lang" in arguments:
+    (tmp_path / "a.tsv").write_text("q1\tAnn\nq9\tBob\n")
+    if {"--grades", "--lang", "--assign"} & {*arguments}:
         arguments = (*arguments, "--topics", "topics.jsonl", "--docs", "docs.jsonl")
     assert main([*arguments, "--no-browser", "--quiet"]) == 1
     output = capsys.readouterr()

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.export import export
-from heed.judging.annotate.grades import disagreements, final_grade, pair_agreements
+from heed.judging.annotate.grades import disagreements, final_grade, grade_before_edit, pair_agreements
 from heed.judging.annotate.store import Change, Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures import no_longer_relevant
@@ -58,6 +59,17 @@ def test_the_grade_that_stands_for_several() -> None:
     assert final_grade({"ann": 1, "bela": 0, "carl": 3}) is None
     assert final_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
     assert final_grade({}) is None
+
+
+def test_what_is_read_again_comes_from_decision_then_majority_then_ones_own_grade() -> None:
+    task = Task({"1": ["a"]}, {}, "eng", ())
+    blind = replace(task, assigned={"1": ["ann", "bela", "carl"]})
+    grades = {"ann": 1, "bela": 1, "carl": 0}
+    assert [grade_before_edit(task, "1", grades, name) for name in ("carl", "dora")] == [1, None]
+    assert grade_before_edit(blind, "1", grades, "carl") == 0, "he learns nothing of the others"
+    assert grade_before_edit(task, "1", {"ann": 1, "bela": 0}, "bela") == 0, "nothing decides"
+    for each in (task, blind):
+        assert grade_before_edit(each, "1", {**grades, ADJUDICATED: 3}, "carl") == 3
 
 
 # Export
@@ -150,6 +162,22 @@ def test_assessors_are_settled_by_decision_then_majority(annotation: Annotation)
         ("bela", "carl", 4),
     ]
     assert [item["docid"] for item in agreement["disagreements"]] == sorted([two, three, four])
+
+
+def test_pooled_documents_without_a_grade_are_counted_and_filled_where_differing_ones_are_not(
+    annotation: Annotation,
+) -> None:
+    one, two, *others = annotation.pool["01"]
+    annotation.grade("ann", "01", one, 1)
+    for who, value in (("ann", 1), ("bela", 0)):
+        annotation.grade(who, "01", two, value)
+    pooled = sum(map(len, annotation.pool.values()))
+    counts = ", ".join(f"{qid}: {len(docids) - 2 * (qid == '01')}" for qid, docids in annotation.pool.items())
+    line = f"{pooled - 2} of {pooled} pooled documents are not judged (topic {counts}), left out; --unjudged -1 or 0"
+    assert any(text.startswith(line) for text in annotation.export())
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1}}
+    export(annotation.task, annotation.store, annotation.out, unjudged="-1")
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, **dict.fromkeys(others, -1)}}
 
 
 def test_nothing_judged_and_an_unknown_assessor_are_told(annotation: Annotation) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -234,7 +236,20 @@ def test_a_restart_keeps_port_and_token_and_ends_well_on_interrupt(pool: Path) -
             assert second.port != server.port
             assert second.request("GET", "/")[0] == 200
         assert server.stop() == 0
-        assert any("stopped; the same command goes on" in line for line in server.messages)
+        server.waits_for("stopped; the same command goes on")
+
+
+def test_sigterm_says_how_to_go_on_and_clients_that_hang_up_leave_no_traceback(pool: Path) -> None:
+    with running(pool, "--lang", "zho", "--database", pool.with_name("hangs.db")) as server:
+        head = f"POST /api/changes HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+        head += f"Cookie: heed-{server.port}={server.token}\r\nContent-Length: 100\r\n\r\n"
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+                client.sendall(f'{head}{{"id"'.encode())
+        assert server.request("GET", "/api/task")[0] == 200
+        assert server.stop(signal.SIGTERM) == 0
+        server.waits_for("stopped; the same command goes on; with --export DIR")
+        assert not any("Traceback" in line or "ClientDisconnect" in line for line in server.messages)
 
 
 def test_a_taken_port_is_told(pool: Path, server: Running, heed: object) -> None:

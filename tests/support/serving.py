@@ -2,10 +2,12 @@
 
 import http.client
 import json
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -60,10 +62,17 @@ class Running:
         self.process.kill()
         self.process.wait()
 
-    def stop(self) -> int:
-        """SIGINT, as Ctrl-C sends it; gives back the exit status."""
-        self.process.send_signal(2)
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """SIGINT, as Ctrl-C sends it, or another signal; gives back the exit status."""
+        self.process.send_signal(number)
         return self.process.wait(timeout=20)
+
+    def waits_for(self, text: str) -> None:
+        """Wait until the command has said ``text`` on stderr: a thread reads that."""
+        end = time.monotonic() + 10
+        while not any(text in line for line in self.messages):
+            assert time.monotonic() < end, f"never said: {text}"
+            time.sleep(0.02)
 
 
 R = TypeVar("R", bound=Running)
