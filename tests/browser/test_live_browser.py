@@ -145,6 +145,11 @@ def test_the_playground_is_in_its_address_and_can_be_copied_as_a_topic(tab: "Pag
     assert tab.input_value(".asked label:nth-child(2) textarea") == ""
     tab.click("button:text-is('As it was')")
     tab.wait_for_url(re.compile("condition=changed$"))
+    tab.fill(".asked label:nth-child(2) textarea", instruction)
+    show(tab, "#/./topic/02")  # before the systems are asked
+    tab.wait_for_selector(".ranking a")
+    tab.wait_for_timeout(400)
+    assert "instruction" not in tab.url
 
 
 def test_rows_before_and_after_stand_side_by_side_and_polarity_is_seen_first(tab: "Page") -> None:

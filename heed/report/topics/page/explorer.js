@@ -107,7 +107,8 @@ async function draw(route, isCurrent) {
   byId("explorer").toggleAttribute("data-further", isFurther(route.kind));
   if (isFurther(route.kind)) byId("explorer").removeAttribute("data-reading");
   if (!isFurther(route.kind)) return drawDocument(isCurrent);
-  const further = await furtherParts(route, { source, folder, topic, marks: flags, remember });
+  const written = (choice) => state.route === route && remember(choice); // not when the page has been left
+  const further = await furtherParts(route, { source, folder, topic, marks: flags, remember: written });
   if (isCurrent()) parts.further.replaceChildren(...further);
 }
 
