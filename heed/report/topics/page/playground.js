@@ -162,7 +162,7 @@ function list(answer, name, [before], { link, why }) {
     const facts = [make("span", { class: "rank" }, String(rank)), name === "after" ? shift(before.get(place), rank) : ""];
     const about = name === "after" ? chips(words[place], answer.before.words[place]) : [];
     const reason = answer.explains ? [reasonFold(docid, () => why(name, docid))] : [];
-    return make("li", {}, documentLink(answer, place, Object.keys(answer.grades), link(docid), facts), ...about, ...reason);
+    return make("li", {}, documentLink(answer, place, Object.keys(answer.grades), link(docid), facts), ...reason, ...about);
   });
   const ordered = make("ol", { class: "ranking" }, ...items.slice(0, FIRST));
   const more = make("button", { type: "button" }, `${items.length - FIRST} more`);
