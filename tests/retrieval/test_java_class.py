@@ -1,17 +1,24 @@
-"""Heed's one compiled Java class: that it is the one of its source, and that no other is loaded."""
+"""Heed's one compiled Java class: that it is the one of its source, and that no other is loaded.
+
+Set HEED_OTHER_JAR to the jar of another release of pyserini (2.4.0's is anserini-2.3.0-fatjar.jar) to load it there too.
+"""
 
 import hashlib
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from heed.errors import JavaError
 from heed.retrieval.lucene import jvm
 
 SOURCE = Path(jvm.__file__).parent / "java" / "heed" / "Bulk.java"
 CLASS = SOURCE.with_suffix(".class")
+OTHER_JAR = os.environ.get("HEED_OTHER_JAR", "")
 
 
 def test_the_digest_is_that_of_the_class() -> None:
@@ -41,3 +48,20 @@ def test_another_class_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = "[0-9a-f]{64}" if there else "no file"
     with pytest.raises(JavaError, match=f"Bulk.class: SHA-256: found {found}, expected {jvm.DIGEST}; install Heed"):
         jvm.classpath()
+
+
+@pytest.mark.skipif(not OTHER_JAR, reason="HEED_OTHER_JAR names no other jar")
+def test_the_class_exports_the_same_under_the_jar_of_another_release(tmp_path: Path) -> None:
+    """BM25 scores postings that the class exports, feedback is Lucene's own search."""
+    package = tmp_path / "packages" / "pyserini"
+    (package / "resources" / "jars").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "resources" / "jars" / Path(OTHER_JAR).name).symlink_to(OTHER_JAR)
+    runs = []
+    for name, path in (("other", f"{package.parent}{os.pathsep}{ROOT}"), ("installed", str(ROOT))):
+        folder = tmp_path / name
+        folder.mkdir()
+        command = [sys.executable, "-m", "pipelines.trec", "--retriever", "bm25", "--retriever", "bm25+rm3", "--quiet"]
+        subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, timeout=300, check=True)
+        runs.append({run.name: run.read_bytes() for run in folder.rglob("*.run")})
+    assert len(runs[0]) == 9 and runs[0] == runs[1]
