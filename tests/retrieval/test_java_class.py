@@ -1,6 +1,6 @@
 """Heed's one compiled Java class: that it is the one of its source, and that no other is loaded.
 
-Set HEED_OTHER_JAR to the jar of another release of pyserini (2.4.0's is anserini-2.3.0-fatjar.jar) to load it there too.
+Set HEED_OTHER_JAR to the jar of another release of pyserini (2.4.0 has anserini-2.3.0-fatjar.jar) to load it there too.
 """
 
 import hashlib
