@@ -55,12 +55,9 @@ def figures(results: Results, settings: Settings) -> dict[str, Any]:
 def _by_topic(details: Mapping[str, Detail], systems: Sequence[str], index_of: Mapping[str, int]) -> dict[str, Any]:
     """Return the topics of a column and the values of each system."""
     qids = sorted({qid for detail in details.values() for qid in detail["per_topic"]})
+    by_system = [details[system]["per_topic"] if system in details else None for system in systems]
     values = [
-        [_whole(details[system]["per_topic"].get(qid)) for qid in qids] if system in details else None
-        for system in systems
+        None if per_topic is None else [round(SCALE * per_topic[qid]) if qid in per_topic else None for qid in qids]
+        for per_topic in by_system
     ]
     return {"topics": [index_of[qid] for qid in qids], "values": values}
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(SCALE * value)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, is_share, layout, lower_is_better
 from heed.published.standings import grids
+from heed.report.answer import SCALES, Answer, answer
 from heed.report.charts.plots import MOST, Best, best, plots
 from heed.report.charts.rendering import draw, element
 from heed.report.figures import figures
@@ -44,8 +45,8 @@ class Section(NamedTuple):
     """A folder in the page: ``marked`` are the indices of the best rows, ``charted`` the systems that have charts."""
 
     results: Results
+    answer: Answer | None
     settings: Settings
-    systems: int
     marked: set[int]
     charted: Best
     pair: str  # the link to its two best systems side by side, empty where there are none
@@ -91,6 +92,7 @@ def overview(results: Sequence[Results], runs: Path, charts: bool = True) -> Par
         format_value=format_value,
         absent=ABSENT,
         grids=grids,
+        scales=SCALES,
         place=page_link,
     )
     return look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
@@ -111,26 +113,25 @@ def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
 
 
 def _section(results: Results, settings: Settings) -> Section:
-    systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    charted = best(results, MOST)
-    pair = systems_link(results.folder, *best(results, 2).systems) if len(systems) > 1 else ""
+    charted, two = best(results, MOST), best(results, 2).systems
+    pair = systems_link(results.folder, *two) if len(two) > 1 else ""
     qids = sorted(qid for detail in results.details for qid in detail["per_topic"])
     topics = topic_link(results.folder, qids[0], charted.systems[0]) if qids else ""
-    return Section(results, settings, len(systems), _best_rows(results), charted, pair, topics)
+    return Section(results, answer(results), settings, _best_rows(results), charted, pair, topics)
 
 
 def _best_rows(results: Results) -> set[int]:
-    """Return the indices of the best figures of each condition, measure and number of topics, of several systems."""
-    rows = results.rows
-    columns: dict[tuple[str, str, int], list[int]] = {}
-    for index, row in enumerate(rows):
+    """Return the indices of the best printed figures of each condition, measure and number of topics."""
+    columns: dict[tuple[str, str, int], dict[int, str]] = {}
+    for index, row in enumerate(results.rows):
         if not row["measure"].startswith("Judged") and not is_share(row["measure"]):
-            columns.setdefault((row["condition"], row["measure"], row["n"]), []).append(index)
+            column = columns.setdefault((row["condition"], row["measure"], row["n"]), {})
+            column[index] = format_value(row["measure"], row["value"])
     marked = set()
-    for (_, measure, _), indices in columns.items():
+    for (_, measure, _), printed in columns.items():
         choose = min if lower_is_better(measure, results.lower_is_better) else max
-        most = choose(rows[index]["value"] for index in indices)
-        marked |= {index for index in indices if rows[index]["value"] == most and len(indices) > 1}
+        most = choose(printed.values(), key=float)
+        marked |= {index for index, text in printed.items() if text == most and len(printed) > 1}
     return marked
 
 

@@ -87,12 +87,11 @@ def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
     fail(problems or ([] if having else [f"{problem}; give judgements and run again" for problem in empty]))
     for problem in empty:
         log.info(f"{problem}; left out")
-    return having if measured else [_doubted(results) for results in having]
-
-
-def _doubted(results: Results) -> Results:
-    problem = _mismatch(results.path)
-    return results._replace(doubt=problem, warnings=[problem, *results.warnings]) if problem else results
+    doubts = ["" if measured else _mismatch(results.path) for results in having]
+    return [
+        results._replace(doubt=doubt, warnings=[doubt, *results.warnings]) if doubt else results
+        for results, doubt in zip(having, doubts, strict=True)
+    ]
 
 
 def _mismatch(folder: Path) -> str:

@@ -52,29 +52,56 @@ def texts(tab: "Page", selector: str) -> list[str]:
 FAS = 'section[data-folder="fas"]'
 
 
+@pytest.mark.parametrize(("width", "height"), [(1366, 800), (390, 844)])
+def test_the_first_screen_answers_with_one_row_a_system(
+    chromium: "Browser", report: Path, width: int, height: int
+) -> None:
+    single = report.with_name("fas.html")
+    single.write_text(page(read_tree(report.parent / "fas"), report.parent / "fas"), encoding="utf-8")
+    with watched(chromium, single.as_uri(), single.as_uri()) as opened:
+        opened.set_viewport_size({"width": width, "height": height})
+        assert "(selectivity " in opened.inner_text(".answer")
+        assert not opened.is_visible(".all table") and not opened.is_visible("#filters")
+        table = opened.locator(".answers")
+        box = table.bounding_box()
+        assert box and box["y"] + box["height"] < height
+        heads = [" ".join(text.split()) for text in table.locator("th").all_inner_texts()]
+        assert heads == ["system", "nDCG@20 original", "nDCG@20 changed", "p-MRR", "selectivity"]
+        for column, name in ((4, "p-MRR"), (5, "selectivity")):
+            for cell in table.locator(f"tr > :nth-child({column})").all():
+                place = cell.bounding_box()
+                assert place and place["x"] + place["width"] <= width
+            assert "0 = " in (table.locator(f"th:nth-child({column}) button").get_attribute("title") or "")
+            assert f"{name}: −" in opened.inner_text(".answer + .note")
+        opened.keyboard.press("/")
+        assert opened.is_visible(".all table") and opened.evaluate("document.activeElement.id") == "rows-filter"
+
+
 def test_a_table_is_sorted_by_any_column_and_filtered_by_words(opened: "Page") -> None:
-    column = f"{FAS} .sortable tbody td:nth-child(3)"
+    opened.click(f"{FAS} summary >> text=All measures")
+    column = f"{FAS} .all tbody td:nth-child(3)"
     before = texts(opened, column)
-    opened.click(f"{FAS} .sortable th:nth-child(3) button")
+    opened.click(f"{FAS} .all th:nth-child(3) button")
     figures = [text for text in before if text != "-"]
     absent = ["-"] * (len(before) - len(figures))
     assert len(set(figures)) > 2
     assert texts(opened, column) == sorted(figures, key=float, reverse=True) + absent
-    assert opened.get_attribute(f"{FAS} .sortable th:nth-child(3)", "aria-sort") == "descending"
+    assert opened.get_attribute(f"{FAS} .all th:nth-child(3)", "aria-sort") == "descending"
     opened.keyboard.press("Enter")  # the button has the focus
     assert texts(opened, column) == sorted(figures, key=float) + absent
 
     opened.keyboard.press("/")
     opened.keyboard.insert_text("LSA orig")
-    rows = [text.split("\t")[:2] for text in texts(opened, f"{FAS} .sortable tbody tr:not([hidden])")]
+    rows = [text.split("\t")[:2] for text in texts(opened, f"{FAS} .all tbody tr:not([hidden])")]
     assert [[cell.replace("\n", "") for cell in cells] for cells in rows] == [
         ["lsa", "original"],
         ["lsa", "original>changed"],
     ]
     opened.fill("#columns-filter", "mrr ndcg")
-    heads = texts(opened, f"{FAS} .sortable th:not([hidden])")
+    heads = texts(opened, f"{FAS} .all th:not([hidden])")
     of_p_mrr = ["p-MRR", "p-MRR kept", "p-MRR in neither", "p-MRR in one only"]
     assert heads == ["system", "condition", "nDCG@20", *of_p_mrr, "n"]
+    assert opened.locator(f"{FAS} .answers tbody tr:visible").count() == 3  # all systems, with all their columns
 
 
 def test_the_page_runs_no_text_of_the_results(opened: "Page", report: Path) -> None:
@@ -96,7 +123,9 @@ def test_without_script_tables_and_charts_are_there(chromium: "Browser", report:
     with chromium.new_context(java_script_enabled=False) as context:
         tab = context.new_page()
         tab.goto(report.as_uri())
-        assert tab.locator("#overview .sortable").count() == 3
+        assert tab.locator("#overview .all table").count() == 3 and tab.is_visible(".answers >> nth=0")
+        tab.click("summary >> text=All measures >> nth=0")
+        assert tab.is_visible(".all table >> nth=0")
         assert tab.locator("figure svg a").first.is_visible()
         assert not tab.is_visible("#filters") and not tab.is_visible(".two >> nth=0")
 
@@ -197,13 +226,17 @@ def test_a_dot_leads_to_its_document(opened: "Page") -> None:
     assert documents[docid][:60] in shown
 
 
-@pytest.mark.parametrize(("place", "scheme"), [("", "light"), ("", "dark"), ("#/fas/systems/bm25/polarity", "dark")])
+@pytest.mark.parametrize(
+    ("place", "scheme", "width"),
+    [("", "light", 1366), ("", "dark", 390), ("#/fas/systems/bm25/polarity", "dark", 1366)],
+)
 def test_axe_finds_nothing_serious(
-    opened: "Page", report: Path, place: str, scheme: "Literal['light', 'dark']"
+    opened: "Page", report: Path, place: str, scheme: "Literal['light', 'dark']", width: int
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     opened.emulate_media(color_scheme=scheme)
+    opened.set_viewport_size({"width": width, "height": 844})
     opened.goto(f"{report.as_uri()}{place}")
     found = [each for each in Axe().run(opened).response["violations"] if each["impact"] in ("serious", "critical")]
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []

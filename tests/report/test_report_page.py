@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Heed
 from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
+from heed.measures.significance import interval
 from heed.measures.summary import format_value
 from heed.report.charts.plots import plots
 from heed.report.charts.rendering import render
@@ -54,8 +56,8 @@ class Cells(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside is None:
             return
-        if "data-source" in self._inside:
-            self.cells.append((self._inside["data-source"] or "", self._inside["title"] or "", data))
+        if "data-source" in self._inside and not re.match(r"\s*(\[|$)", data):  # an interval is none
+            self.cells.append((self._inside["data-source"] or "", self._inside["title"] or "", data.strip()))
         elif re.fullmatch(r"-?[\d.]+", data):
             self.plain_numbers.append(data)
 
@@ -116,7 +118,6 @@ def test_the_page_holds_the_plots_and_is_self_contained(sample_page: str) -> Non
 
 
 def test_the_bars_show_the_mean_of_the_summary_and_its_interval(sample: Path, sample_page: str) -> None:
-    from heed.measures.significance import interval
 
     for one in json.loads((sample / "fas/per_topic.json").read_text())["rows"]:
         if one["measure"] == "p-MRR":
@@ -158,6 +159,118 @@ def test_the_best_of_each_column_is_bold_the_lowest_where_less_is_better(tmp_pat
     rows += [row("x", "alone", "AP", 0.3), row("z", "a>b", "AP", 0.9, n=1)]
     text = page(read_tree(write_results(tmp_path, rows)), tmp_path)  # type: ignore[arg-type]
     assert re.findall(r"<strong>([\d.]+)</strong>", text) == ["50.0", "12.5"]
+
+
+def test_systems_that_are_printed_alike_are_both_bold(tmp_path: Path) -> None:
+    rows = [row("x", "a>b", "AP", 0.89049), row("y", "a>b", "AP", 0.89001), row("z", "a>b", "AP", 0.8894)]
+    text = page(read_tree(write_results(tmp_path, rows)), tmp_path)
+    assert re.findall(r"<strong>([\d.]+)</strong>", text) == ["89.0", "89.0"]
+
+
+def compared(
+    pair: str, measures: tuple[str, ...], topics: dict[str, list[float]]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows and values by topic: each system has the same values of all measures, and nDCG@10 0.5 of each condition."""
+    base, new = pair.split(">")
+    rows, details = [], []
+    for system, values in topics.items():
+        count = len(values)
+        rows += [row(system, condition, "nDCG@10", 0.5, count) for condition in (base, new, "reversed")]
+        for measure in measures:
+            rows.append(row(system, pair, measure, sum(values) / count, count))
+            details.append(rows[-1] | {"per_topic": dict(zip(map(str, range(count)), values, strict=True))})
+    return rows, {"rows": details, "shifts": []}
+
+
+def words(text: str) -> str:
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)))
+
+
+@pytest.mark.parametrize(
+    ("pair", "measures", "subject"),
+    [
+        ("original>changed", ("p-MRR", "selectivity"), "selectivity"),
+        ("original>changed", ("p-MRR",), "p-MRR"),
+        ("query>original", ("p-MRR", "selectivity", "IRS", "NFR"), "IRS"),
+        ("query>original", ("p-MRR", "selectivity", "WISE", "SICR"), "WISE"),
+    ],
+)
+def test_the_interval_of_the_measure_says_who_follows(
+    tmp_path: Path, pair: str, measures: tuple[str, ...], subject: str
+) -> None:
+    topics = {
+        "sinks": [-0.2] * 8,
+        "wavers": [0.5, -0.5] * 4,
+        "heeds": [0.25] * 8,
+        "obeys": [0.75, 0.25] * 4,
+        "starved": [0.9] * 4,  # four topics decide nothing
+    }
+    rows, per_topic = compared(pair, measures, topics)
+    text = page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path)
+    what = "the change" if pair.startswith("original") else "the instruction"
+    assert words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1]) == (  # type: ignore[index]
+        f"obeys and heeds follow {what} ({subject} +50.0, +25.0); sinks goes against it ({subject} -20.0); "
+        f"wavers neither clearly follows it nor goes against it ({subject} +0.0)."
+    )
+    table = re.search(r'<table class="sortable answers">(.*?)</table>', text, re.DOTALL)[1]  # type: ignore[index]
+    heads = [words(head).strip() for head in re.findall(r"<th .*?</th>", table)]
+    conditions = [*pair.split(">"), "reversed"]
+    assert heads == ["system", *(f"nDCG@10 {condition}" for condition in conditions), *measures[-2:]]
+    lines = [[words(cell).strip() for cell in re.findall(r"<td.*?</td>", line)] for line in table.split("<tr>")[2:]]
+    assert [line[0] for line in lines] == ["starved", "obeys", "heeds", "wavers", "sinks"]
+    low, high = (format_value(subject, value) for value in interval(topics["obeys"]))
+    assert lines[1][1:] == ["50.0"] * 3 + [f"50.0 [{low}, {high}]"] * len(measures[-2:])
+    assert f"A system follows {what} where the 95% interval of {subject} over topics is above 0" in words(text)
+
+
+def test_of_many_systems_the_answer_names_three_and_counts_the_others(tmp_path: Path) -> None:
+    rows, per_topic = compared(
+        "original>changed", ("p-MRR",), {f"s{index}": [0.1 * index] * 5 for index in range(1, 8)}
+    )
+    text = page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path)
+    assert "s7, s6, s5 and 4 more follow the change (p-MRR +70.0, +60.0, +50.0, …)." in words(text)
+    assert '<details class="all">' in text  # closed
+
+
+def test_without_a_comparison_the_table_of_all_measures_is_open(tmp_path: Path) -> None:
+    text = page(read_tree(write_results(tmp_path, [row("a", "original", "AP", 0.5)])), tmp_path)
+    assert '<details class="all" open>' in text and 'class="answer"' not in text
+
+
+def test_a_table_has_a_scroll_of_its_own_from_sixty_lines_on(tmp_path: Path) -> None:
+    for systems, tall in ((60, 0), (61, 1)):
+        rows = [row(f"s{index}", "original", "AP", 0.5) for index in range(systems)]
+        assert page(read_tree(write_results(tmp_path, rows)), tmp_path).count('class="scroll tall"') == tall
+
+
+def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_path: Path) -> None:
+    values = {f"t{index}": (index - 1000) / 1000 for index in range(2000)}
+    one = row("a", "original>changed", "p-MRR", -0.0005, 2000)
+    given = {"rows": [one | {"per_topic": values}], "shifts": []}
+    found = read_tree(write_results(tmp_path, [one], per_topic=given))
+    text = page(found, tmp_path)
+    assert "the worst and the best 20 of 2,000 topics" in text
+    bars = [int(qid) for qid in re.findall(r'href="#/./topic/t(\d+)\?system=a"', text.split("<figure")[1])]
+    assert bars == [*range(20), *range(1980, 2000)]
+    [spec] = [plot.spec() for plot in plots(found) if plot.name.startswith("histogram")]
+    counts = [int(count) for count in re.findall(r"topics: (\d+)", render(spec, "svg").decode())]
+    assert sum(counts) == 2000 and 20 <= len(counts) <= 41
+
+
+def test_rank_1_is_at_the_top_of_the_shifts(tmp_path: Path) -> None:
+    one, detail = three_topics("a", "p-MRR")
+    shifts = [
+        {"system": "a", "qid": "1", "docid": docid, "group": "violating", "base": 10, "new": new}
+        for docid, new in (("lifted", 1), ("pushed", 90))
+    ]
+    found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
+    [spec] = [plot.spec() for plot in plots(found) if plot.kind == "shift"]
+    drawn = render(spec, "svg").decode()
+    heights = [
+        float(re.search(rf"{name}[^>]*?translate\([\d.]+,([\d.]+)\)", drawn)[1])  # type: ignore[index]
+        for name in ("lifted, topic 1", "pushed, topic 1")
+    ]
+    assert heights[0] < 60 < 200 < heights[1]
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:

@@ -5,16 +5,13 @@ from math import ceil, cos, floor, pi, sin
 from typing import NamedTuple
 
 from heed.report.charts.vega_lite import (
-    PALETTE,
-    SHAPES,
     TEXT,
     Spec,
     chart,
-    columns,
     layer,
     level,
     linked,
-    listed,
+    marks,
     note,
     number,
     short,
@@ -67,7 +64,7 @@ def radar(title: str, series: Series, links: Links) -> Spec:
         if part in of
     ]
     ends = [value for value in values if value["at"] < len(parts)]
-    colours, shapes = _marks(series)
+    colours, shapes = marks([*series])
     dots = {"type": "point", "filled": True, "size": 50, "opacity": 1}
     layers = [
         *_grid(disc, rings, axes),
@@ -75,15 +72,6 @@ def radar(title: str, series: Series, links: Links) -> Spec:
         layer(ends, dots, axes | colours | shapes | linked()),
     ]
     return chart(f"{title}, ×100", "", (2 * RADIUS, 2 * RADIUS), layers)
-
-
-def _marks(series: Series) -> tuple[Spec, Spec]:
-    """Return the channels of a colour and of a shape for each system."""
-    names = [short(system, 30) for system in series]
-    colours = [PALETTE[index % len(PALETTE)] for index in range(len(names))]
-    shapes = [SHAPES[index % len(SHAPES)] for index in range(len(names))]
-    legend = {"columns": columns(names)}
-    return {"color": listed("name", names, colours, **legend)}, {"shape": listed("name", names, shapes, **legend)}
 
 
 def _grid(disc: Disc, rings: Sequence[int], axes: Spec) -> Iterator[Spec]:
@@ -116,7 +104,7 @@ def grouped(title: str, series: Series, links: Links) -> Spec:
         for part in parts
         if part in of
     ]
-    colours, _ = _marks(series)
+    colours, _ = marks([*series])
     names = colours["color"]["scale"]["domain"]
     axis = {"labelAngle": 0, "grid": False}
     bars = {

@@ -1,20 +1,22 @@
 """The charts of one system: the rank shift of its documents, and its measures topic by topic."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import ceil
 
 from heed.measures import mean
+from heed.measures.significance import interval
 from heed.measures.summary import Detail, Shift
 from heed.report.charts.vega_lite import (
     BLUE,
     CROSS,
+    GREY,
     RED,
     TEXT,
     Spec,
     chart,
     layer,
     level,
-    line,
     linked,
     listed,
     note,
@@ -25,8 +27,9 @@ from heed.report.page_links import document_link, topic_link
 
 DOTS = 600  # of one chart; more can neither be told apart nor chosen
 SIDE = 270  # pixels
-BAR = (3, 14)  # pixels of a bar with the space beside it, at least and at most
-WIDE = 860  # pixels of a chart, unless its bars are at their least
+BAR = 14  # pixels of a bar with the space beside it, at most
+WIDE = 860  # pixels of a chart, at most
+MANY, ENDS = 100, 20  # topics of one chart; of more, those of its two ends
 LABEL = 12  # pixels between the names of two topics
 
 
@@ -34,8 +37,8 @@ def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spe
     """Return rank before against rank after of judged documents, on axes that reach the rank ``lowest``."""
     end = 2.4 * lowest  # leaves room for the two notes
     drawn = _spread(shifts)
-    counts = {group: sum(each["group"] == group for each in shifts) for group in ("compliant", "violating")}
-    labels = {group: f"{group} ({count:,})" for group, count in counts.items()}
+    counts = Counter(each["group"] for each in shifts)
+    labels = {group: f"{group} ({counts[group]:,})" for group in ("compliant", "violating")}
     values = [
         {
             "x": each["base"],
@@ -47,10 +50,11 @@ def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spe
         for each in drawn
     ]
     ticks = [tick for power in range(9) for tick in (10**power, 3 * 10**power) if tick <= end]
-    style = {"scale": {"type": "log", "domain": [0.7, end], "nice": False}, "axis": {"values": ticks, "format": "d"}}
+    scale = {"type": "log", "domain": [0.7, end], "nice": False}
+    axis = {"values": ticks, "format": "d"}
     axes = {
-        "x": number("x", "rank under the base instruction", **style),
-        "y": number("y", "rank under the new instruction", **style),
+        "x": number("x", "rank under the base instruction", scale=scale, axis=axis),
+        "y": number("y", "rank under the new instruction", scale=scale | {"reverse": True}, axis=axis),
     }
     groups = {
         "color": listed("group", [*labels.values()], [BLUE, RED], columns=2),
@@ -58,9 +62,13 @@ def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spe
     }
     dots = {"type": "point", "filled": False, "size": 30, "strokeWidth": 1.3, "opacity": 0.75}
     layers = [
-        line([(0.7, 0.7), (end, end)], axes),
-        note("pushed down", 6, 10, "left"),
-        note("lifted", SIDE - 6, SIDE - 10, "right"),
+        layer(
+            [{"x": each, "y": each} for each in (0.7, end)],
+            {"type": "line", "color": TEXT, "strokeWidth": 1, "opacity": 0.5},
+            axes,
+        ),
+        note("pushed down", 6, SIDE - 10, "left"),
+        note("lifted", SIDE - 6, 10, "right"),
         layer(values, dots, axes | groups | linked()),
     ]
     left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly by distance moved"
@@ -76,25 +84,28 @@ def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
 
 
 def topics(folder: str, detail: Detail, highest: float) -> Spec:
-    """Return a bar for each topic, the mean as a line, its 95% interval as a band; ``highest`` ends the axis."""
-    from heed.measures.significance import interval
+    """Return a bar for each topic, the mean as a line, its 95% interval as a band; ``highest`` ends the axis.
 
+    Of more than ``MANY`` topics the worst and the best ``ENDS`` have bars, by value.
+    """
     by_topic = {qid: 100 * value for qid, value in sorted(detail["per_topic"].items())}
     low, high = interval(list(by_topic.values()))
     average = mean(by_topic)
     limit = 105 * (highest or 1)
+    ranked = sorted(by_topic, key=lambda qid: by_topic[qid])
+    shown = [*by_topic] if len(by_topic) <= MANY else [*ranked[:ENDS], *ranked[-ENDS:]]
     values = [
         {
             "x": qid,
-            "y": value,
-            "says": f"topic {qid}: {value:z.1f}",
+            "y": by_topic[qid],
+            "says": f"topic {qid}: {by_topic[qid]:z.1f}",
             "to": topic_link(folder, qid, detail["system"]),
         }
-        for qid, value in by_topic.items()
+        for qid in shown
     ]
-    step = min(BAR[1], max(BAR[0], WIDE // len(by_topic)))
+    step = min(BAR, WIDE // len(shown))
     axis = {
-        "values": [*by_topic][:: ceil(LABEL / step)],
+        "values": shown[:: ceil(LABEL / step)],
         "labelAngle": -90,
         "labelLimit": 90,
         "labelOverlap": False,
@@ -102,9 +113,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
     }
     bars = {
         "x": {"field": "x", "type": "nominal", "title": "topic", "sort": None, "axis": axis},
-        "y": number(
-            "y", f"{detail['measure']} of {detail['condition']}, ×100", scale={"domain": [-limit, limit], "nice": False}
-        ),
+        "y": number("y", _title(detail), scale={"domain": [-limit, limit], "nice": False}),
         "color": {"condition": {"test": "datum.y > 0", "value": BLUE}, "value": RED},
     }
     interval_of_mean = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
@@ -114,5 +123,24 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
         level(0),
         level(average, strokeDash=[5, 3], strokeWidth=1.5),
     ]
-    caption = f"mean {average:z.1f}, 95% interval [{low:z.1f}, {high:z.1f}]"
-    return chart(short(detail["system"], 40), caption, (max(step * len(by_topic), 200), 210), layers)
+    left_out = f"; the worst and the best {ENDS} of {len(by_topic):,} topics" if len(by_topic) > MANY else ""
+    caption = f"mean {average:z.1f}, 95% interval [{low:z.1f}, {high:z.1f}]{left_out}"
+    return chart(short(detail["system"], 40), caption, (max(step * len(shown), 200), 210), layers)
+
+
+def histogram(detail: Detail) -> Spec:
+    """Return the number of topics by value."""
+    signs = {1: BLUE, 0: GREY, -1: RED}
+    per_topic = detail["per_topic"].values()
+    values = [{"x": 100 * value, "colour": signs[(value > 0) - (value < 0)]} for value in per_topic]
+    bars = {
+        "x": number("x", _title(detail), bin={"maxbins": 40}),
+        "y": {"aggregate": "count", "type": "quantitative", "title": "topics"},
+        "color": {"field": "colour", "type": "nominal", "scale": None},
+    }
+    caption = f"all {len(values):,} topics by value"
+    return chart(short(detail["system"], 40), caption, (360, 210), [layer(values, {"type": "bar"}, bars)])
+
+
+def _title(detail: Detail) -> str:
+    return f"{detail['measure']} of {detail['condition']}, ×100"

@@ -70,11 +70,13 @@ def listed(field: str, values: Sequence[str], colours: Sequence[str], **legend: 
     return {"field": field, "type": "nominal", "title": None, "scale": scale, "legend": legend}
 
 
-def line(points: Sequence[tuple[float, float]], axes: Spec, **mark: Any) -> Spec:
-    """Return a thin line through ``points``, on the scales of ``axes``."""
-    values = [{"x": x, "y": y, "at": index} for index, (x, y) in enumerate(points)]
-    style = {"type": "line", "color": TEXT, "strokeWidth": 1, "opacity": 0.5} | mark
-    return layer(values, style, axes | {"order": {"field": "at", "type": "quantitative"}})
+def marks(systems: Sequence[str]) -> tuple[Spec, Spec]:
+    """Return the channels of a colour and of a shape for each system, by ``name``, with one legend of both."""
+    names = [short(system, 30) for system in systems]
+    colours = [PALETTE[index % len(PALETTE)] for index in range(len(names))]
+    shapes = [SHAPES[(index + index // len(SHAPES)) % len(SHAPES)] for index in range(len(names))]
+    legend = {"columns": 1 if any(len(name) > 20 for name in names) else 2}  # long names go one below the other
+    return {"color": listed("name", names, colours, **legend)}, {"shape": listed("name", names, shapes, **legend)}
 
 
 def level(y: float, **mark: Any) -> Spec:
@@ -87,11 +89,6 @@ def note(text: str, x: float, y: float, align: str) -> Spec:
     """Return ``text`` at pixels from the chart's upper left corner."""
     style = {"type": "text", "text": text, "align": align, "color": TEXT, "opacity": 0.75}
     return layer([{}], style, {"x": {"value": x}, "y": {"value": y}})
-
-
-def columns(names: Sequence[str]) -> int:
-    """Return the number of columns of a legend; long names go one below the other."""
-    return 1 if any(len(name) > 20 for name in names) else 2
 
 
 def short(name: str, most: int) -> str:

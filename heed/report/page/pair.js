@@ -58,7 +58,7 @@ function topicsOf(data, column, first, second) {
 }
 
 const figure = (value, factor) => (factor * value).toFixed(1).replace(/^-(0\.0+)$/, "$1");
-const signed = (value, factor) => (value > 0 ? "+" : "") + figure(value, factor);
+const signed = (value, factor) => figure(value, factor).replace(/^(?=[1-9]|0\.[1-9])/, "+");
 
 /** Draw two systems of a folder; `measured` is the column whose topics are listed. */
 function drawPair(data, names, measured) {
@@ -137,7 +137,7 @@ function measures(data, label, columns, names) {
       differences.length ? `${losses} : ${wins}` : "-",
       differences.length || "-",
     ];
-    const best = better ? (better > 0 ? 1 : 0) : -1;
+    const best = !better || cells[0] === cells[1] ? -1 : Number(better > 0);
     return make(
       "tr",
       {},

@@ -42,6 +42,7 @@ function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/" && !byId("overview").hidden && event.target.tagName !== "INPUT") {
     event.preventDefault();
+    byId("filters").closest(".all").open = true;
     byId("rows-filter").focus();
   }
   if (event.key === "Escape" && !byId("pair").hidden) location.hash = `#/${encodeURIComponent(here().folder)}`;

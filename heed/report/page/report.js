@@ -28,7 +28,7 @@ function fill(element, attributes, children) {
 /** Let the columns of a table be sorted by their heads. */
 function sortable(table) {
   for (const head of table.tHead.rows[0].cells) {
-    const button = make("button", { type: "button", title: "Sort" }, ...head.childNodes);
+    const button = make("button", { type: "button", title: head.title || "Sort" }, ...head.childNodes);
     button.addEventListener("click", () => sort(table, head));
     head.append(button);
   }
@@ -66,7 +66,7 @@ function filter() {
   const rowWords = wordsOf("rows-filter");
   const columnWords = wordsOf("columns-filter");
   let [shown, all] = [0, 0];
-  for (const table of document.querySelectorAll("#overview .sortable")) {
+  for (const table of document.querySelectorAll(".all .sortable")) {
     const heads = [...table.tHead.rows[0].cells];
     const hidden = heads.map((head, at) => {
       const text = head.textContent.toLowerCase();
@@ -82,6 +82,11 @@ function filter() {
     }
   }
   byId("filtered").textContent = rowWords.length ? `${shown} of ${all} rows` : "";
+}
+
+/** Put the filters, which are of all folders, above a folder's table of all measures. */
+function placeFilters(all) {
+  if (all && !all.contains(byId("filters"))) all.querySelector(".scroll").before(byId("filters")); // a move loses the focus
 }
 
 // ---- charts
@@ -128,5 +133,7 @@ document.querySelectorAll("figure svg").forEach(reachable);
 for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, tell);
 document.addEventListener("scroll", () => (byId("tip").hidden = true), { passive: true });
 byId("filters").hidden = false;
+placeFilters(document.querySelector(".all"));
+for (const all of document.querySelectorAll(".all")) all.addEventListener("toggle", () => all.open && placeFilters(all));
 for (const id of ["rows-filter", "columns-filter"]) byId(id).addEventListener("input", filter);
 document.querySelectorAll(".two").forEach((link) => (link.hidden = false));

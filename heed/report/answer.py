@@ -1,0 +1,65 @@
+"""The answer of a results folder: which systems follow a change of instruction, a row for each, with 95% intervals."""
+
+from typing import NamedTuple
+
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.significance import Interval, interval
+from heed.report.charts.part_charts import TYPES
+from heed.report.results import Results
+
+# Two measures of a pair of conditions, and which of both decide where they are there: the first that a folder has.
+MEASURES = ((("IRS", "NFR"), "IRS"), (("WISE", "SICR"), "WISE"), ((P_MRR, SELECTIVITY), SELECTIVITY), ((P_MRR,), P_MRR))
+SCALES = {  # in printed units
+    P_MRR: "−100 … 100; 0 = the change is ignored",
+    SELECTIVITY: "−200 … 200; 0 = what is ruled out falls no further than what stays relevant",
+    "IRS": "−100 … 100; above 0 = relevant tables rise, excluded ones fall",
+    "NFR": "0 … 100, lower is better; excluded tables that rise",
+    "WISE": "−100 … 100; 0 = the instruction is ignored",
+    "SICR": "0 … 100; relevant documents that rise with the instruction and fall with its reverse",
+}
+FEWEST = 5  # topics that decide anything
+
+
+class Answer(NamedTuple):
+    """A table of one row a system, the best first, of ``columns``, which are conditions and measures.
+
+    ``indices`` are those of the folder's rows, by system, condition and measure; ``intervals`` by the same. By that
+    of the ``deciding`` measure, systems with their printed values are ``verdicts`` of following, against or unclear.
+    """
+
+    pair: str
+    deciding: str
+    columns: list[tuple[str, str]]
+    systems: list[str]
+    indices: dict[tuple[str, str, str], int]
+    intervals: dict[tuple[str, str, str], Interval]
+    verdicts: dict[str, list[tuple[str, str]]]
+
+
+def answer(results: Results) -> Answer | None:
+    """Return the answer of a folder; None where no measure compares two conditions."""
+    had = [(row["condition"], row["measure"]) for row in results.rows if row["condition"] not in TYPES]
+    chosen = ((names, column) for names, decides in MEASURES for column in had if column[1] == decides)
+    measures, (pair, deciding) = next(chosen, ((), ("", "")))
+    if not measures:
+        return None
+    main = next((name for condition, name in had if condition == pair.rpartition(">")[2]), "")
+    columns = [(condition, main) for condition in (*pair.split(">"), "reversed")] + [(pair, name) for name in measures]
+    indices = {(row["system"], row["condition"], row["measure"]): index for index, row in enumerate(results.rows)}
+    values = {
+        row["system"]: row["value"] for row in results.rows if (row["condition"], row["measure"]) == (pair, deciding)
+    }
+    details = [each for each in results.details if each["condition"] == pair and each["measure"] in measures]
+    intervals = {
+        (each["system"], pair, each["measure"]): interval(list(each["per_topic"].values()))
+        for each in details
+        if len(each["per_topic"]) >= FEWEST
+    }
+    verdicts: dict[str, list[tuple[str, str]]] = {"following": [], "against": [], "unclear": []}
+    systems = sorted(values, key=lambda system: values[system], reverse=True)
+    for system in systems:
+        if between := intervals.get((system, pair, deciding)):
+            verdict = "following" if between.low > 0 else "against" if between.high < 0 else "unclear"
+            verdicts[verdict].append((system, f"{100 * values[system]:+z.1f}"))
+    shown = [column for column in columns if column in had]
+    return Answer(pair, deciding, shown, systems, indices, intervals, verdicts)
