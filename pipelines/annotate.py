@@ -76,7 +76,8 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=[],
         metavar="PATH",
-        help="add the judgements of another assessor's database, which stays as it is, or export folder; repeatable",
+        help="add the judgements of another assessor's database, which stays as it is, or export folder; or those of a "
+        "result file of Label Studio, doccano, CSV, Excel or JSON lines; repeatable",
     )
     judging.add_argument(
         "--as",

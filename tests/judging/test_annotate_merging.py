@@ -380,6 +380,37 @@ def test_of_an_export_and_later_judgements_the_later_are_kept(new: New, caplog: 
     assert "there: topics 1 have another changed narrative there; the text here is kept" in caplog.text
 
 
+def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp_path: Path) -> None:
+    here = new("here")
+    here.grade("Ann", "1", "a", 3)
+    table, studio = tmp_path / "ben.csv", tmp_path / "studio.json"
+    table.write_text("qid,docid,grade\n1,a,1\n1,b,not relevant\n2,a,\n")  # of the scale, in its words, not judged
+    value = {"choices": ["3"]}
+    result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": value}]
+    annotations = [{"result": result, "completed_by": who} for who in (1, 2)]
+    studio.write_text(json.dumps([{"data": {"qid": "2", "docid": "a"}, "annotations": annotations}]))
+    for _ in range(2):
+        here.add(table, studio)
+        assert here.grades() == {
+            ("Ann", "1", "original", "a"): 3,
+            ("ben", "1", "original", "a"): 1,
+            ("ben", "1", "original", "b"): 0,
+            ("1 of studio", "2", "original", "a"): 3,
+            ("2 of studio", "2", "original", "a"): 3,
+        }
+        assert here.log() == 5
+    table.write_text("qid,docid,grade\n1,a,2\n1,b,perhaps\n")
+    with pytest.raises(HeedError) as caught:
+        here.add(table)
+    assert [line.partition(", expected one of 0 not relevant, 1 ")[0] for line in str(caught.value).splitlines()] == [
+        f"{table}, line 2: label '2'",
+        f"{table}, line 3: label 'perhaps'",
+    ]
+    table.write_text("qid,docid,grade\n1,zz,1\n")
+    with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):
+        here.add(table, names=["ben=ben"])
+
+
 def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
     here, there = new("here"), new("there", DEEPER)
     there.grade("bela", "1", "c", 1)

@@ -1,22 +1,25 @@
-"""What is added to an annotation: another assessor's database, or the folder that an annotation was exported to."""
+"""What is added to an annotation: another assessor's database, an exported annotation, or a result file of a tool."""
 
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, fail
 from heed.files import read_objects
 from heed.formats.pools import Pool
+from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.change_log import Entry, Key, State, read_log, read_states
 from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import NARRATIVE, wording_of
 from heed.judging.annotate.task import CONDITIONS, Task, load_task
+from heed.judging.exchange.judgements import SUFFIXES, read_judgements
 from heed.types import Topic
 
 # of a line of an exported judgements.jsonl, beside its grade
@@ -40,12 +43,15 @@ class Addition(NamedTuple):
 
 @contextmanager
 def open_addition(path: Path, task: Task) -> Iterator[Addition]:
-    """Yield what ``path``, a database or the folder of an export, adds to the annotation of ``task``; it is only read.
+    """Yield what ``path`` adds to the annotation of ``task``: a database, the folder of an export, or a result file.
 
-    Raises :class:`DataError` for a damaged database, and naming every bad line of an export.
+    It is only read. Raises :class:`DataError` for a damaged database, and naming every bad line of other files.
     """
     if path.is_dir():
         yield _read_export(path, task)
+        return
+    if Path(path.name.removesuffix(".gz")).suffix in SUFFIXES:
+        yield _read_results(path, task)
         return
     with closing(open_read_only(path)) as db:
         yield _read_database(path, db)
@@ -105,15 +111,49 @@ def _read_export(folder: Path, task: Task) -> Addition:
             problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it")
     fail(problems)
     topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
-    exported = replace(task, pool=_judged_pool(entries), topics=topics, qrels={})
+    addition = _added_entries(path, replace(task, topics=topics), entries)
+    states = {(NARRATIVE, "", qid, "", ""): {"text": text} for qid, text in narratives.items()}
+    return addition._replace(path=folder, states=addition.states | states)
+
+
+def _read_results(path: Path, task: Task) -> Addition:
+    """Read the grades in a result file of an annotation tool; all else, narratives too, is that of ``task``.
+
+    Labels are grades of the scale or its words. They are of the file's time, since most tools tell none; those that
+    name no condition of the page are under the original narrative.
+    """
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
+    words = {grade.label.casefold(): grade.grade for grade in task.scale}
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for label in read_judgements([path]):
+        number = words.get(label.text.casefold(), parse_score(label.text))
+        if (number is not None and number < 0) or not label.text:
+            continue  # not judged
+        if number not in task.grades():
+            scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
+            problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
+            continue
+        record = {"qid": label.qid, "docid": label.docid, "grade": int(number), "note": "", "at": at, "reworded": False}
+        record["condition"] = label.condition if label.condition in CONDITIONS else "original"
+        record["assessor"] = label.assessor.replace(str(path), path.name.partition(".")[0])
+        instructions = task.topics[label.qid].instructions if label.qid in task.topics else {}
+        narrative = instructions.get("changed") or instructions.get("original", "")
+        entries += _exported_entries(record, narrative, len(entries))
+    fail(problems)
+    return _added_entries(path, task, entries)
+
+
+def _added_entries(path: Path, task: Task, entries: list[Entry]) -> Addition:
+    """Return ``entries`` as an addition without documents; :class:`DataError` for those that do not fit ``task``."""
+    judged = replace(task, pool=_judged_pool(entries), qrels={})
     fail(
         f"{path}: {entry.kind} of {entry.docid} for topic {entry.qid} does not fit the grades here"
         for entry in entries
-        if not _fits(entry, exported)
+        if not _fits(entry, judged)
     )
     states: dict[Key, State] = {entry.key(): entry.after for entry in entries}
-    states |= {(NARRATIVE, "", qid, "", ""): {"text": text} for qid, text in narratives.items()}
-    return Addition(folder, exported, entries, states, iter(()), is_export=True)
+    return Addition(path, judged, entries, states, iter(()), is_export=True)
 
 
 def _exported_topics(path: Path) -> Iterator[Topic]:
