@@ -5,20 +5,20 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import write_json
 from heed.progress import timed, warn
+from heed.submission.expected import Rules, expected_topics, read_candidates, read_collection_ids
+from heed.submission.package import Package, write_package
+from heed.submission.run_checks import check_run
+from heed.submission.run_fixes import fix_run
+from heed.submission.run_report import CheckedRun
 from heed.submission.tracks import TRACKS, Shape, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser, positive
-
-if TYPE_CHECKING:
-    from heed.submission.expected import Rules
-    from heed.submission.run_report import CheckedRun
 
 EXAMPLES = (
     "runs/neuclir-sample/zho/*.run --topics topics/neuclir-sample/zho.jsonl",
@@ -70,8 +70,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.submission.run_checks import check_run
-
     fail(_contradictions(options), UsageError)
     rules = _rules(options)
     runs = []
@@ -94,8 +92,6 @@ def _run(options: argparse.Namespace) -> None:
         no_package = [f"{options.submission}: not written; fix the runs first"] if options.submission else []
         raise DataError("\n".join(errors + no_package))
     if options.submission:
-        from heed.submission.package import Package, write_package
-
         reranks = bool(options.reranking)
         package = Package(options.submission, options.track, options.team, not options.no_gzip, reranks)
         for line in write_package(package, runs, options.metadata):
@@ -126,9 +122,7 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
     return problems
 
 
-def _rules(options: argparse.Namespace) -> "Rules":
-    from heed.submission.expected import Rules, expected_topics, read_candidates, read_collection_ids
-
+def _rules(options: argparse.Namespace) -> Rules:
     track = TRACKS[options.track]
     return Rules(
         track=track,
@@ -161,7 +155,7 @@ def _pattern(regex: str) -> Shape:
     return Shape(regex, f"an id that matches --docid-pattern {regex}")
 
 
-def _not_checked(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun]") -> Iterator[str]:
+def _not_checked(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRun]) -> Iterator[str]:
     """Yield what was not checked and which rules are not known, so that silence is not read as a pass."""
     track = rules.track
     missing = [f"{run.unread}, which cannot be read" for run in runs if run.unread]
@@ -177,9 +171,7 @@ def _not_checked(options: argparse.Namespace, rules: "Rules", runs: "Sequence[Ch
         yield f"not known, so not checked: {track.unknown}; see the track's guidelines"
 
 
-def _fix(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun]") -> None:
-    from heed.submission.run_fixes import fix_run
-
+def _fix(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRun]) -> None:
     refused = []
     for run, target in zip(runs, _targets(options, rules, runs), strict=True):
         try:
@@ -191,7 +183,7 @@ def _fix(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun
         raise DataError("\n".join(refused))
 
 
-def _targets(options: argparse.Namespace, rules: "Rules", runs: "Sequence[CheckedRun]") -> list[Path]:
+def _targets(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRun]) -> list[Path]:
     """Return where corrected copies go: into a folder under their names or, where the track needs it, their tags."""
     folder = Path(options.fix)
     if len(runs) == 1 and not folder.is_dir() and not options.fix.endswith("/"):

@@ -4,8 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from heed.datasets.catalogue import Catalogue
+from heed.datasets.fetchable import ByHand, Holding, every_holding, holdings
+from heed.datasets.hub import Repository, hub_download
+from heed.downloads import Download, File, bytes_to_fetch, check, check_space, free_space, size_text
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.progress import log, timed
 from pipelines import as_started
@@ -13,12 +16,6 @@ from pipelines.command import run_command
 from pipelines.options.data import catalogue_option
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.datasets.catalogue import Catalogue
-    from heed.datasets.fetchable import ByHand, Holding
-    from heed.datasets.hub import Repository
-    from heed.downloads import Download, File
 
 EXAMPLES = (
     "",
@@ -51,10 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.catalogue import Catalogue
-    from heed.datasets.fetchable import holdings
-    from heed.downloads import check_space
-
     catalogue = Catalogue([options.catalogue] if options.catalogue else [])
     if not options.collection:
         if options.lang or options.dry_run:
@@ -73,10 +66,8 @@ def _run(options: argparse.Namespace) -> None:
         _fetch([(holding, downloads) for holding, downloads, _ in planned])
 
 
-def _offline(holding: "Holding") -> "tuple[list[Download], list[Repository]]":
+def _offline(holding: Holding) -> tuple[list[Download], list[Repository]]:
     """Return the downloads that are known here, and the data sets of a hub that is out of reach."""
-    from heed.datasets.hub import hub_download
-
     known, unreachable = holding.known_downloads(), []
     for repository in holding.repositories():
         try:
@@ -86,10 +77,8 @@ def _offline(holding: "Holding") -> "tuple[list[Download], list[Repository]]":
     return known, unreachable
 
 
-def _fetch(planned: "list[tuple[Holding, list[Download]]]") -> None:
+def _fetch(planned: list[tuple[Holding, list[Download]]]) -> None:
     """Fetch what is missing, check everything, print the commands that use it; raise for what only the user can do."""
-    from heed.downloads import check
-
     downloads = [download for _, of_holding in planned for download in of_holding]
     with timed("fetch") as work:
         for download in downloads:
@@ -108,7 +97,7 @@ def _fetch(planned: "list[tuple[Holding, list[Download]]]") -> None:
         print(as_started(holding.use))
 
 
-def _left_to_do(holding: "Holding") -> list[str]:
+def _left_to_do(holding: Holding) -> list[str]:
     by_hand = holding.by_hand()
     problem = by_hand.problem() if by_hand else ""
     if not by_hand or not problem:
@@ -116,7 +105,7 @@ def _left_to_do(holding: "Holding") -> list[str]:
     return [f"{by_hand.file.path.absolute()}: {problem} ({by_hand.why}); do this, then run again:", *by_hand.how]
 
 
-def _plan(holding: "Holding", downloads: "list[Download]", unreachable: "list[Repository]") -> list[str]:
+def _plan(holding: Holding, downloads: list[Download], unreachable: list[Repository]) -> list[str]:
     """Return lines with what will be fetched, licence, sizes, where it goes and how much space is there."""
     entry = holding.entry
     lines = [f"{holding.title}: {entry.holds}"]
@@ -134,9 +123,7 @@ def _plan(holding: "Holding", downloads: "list[Download]", unreachable: "list[Re
     return lines + (_by_hand_lines(by_hand) if by_hand else [])
 
 
-def _download_lines(download: "Download") -> list[str]:
-    from heed.downloads import bytes_to_fetch, free_space, size_text
-
+def _download_lines(download: Download) -> list[str]:
     shown = download.files[:SHOWN]
     width = max(len(file.name) for file in shown)
     lines = [f"  {download.title}, to {download.root}"]
@@ -148,22 +135,20 @@ def _download_lines(download: "Download") -> list[str]:
     return [*lines, f"    {total}; {size_text(free)} free there"]
 
 
-def _state(file: "File") -> str:
+def _state(file: File) -> str:
     if file.path.is_file():
         return "here"
     return f"to fetch, from byte {file.fetched:,} on" if file.fetched else "to fetch"
 
 
-def _by_hand_lines(by_hand: "ByHand") -> list[str]:
+def _by_hand_lines(by_hand: ByHand) -> list[str]:
     here = by_hand.file.path.exists()
     lines = [f"  {by_hand.why}: {by_hand.file.path.absolute()}, {'here' if here else 'not here'}"]
     return lines if here else [*lines, *(f"    {line}" for line in by_hand.how)]
 
 
-def _listing(catalogue: "Catalogue") -> list[str]:
+def _listing(catalogue: Catalogue) -> list[str]:
     """Return all collections, one a line: name, how it comes, what of it is here, licence, what it holds, how much."""
-    from heed.datasets.fetchable import every_holding
-
     rows = []
     for name, group in groupby(every_holding(catalogue), key=lambda holding: holding.group):
         variants, entry = list(group), catalogue.entries[name]
@@ -178,7 +163,7 @@ def _listing(catalogue: "Catalogue") -> list[str]:
     return ["  ".join([*map(str.ljust, row, widths), row[4]]) for row in rows]
 
 
-def _origin(holding: "Holding") -> str:
+def _origin(holding: Holding) -> str:
     """Return how a collection comes: hub, ir_datasets, licence, or several of them."""
     if holding.entry.embedded:
         return "embedded"
@@ -189,7 +174,7 @@ def _origin(holding: "Holding") -> str:
     return " + ".join([*origins, by_hand.why] if by_hand else origins)
 
 
-def _local_state(holding: "Holding") -> str:
+def _local_state(holding: Holding) -> str:
     """Return how much of a collection is here, empty for nothing; of a hub data set the number of files, offline."""
     if holding.entry.embedded:
         return "here"

@@ -1,12 +1,9 @@
 """Options that choose published figures, and the figures that they choose."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+from heed.published.figures import Paper, Table, find_table, read_paper, select
 from heed.types import PAPERS
-
-if TYPE_CHECKING:
-    from heed.published.figures import Paper, Table
 
 
 def paper_options(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +14,8 @@ def paper_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subset", metavar="NAME", help="this subset only, such as robust04, zho, WTR or average")
 
 
-def published_tables(options: argparse.Namespace, measure: str | None = None) -> "tuple[Paper, list[Table]]":
+def published_tables(options: argparse.Namespace, measure: str | None = None) -> tuple[Paper, list[Table]]:
     """Return the paper, and the figures of its tables that the options name."""
-    from heed.published.figures import find_table, read_paper, select
-
     paper = read_paper(options.paper)
     tables = [find_table(paper, options.table)] if options.table else paper.tables
     return paper, select(tables, options.system, options.subset, measure)
