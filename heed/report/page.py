@@ -21,7 +21,7 @@ from heed.report.charts.rendering import draw, element
 from heed.report.figures import figures
 from heed.report.html import Part, compose, template
 from heed.report.manifest_reader import Settings, read_settings
-from heed.report.page_links import page_link, systems_link, topic_link
+from heed.report.page_links import page_link, systems_link
 from heed.report.results import Results
 from heed.report.topics.explorer import embedded
 
@@ -50,7 +50,7 @@ class Section(NamedTuple):
     marked: set[int]
     charted: Best
     pair: str  # the link to its two best systems side by side, empty where there are none
-    topics: str  # the link to its first topic, empty where there is none
+    topics: str  # the link to its worst topic, empty where there is none
 
 
 def write_page(results: Sequence[Results], runs: Path, path: Path, charts: bool = True) -> int:
@@ -115,8 +115,8 @@ def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
 def _section(results: Results, settings: Settings) -> Section:
     charted, two = best(results, MOST), best(results, 2).systems
     pair = systems_link(results.folder, *two) if len(two) > 1 else ""
-    qids = sorted(qid for detail in results.details for qid in detail["per_topic"])
-    topics = topic_link(results.folder, qids[0], charted.systems[0]) if qids else ""
+    has_topics = any(detail["per_topic"] for detail in results.details)
+    topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
     return Section(results, answer(results), settings, _best_rows(results), charted, pair, topics)
 
 

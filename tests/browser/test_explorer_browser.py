@@ -212,6 +212,8 @@ def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
 
 
 def test_topics_are_listed_the_worst_first_with_their_values_and_the_first_is_opened(tab: "Page", report: Path) -> None:
+    tab.click(f"#overview a.topics[href*='{FAS}/topic?']")
+    tab.wait_for_selector(f"{EXPLORER} .ranking a")
     go(tab, f"#/{FAS}/topic?system=obeys")
     values = [float(text) for text in texts(tab, ".topics .figure")]
     assert len(values) == 12 and values == sorted(values) and values[0] < values[-1]
