@@ -36,6 +36,7 @@ Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
 
 def folder_view(explored: Explored) -> FolderView:
     """Return the systems, conditions, topics and figures of a results folder."""
+    values = [[explored.value(key, topic) for topic in explored.topics.values()] for key in explored.values]
     return FolderView(
         folder=explored.results.folder,
         title=explored.results.title,
@@ -46,14 +47,9 @@ def folder_view(explored: Explored) -> FolderView:
         topics=[_entry(topic) for topic in explored.topics.values()],
         keys=[*explored.values],
         lower=[lower_is_better(key.measure, explored.results.lower_is_better) for key in explored.values],
-        values=[[short(explored.value(key, topic)) for topic in explored.topics.values()] for key in explored.values],
+        values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
         notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )
-
-
-def short(value: float | None) -> float | None:
-    """Return a value with five digits, which is more than a reader compares."""
-    return None if value is None else float(f"{value:.5g}")
 
 
 def language_data(code: str) -> LanguageData:
