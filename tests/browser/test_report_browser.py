@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from annotating_browser import CHROMIUM
 from conftest import ROOT
-from report_folders import HOSTILE, NASTY, hostile_results, write_results
+from report_folders import HOSTILE, NASTY, hostile_results, row, write_results
 from watched_page import watched
 
 from heed.report.page import page
@@ -240,3 +240,13 @@ def test_axe_finds_nothing_serious(
     opened.goto(f"{report.as_uri()}{place}")
     found = [each for each in Axe().run(opened).response["violations"] if each["impact"] in ("serious", "critical")]
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
+
+
+def test_of_two_systems_printed_alike_neither_is_bold(chromium: "Browser", tmp_path: Path) -> None:
+    rows = [row("x", "a>b", "AP", 0.89049), row("y", "a>b", "AP", 0.89001)]
+    path = tmp_path / "report.html"
+    path.write_text(page(read_tree(write_results(tmp_path / "runs", rows)), tmp_path / "runs"), encoding="utf-8")
+    with watched(chromium, path.as_uri(), path.as_uri()) as opened:
+        opened.goto(f"{path.as_uri()}#/./systems/x/y")
+        assert cells(opened, "Measures") == [["AP", "a>b", "89.0", "89.0", "0.0", "-", "-", "-"]]
+        assert opened.locator("#pair strong").count() == 0

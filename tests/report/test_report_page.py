@@ -257,6 +257,17 @@ def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_pa
     assert sum(counts) == 2000 and 20 <= len(counts) <= 41
 
 
+def test_a_chart_whose_axis_leaves_out_0_is_no_higher_for_it(tmp_path: Path) -> None:
+    heights = []
+    for value in (-0.5, 0.5):
+        rows = [row(name, "original", "nDCG@20", 0.5) for name in "ab"]
+        rows += [row(name, "original>changed", "p-MRR", abs(value) + 0.01 * at) for at, name in enumerate("ab")]
+        rows[-1]["value"] = value
+        [plot] = plots(read_tree(write_results(tmp_path, rows)))
+        heights.append(int(re.search(r'height="(\d+)', render(plot.spec(), "svg").decode())[1]))  # type: ignore[index]
+    assert max(heights) < 450
+
+
 def test_rank_1_is_at_the_top_of_the_shifts(tmp_path: Path) -> None:
     one, detail = three_topics("a", "p-MRR")
     shifts = [
