@@ -307,7 +307,7 @@ def test_agreement_and_the_order_of_systems(server: Server, small: list[str], tm
     assert ap["human"] == pytest.approx({"a": 3 / 4, "b": 1 / 12, "c": 0})
     assert ap["model"] == pytest.approx({"a": 1 / 2, "b": 1 / 2, "c": 0})
     assert ap["tau"] == pytest.approx(2 / 6**0.5)  # two pairs agree, one is tied by the model: 2/√(3·2)
-    assert "agreement with people over 14 documents of 2 topics" in result.stdout
+    assert "agreement with people over 14 documents of 2 topics\ngrades: equal 0.714, κ 0.632, " in result.stdout
     assert "AP ×100 of the systems by people and by the model, Kendall's tau 0.816" in result.stdout
 
 

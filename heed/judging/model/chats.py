@@ -73,12 +73,8 @@ class LocalJudge:
 
     def answer(self, conversation: list[Message]) -> str:
         """As :meth:`ApiJudge.answer`."""
-        cached = self.cached(conversation)
-        if cached is not None:
-            return cached
-        answer = self._chat.write(conversation, MOST)
-        self._answers.put({self._key(conversation): answer.encode()})
-        return answer
+        write = self._chat.write
+        return self._answers.answer(self._key(conversation), lambda: write(conversation, MOST).encode()).decode()
 
     def _key(self, conversation: list[Message]) -> str:
         return digest_json([self.config, conversation])

@@ -8,7 +8,7 @@ from heed.errors import DataError, HeedError
 from heed.files import digest, parse_json, read_bytes, write_json
 from heed.formats.trec_files import write_qrels
 from heed.judging.model.judge import Judged
-from heed.measures.agreement import Agreement, Comparison
+from heed.measures.agreement import Comparison
 from heed.measures.summary import aligned
 
 SHOWN = 200  # characters of a refused answer
@@ -103,18 +103,13 @@ def _lines(name: str, judged: Judged, comparison: Comparison | None) -> Iterator
     if comparison is None:
         return
     yield f"\nagreement with people over {comparison.grades.n} documents of {comparison.topics} topics"
-    rows = [["", "equal", "kappa", "linear kappa"]]
-    rows += [_row("grades", comparison.grades), _row("above 0 or not", comparison.relevance)]
-    yield aligned(rows, left=1)
+    yield f"grades: {comparison.grades.line()}"
+    yield f"above 0 or not: {comparison.relevance.line()}"
     yield "\npeople's grades (rows) by the model's (columns)"
     scale = list(map(str, comparison.scale))
     matrix = zip(scale, comparison.grades.matrix, strict=True)
     yield aligned([["", *scale], *([grade, *map(str, row)] for grade, row in matrix)], left=1)
     yield from _orders(comparison)
-
-
-def _row(label: str, agreement: Agreement) -> list[str]:
-    return [label, *map(_value, (agreement.observed, agreement.kappa, agreement.weighted))]
 
 
 def _orders(comparison: Comparison) -> Iterator[str]:
@@ -124,7 +119,3 @@ def _orders(comparison: Comparison) -> Iterator[str]:
         by_people = sorted(order.human, key=lambda run: (-order.human[run], run))
         rows = [[run, f"{100 * order.human[run]:.1f}", f"{100 * order.model[run]:.1f}"] for run in by_people]
         yield aligned([["run", "people", "model"], *rows], left=1)
-
-
-def _value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
