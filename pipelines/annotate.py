@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from heed.judging.annotate.store import Store
+from heed.judging.annotate.task import Task
 from heed.languages import language
 from heed.progress import log
 from pipelines import as_started
@@ -24,10 +25,6 @@ from pipelines.options.parser import command_parser
 from pipelines.options.server import check_server_options, server_options
 from pipelines.serving import serve_page
 from pipelines.stopping import Terminated
-
-if TYPE_CHECKING:
-    from heed.judging.annotate.store import Store
-    from heed.judging.annotate.task import Task
 
 EXAMPLES = (
     "pool.jsonl",
@@ -105,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(parser(), _run, argv)
 
 
-def open_given(options: argparse.Namespace) -> tuple["Task", "Store"]:
+def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name."""
     from heed.judging.annotate.opening import open_annotation
     from heed.judging.annotate.sources import Sources
@@ -128,14 +125,14 @@ def _run(options: argparse.Namespace) -> None:
         store.close()
 
 
-def _export(options: argparse.Namespace, task: "Task", store: "Store") -> None:
+def _export(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.judging.annotate.export import export
 
     for line in export(task, store, options.export, options.assessor, options.unjudged or "leave"):
         print(line)
 
 
-def _serve(options: argparse.Namespace, task: "Task", store: "Store") -> None:
+def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.judging.annotate.assessor_progress import progress_by_assessor, progress_line
     from heed.judging.annotate.assessors import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
