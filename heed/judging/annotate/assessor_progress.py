@@ -66,6 +66,12 @@ def progress_by_topic(
     return by_topic
 
 
+def is_open(task: Task, qid: str, progress: TopicProgress) -> bool:
+    """Whether documents of a topic are left to judge or to read again."""
+    judges = "original" in task.conditions()
+    return progress["read"] < progress["again"] or (judges and progress["original"] < len(task.to_judge(qid)))
+
+
 def _relevant_before(task: Task, grades: Mapping[DocumentKey, Mapping[str, int]], qid: str, assessor: str) -> set[str]:
     """Return the documents of a topic that were relevant before an edit, as far as ``assessor`` may know."""
     earlier = task.qrels.get(qid, {})
@@ -98,11 +104,9 @@ def progress_by_assessor(task: Task, judgements: Sequence[Judgement], narratives
 
 def progress_line(task: Task, progress: AssessorProgress) -> str:
     """Return an assessor's progress as a line of a log."""
-    judged = "" if task.only_relevant else f"{progress['original']} of {progress['documents']} judged, "
-    return (
-        f"{progress['assessor']}, {progress['topics']} topics: {judged}"
-        f"{progress['read']} of {progress['again']} read again"
-    )
+    counts = [] if task.only_relevant else [f"{progress['original']} of {progress['documents']} judged"]
+    counts += [f"{progress['read']} of {progress['again']} read again"] if progress["again"] else []
+    return f"{progress['assessor']}, {progress['topics']} topics: {', '.join(counts)}"
 
 
 def missing_for_export(task: Task, final: FinalGrades) -> str:

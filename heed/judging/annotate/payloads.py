@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from heed.errors import DataError, fail
-from heed.judging.annotate.assessor_progress import missing_for_export, progress_by_assessor, progress_by_topic
+from heed.judging.annotate.assessor_progress import is_open, missing_for_export, progress_by_assessor, progress_by_topic
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.grades import (
     disagreements,
@@ -187,12 +187,15 @@ def language_data(code: str) -> Data:
 def progress_data(task: Task, store: Store, assessor: str) -> Data:
     """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
 
-    Who has topics assigned learns of the others' work only that it is not finished.
+    What it would lack is None while something is left for the assessor. Who has topics assigned learns of the others'
+    work only that it is not finished.
     """
     judgements, versions = store.judgements(), store.narratives()
     narratives = {qid: text for qid, (text, _) in versions.items()}
     topics = progress_by_topic(task, judgements, narratives, assessor)
-    missing = missing_for_export(task, final_grades(task, judgements, narratives))
+    missing = None
+    if not any(is_open(task, qid, progress) for qid, progress in topics.items()):
+        missing = missing_for_export(task, final_grades(task, judgements, narratives))
     return {
         "last": store.last(assessor),
         "missing": "Others still judge or decide." if missing and task.assigned and topics else missing,

@@ -66,8 +66,9 @@ const isUndecided = (item) => item.decision === null;
 
 function progressList(progress) {
   const line = ({ assessor, topics, documents, original, again, read }) => {
-    const judged = page.task.onlyRelevant ? "" : `${original} of ${documents} judged, `;
-    return make("li", {}, make("bdi", {}, assessor), `: ${topics} topics, ${judged}${read} of ${again} read again`);
+    const counts = page.task.onlyRelevant ? [] : [`${original} of ${documents} judged`];
+    if (again) counts.push(`${read} of ${again} read again`);
+    return make("li", {}, make("bdi", {}, assessor), `: ${[`${topics} topics`, ...counts].join(", ")}`);
   };
   return make("ul", { class: "progress soft", "aria-label": "Progress of assessors" }, ...progress.map(line));
 }

@@ -53,8 +53,8 @@ function following() {
   if (page.tab === "original" && isElsewhere("changed"))
     return [button("again", "Every topic is judged: read again", "N", "Under the changed narratives")];
   if (isElsewhere("original")) return [text("Topics are left to judge under the original narrative.")];
-  const missing = page.progress?.missing;
-  if (missing) return [text(`Nothing is left for you. ${missing}`)];
+  const missing = page.progress?.missing; // null until the server knows of the last grades
+  if (missing !== "") return [text(`Nothing is left for you. ${missing ?? ""}`)];
   return [text("Every topic is finished; the command's --export writes the qrels.")];
 }
 
