@@ -49,7 +49,7 @@ def scatter(
     colours, shapes = marks([point.system for point in chosen])
     ours, others = ([_linked(point, folder, named) for point in group] for group in (chosen, rest))
     layers = [
-        level(0, opacity=0.5, clip=True),  # outside of an axis that does not begin at 0
+        *([level(0, opacity=0.5)] if axes["y"]["scale"]["domain"][0] <= 0 else []),
         layer([_dot(point, "published: ") for point in published], style | {"size": 28, "color": GREY}, axes | says),
         layer(others, style | {"size": 36, "color": BLUE}, axes | channels),
         layer(ours, style | {"size": 70}, axes | colours | shapes | channels),
