@@ -3,19 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from itertools import islice
 from pathlib import Path
 from typing import ParamSpec
 
 from heed.errors import UsageError, fail
 from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
-from heed.formats.documents import Source
-from heed.languages import Language
+from heed.formats.documents import Files, Source
+from heed.languages import LANGUAGES, Language, foreign_letters
 from heed.measures.evaluate import Judging
 from heed.progress import brief, gathering, log, warn
+from heed.tables.documents import Tables
 from heed.types import INSTRUCTED, JOIN, Topic
 
 Arguments = ParamSpec("Arguments")
+SAMPLED, BEGINNING = 50, 1000  # documents whose letters are looked at, and characters of each
 SHOWN_IDS = 6  # docids named as examples, and one more
 
 
@@ -58,6 +61,7 @@ def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, 
         with gathering([]) as warnings:
             collection = load(*args, **kwargs)
             warn_of_unchanged(collection.topics)
+            warn_of_letters(collection.source, collection.language)
         return replace(collection, warnings=[*collection.warnings, *warnings])
 
     return loading
@@ -69,6 +73,19 @@ def warn_of_unchanged(topics: Sequence[Topic]) -> None:
     same = [topic.qid for topic in both if len({_words(topic, "original"), _words(topic, "changed")}) == 1]
     if same:
         warn(f"the changed instruction is the original one in {len(same)} of {len(both)} topics: {brief(same)}")
+
+
+def warn_of_letters(source: Source, language: Language) -> None:
+    """Warn of documents in letters that ``language`` does not have, by the first of their files."""
+    if not isinstance(source, Files | Tables):  # others might have to be fetched first
+        return
+    documents = [line.document for line in islice(source.lines(), SAMPLED) if line.document]
+    text = "\n".join(f"{document.title} {document.text[:BEGINNING]}" for document in documents)
+    if foreign := foreign_letters(text, language.code):
+        letters, code = foreign
+        likely = f"like {LANGUAGES[code].name}" if code else f"to be in {letters} letters"
+        advice = f"; give --lang {code}" if code else ""
+        warn(f"documents look {likely} and are analysed as {language.name}{advice}")
 
 
 def _words(topic: Topic, condition: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, warn_of_unchanged, with_warnings
+from heed.datasets.collection import Collection, warn_of_letters, warn_of_unchanged, with_warnings
 from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgements, read_queries
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.paired import is_paired, read_pairs
@@ -76,8 +76,10 @@ def given_files(
     """
     code = _language([path for path in docs if not Path(path).exists()], lang)
     read = read_topics(Path(topics), code, fields, topics_format)
+    source = source_of(docs)
     warn_of_unchanged(read)
-    return _name(docs), code, source_of(docs), read
+    warn_of_letters(source, language(code))
+    return _name(docs), code, source, read
 
 
 def plain_collection(name: str, code: str, source: Source, topics: list[Topic], qrels: dict[str, Qrels]) -> Collection:

@@ -17,6 +17,7 @@ TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "abstract")  # BRIG
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 COLUMNS = (".csv", ".tsv")
 ONE_A_LINE = 'one JSON object a line, such as {"id": "d1", "title": "…", "text": "…"}, in a .jsonl file'
+ROWS = 1000  # of a Parquet file, in memory at once
 MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
@@ -153,7 +154,7 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet
 
     try:
-        for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=ROWS):
             yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # ValueError: texts that are no UTF-8
         raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from heed.errors import DataError
 from heed.files import CONTROL, LONGEST_LINE, UNREADABLE, open_packed, read_raw_lines
 from heed.formats.trec_topics import ENTITY
-from heed.progress import warn
+from heed.progress import log
 from heed.types import Document
 
 TITLES = {"headline", "title", "hl", "head", "ttl", "h3", "h4"}
@@ -71,8 +71,10 @@ def read_trec_documents(path: Path) -> Iterator[tuple[int, Document | None, str]
             yield block.line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word"
         else:
             yield block.line_no, document, ""
-    if latin:
-        warn(f"{path}: not UTF-8 and read as Latin-1: {len(latin)} of its documents, the first at line {latin[0]}")
+    if latin:  # not heed.progress.warn: results would have it only where documents have just been read
+        log.warning(
+            f"{path}: not UTF-8 and read as Latin-1: {len(latin)} of its documents, the first at line {latin[0]}"
+        )
 
 
 def article_text(contents: Sequence[object]) -> str | None:

@@ -47,6 +47,33 @@ def test_followtable_is_read_from_a_folder(shared: Path) -> None:
     assert {topic.qid for topic in wtr.topics} >= set(wtr.judging.qrels["original"])
 
 
+SENTENCES = {
+    entry["lang"]: " ".join(entry["sentences"])
+    for entry in map(json.loads, (ROOT / "tests" / "data" / "languages" / "sentences.jsonl").read_text().splitlines())
+}
+SAME_LETTERS = [{"zho"}, {"jpn"}, {"kor"}, {"ara", "fas"}, {"rus", "ukr"}, {"ben"}, {"ell"}, {"hin"}, {"tel"}, {"tha"}]
+
+
+@pytest.mark.parametrize("lang", SENTENCES)
+def test_documents_in_letters_that_their_language_lacks_are_a_warning(tmp_path: Path, lang: str) -> None:
+    docs = write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": SENTENCES[lang]}])
+    topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "x"}])
+    group = next((group for group in SAME_LETTERS if lang in group), {"eng", lang})
+    for other in ("eng", "zho", "jpn", "ara", "fas", "ukr", lang):
+        [*warnings] = load_files(docs, topics, lang=other).warnings
+        likely = f"like {language(lang).name}" if "eng" not in group else "to be in Latin letters"
+        advice = "" if "eng" in group else f"; give --lang {lang}"
+        expected = f"documents look {likely} and are analysed as {language(other).name}{advice}"
+        assert warnings == ([] if other in group else [expected])
+
+
+def test_letters_of_no_known_language_are_named_and_few_tell_nothing(tmp_path: Path) -> None:
+    topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "x"}])
+    docs = write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "שלום עולם " * 20}])
+    assert load_files(docs, topics).warnings == ["documents look to be in Hebrew letters and are analysed as English"]
+    assert load_files(write_jsonl(docs, [{"id": "a", "text": "שלום"}]), topics).warnings == []
+
+
 def test_files_of_the_users_own_are_a_collection(tmp_path: Path) -> None:
     docs = write_jsonl(tmp_path / "mine.jsonl", [{"id": "a", "text": "x"}])
     topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "x"}])
