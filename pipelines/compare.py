@@ -14,7 +14,7 @@ from heed.formats.trec_files import read_qrels
 from heed.measures import Measure, PerTopic, mean
 from heed.measures.absence import absent
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
-from heed.measures.comparison_warnings import warn_of_judgements
+from heed.measures.comparison_warnings import warn_of_judgements, warn_of_single_precision
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
 from heed.measures.registry import help_text
@@ -120,6 +120,7 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
     if not inputs.changed:
         warn_of_judgements(inputs.qrels, inputs.new_qrels)
     warn_of_runs(inputs, values)
+    warn_of_single_precision(inputs.judged_runs)
     shares = absent(inputs, values)
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")

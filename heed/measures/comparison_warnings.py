@@ -9,11 +9,13 @@ from itertools import combinations, permutations
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from heed.measures.absence import unseen
 from heed.measures.inputs import no_longer_relevant
 from heed.measures.per_topic import Judged, PerTopic
 from heed.progress import brief, warn
-from heed.ranking import in_order
+from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run
 
 SHARE = 0.2  # of a measure's documents in neither list, above which it is a warning
@@ -100,6 +102,32 @@ def warn_of_one_sided(base: Run, new: Run, changed: Judged, label: str = "") -> 
     if alone > ONE_SIDED * documents:
         counted = f"{alone} of its {documents} documents ({alone / documents:.0%}) are in one of the two lists only"
         warn(f"{label}p-MRR: {counted}: are both lists deep enough, and their ids written in the same way?")
+
+
+def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]], label: str = "") -> None:
+    """Warn where scores that are the same in single precision decide measures of ``runs``, by name with their qrels."""
+    counted = []
+    for name, (run, qrels) in runs.items():
+        judged = [qid for qid in qrels if qid in run]
+        count = sum(_differs_in_single(run[qid], qrels[qid]) for qid in judged)
+        counted += [f"{count} of {len(judged)} topics of {name}"] if count else []
+    if counted:
+        warn(
+            f"{label}scores that differ only beyond single precision decide in {', '.join(counted)}: trec_eval takes "
+            "them for ties, and its figures differ"
+        )
+
+
+def _differs_in_single(scores: Mapping[str, float], grades: Mapping[str, int]) -> bool:
+    """Whether a list's grades come in another order where scores are read in single precision."""
+    values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
+    with np.errstate(over="ignore"):
+        singles = values.astype(np.float32)
+    if len(np.unique(singles)) == len(np.unique(values)):
+        return False
+    orders = ranked(scores), ranked(dict(zip(scores, singles.tolist(), strict=True)))
+    by_double, by_single = ([grades.get(docid, 0) for docid in order] for order in orders)
+    return by_double != by_single
 
 
 def warn_of_no_values(values: Mapping[str, PerTopic], label: str = "") -> None:

@@ -9,7 +9,12 @@ from heed.formats.pairs import renamed
 from heed.languages import LANGUAGES
 from heed.measures.absence import absent
 from heed.measures.comparison import compare_pair, warn_of_runs
-from heed.measures.comparison_warnings import warn_of_judgements, warn_of_no_values, warn_of_same_runs
+from heed.measures.comparison_warnings import (
+    warn_of_judgements,
+    warn_of_no_values,
+    warn_of_same_runs,
+    warn_of_single_precision,
+)
 from heed.measures.definition import Measure
 from heed.measures.inputs import Inputs, no_longer_relevant, still_relevant
 from heed.measures.own_measures import AnyMeasure, as_measures
@@ -107,6 +112,7 @@ def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size:
         details += _details(system, condition, values)
     for condition in dict.fromkeys(condition for _, condition in runs):
         warn_of_same_runs({f"{system}.{name}": run for (system, name), run in runs.items() if name == condition})
+    warn_of_single_precision({".".join(key): (run, judging.of(key[1])) for key, run in runs.items()})
     for pair in judging.pairs:
         for system in dict.fromkeys(system for system, _ in runs):
             values = _of_pair(system, runs, judging, pair, topics, corpus_size)

@@ -11,7 +11,7 @@ from heed.formats.run_warnings import warn_of_tags
 from heed.formats.trec_files import read_given_run
 from heed.measures.absence import Absence, absent
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
-from heed.measures.comparison_warnings import warn_of_judgements, warn_of_same_runs
+from heed.measures.comparison_warnings import warn_of_judgements, warn_of_same_runs, warn_of_single_precision
 from heed.measures.definition import Measure
 from heed.measures.inputs import paired
 from heed.measures.per_topic import PerTopic, Variant, mean
@@ -84,6 +84,7 @@ def compare_systems(
         values = compare(inputs, measures)
         warn_of_judgements(inputs.qrels, inputs.new_qrels)
         warn_of_runs(inputs, values, f"{system}: ")
+        warn_of_single_precision(inputs.judged_runs, f"{system}: ")
         for measure, per_topic in values.items():
             if not measure.endswith(" change"):
                 by_measure.setdefault(measure, {})[system] = per_topic
