@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.errors import UsageError
 from heed.experiment.experiment import Experiment
@@ -92,7 +93,7 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
     """Return the runs of all systems; errors in any of their names or files come before the first search."""
     published, maxp = _published(options, experiment.collection), maxp_of(options)
     external = external_runs(options, experiment)
-    retrievers = [experiment.retriever(name) for name in names_of(options.retriever, ["bm25", "lsa"])]
+    retrievers = [experiment.retriever(name) for name in retriever_names(options, experiment.collection)]
     if options.index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
         raise UsageError("--index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio")
     if options.vectors and not any(
@@ -112,6 +113,17 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
         experiment.write_pool(pool)
         systems += [experiment.rerank(reranker, pool, maxp=maxp) for reranker in rerankers]
     return systems + [experiment.add(name, runs) for name, runs in external.items()]
+
+
+def retriever_names(options: argparse.Namespace, collection: Collection) -> list[str]:
+    """Return the retrievers of --retriever, else bm25, and on an embedded sample lsa too: elsewhere that takes long."""
+    if options.retriever:
+        return names_of(options.retriever, [])
+    entry = Catalogue().entries.get(collection.name)
+    if entry and entry.embedded and not options.docs:
+        return ["bm25", "lsa"]
+    log.info("retriever bm25 alone; add a dense one with --retriever: lsa, or an encoder by name, path or hub id")
+    return ["bm25"]
 
 
 def names_of(systems: Sequence[str] | None, by_default: Sequence[str]) -> list[str]:

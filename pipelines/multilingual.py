@@ -11,7 +11,7 @@ from heed.experiment.merged_runs import add_merged
 from heed.experiment.results import Results, SystemRuns
 from heed.measures.registry import needs_subtopics
 from heed.progress import log
-from pipelines.launch import experiment_of, external_runs, launch_systems, names_of, run_systems
+from pipelines.launch import experiment_of, external_runs, launch_systems, names_of, retriever_names, run_systems
 from pipelines.options.settings import maxp_of
 
 RERANKER = "reranker"
@@ -21,7 +21,7 @@ MERGES = ("score", "rank", RERANKER)
 def launch_multilingual(options: argparse.Namespace, collection: Collection) -> Results:
     """Run all systems over each language, print its table and that of the merged lists; return the latter's results."""
     by = options.merge or MERGES[0]
-    retrievers = names_of(options.retriever, ["bm25", "lsa"])
+    retrievers = retriever_names(options, collection)
     english = ["polarity"] if options.docs_lang == "eng" else []
     rerankers = names_of(options.reranker, english) if by == RERANKER else []
     fail(_contradictions(options, retrievers, rerankers), UsageError)
@@ -31,7 +31,7 @@ def launch_multilingual(options: argparse.Namespace, collection: Collection) -> 
         for name in rerankers:
             whole.reranker(name)
         log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
-    of_parts = _options_of_parts(options, by)
+    of_parts = _options_of_parts(options, by, retrievers)
     parts = collection.parts if retrievers else {}
     systems = [
         launch_systems(of_parts, experiment_of(of_parts, part), partial(run_systems, of_parts))[1]
@@ -70,8 +70,9 @@ def _contradictions(options: argparse.Namespace, retrievers: Sequence[str], rera
         yield "--pool published: there are no candidate lists over several languages; leave it out"
 
 
-def _options_of_parts(options: argparse.Namespace, by: str) -> argparse.Namespace:
+def _options_of_parts(options: argparse.Namespace, by: str, retrievers: Sequence[str]) -> argparse.Namespace:
     """Return the options for one language: without what is of the merged lists alone."""
     measures = [measure for measure in options.measure if not needs_subtopics(measure)]
     rerankers = ["none"] if by == RERANKER else options.reranker
-    return argparse.Namespace(**{**vars(options), "run": None, "measure": measures, "reranker": rerankers})
+    of_parts = {"run": None, "measure": measures, "retriever": retrievers, "reranker": rerankers}
+    return argparse.Namespace(**{**vars(options), **of_parts})

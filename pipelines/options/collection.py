@@ -44,8 +44,8 @@ def _system_options(systems: Group) -> None:
         action="append",
         metavar="NAME",
         help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, an encoder by name, path or hub id, "
-        "mteb:NAME by MTEB's code, a class of your own as package.module:Class, or none; repeatable (default: bm25, "
-        "lsa)",
+        "mteb:NAME by MTEB's code, a class of your own as package.module:Class, or none; repeatable (default: "
+        "bm25, and on the embedded samples lsa too)",
     )
     systems.add_argument(
         "--reranker", action="append", metavar="NAME", help=f"{RERANKER}; or none; repeatable (default: polarity)"

@@ -198,7 +198,9 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def copied(hub: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    return run(tmp_path_factory.mktemp("copied"), "infosearch", "--data", hub)
+    return run(
+        tmp_path_factory.mktemp("copied"), "infosearch", "--data", hub, "--retriever", "bm25", "--retriever", "lsa"
+    )
 
 
 def test_a_copy_is_run_with_the_dimensions_that_are_in_it(copied: Done) -> None:

@@ -591,3 +591,17 @@ def test_alone_it_runs_the_sample_and_says_so(tmp_path: Path, heed: Heed) -> Non
     judged = ir_measures.read_trec_qrels(str(QRELS))
     theirs = {one.query_id: one.value for one in ir_measures.iter_calc([ir_measures.AP], judged, run)}
     assert per_topic(folder)["polarity", "original", "AP"] == theirs
+
+
+def test_documents_of_ones_own_in_trecs_form_are_searched_by_bm25_alone(tmp_path: Path, heed: Heed) -> None:
+    (tmp_path / "disk").mkdir()
+    documents = {"FT-1": "The ferry sank.", "FT-2": "A ferry timetable.", "FT-3": "Protest."}
+    texts = (f"<DOC>\n<DOCNO> {docno} </DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n" for docno, text in documents.items())
+    (tmp_path / "disk" / "ft911_1").write_text("".join(texts))
+    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "ferry sank"}])
+    result = heed(COMMAND, "--docs", "disk", "--topics", "topics.jsonl", "--name", "news")
+    assert result.returncode == 0, result.stderr
+    runs = tmp_path / "runs" / "news" / "eng"
+    assert {path.name for path in runs.glob("*.run")} == {"bm25.query.run", "polarity.query.run"}
+    assert list(read_run(runs / "bm25.query.run")["1"]) == ["FT-1", "FT-2"]
+    assert "retriever bm25 alone; add a dense one with --retriever: lsa, or an encoder" in result.stderr
