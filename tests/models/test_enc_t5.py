@@ -46,12 +46,6 @@ def test_scores_are_those_of_its_own_program(folder: Path, reranker: CrossEncode
     assert tokenizer(*texts, truncation="only_second", max_length=60)["input_ids"] == GOLDEN["ids"][number]
 
 
-def test_the_instruction_is_never_cut(folder: Path) -> None:
-    model = Registry().find(NAME)._replace(source=str(folder), max_length=16)
-    with pytest.raises(HeedError, match="query and instruction take .* of the model's 16 tokens"):
-        CrossEncoderReranker(model, CPU).score(asked("which rivers cross the desert " * 4), DOCUMENTS[:1])
-
-
 def test_a_vocabulary_without_room_for_its_first_token_is_refused(tmp_path: Path) -> None:
     folder = enc_t5(tmp_path / "small")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -415,3 +415,19 @@ def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) 
     )
     with pytest.raises(HeedError, match="begins with a StaticEmbedding, so it can have no append_eos"):
         SentenceEncoder(Model(str(tmp_path / "static"), append_eos=True), CPU).encode_documents([table])
+
+
+def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    parts = [Transformer(str(tiny_encoder)), Pooling(32, "mean")]
+    own = SentenceTransformer(modules=parts, device="cpu", prompts={"query": "ask: ", "document": "told: "})
+    own.save(str(tmp_path / "own"))
+    # saved models compare by cosine unless they say otherwise: the inner product of normalised vectors
+    encoder = SentenceEncoder(Model(str(tmp_path / "own")), CPU)
+    asked, told = (
+        unit([hidden(tiny_encoder, ids_of(tiny_encoder, text)).mean(dim=0)]) for text in ("ask: q i", "told: T x")
+    )
+    same(encoder.encode_queries(queries([("q", "i")])), asked)
+    same(encoder.encode_documents([Document("1", "T", "x")]), told)

@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from heed.errors import DataError, HeedError, UsageError
+from heed.errors import HeedError, UsageError
 from heed.models import listing as catalogue
-from heed.models.files.guessing import guess
-from heed.models.files.model_files import fingerprint, runs_remote_code
 from heed.models.listing import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
@@ -296,59 +294,9 @@ def test_an_unknown_preset_names_those_that_there_are() -> None:
     assert SHIPPED.find("GritLM/GritLM-7B@reranker").name == "GritLM-7B@reranker"
 
 
-def test_code_that_one_registry_allows_is_not_allowed_with_another(tmp_path: Path) -> None:
-    (tmp_path / "mine.json").write_text(
-        json.dumps({"mine": {"source": str(tmp_path), "remote_code": True, "presets": {"dot": {"similarity": "dot"}}}})
-    )
-    allowing, other = Registry([tmp_path / "mine.json"], trust_remote_code=True), Registry([tmp_path / "mine.json"])
-    for _ in "ab":
-        assert runs_remote_code(allowing.find("mine")) and runs_remote_code(allowing.entries["mine"])
-        for refused in (other.find("mine"), other.resolve("mine@dot", []), other.entries["mine"], Model("m")):
-            with pytest.raises(HeedError, match="--trust-remote-code"):
-                runs_remote_code(refused._replace(remote_code=True))
-    assert allowing.find("mine@dot").trusted and allowing.find("mine") != other.find("mine")
-    assert fingerprint(allowing.find("mine")) == fingerprint(other.find("mine")._replace(trusted=True))
-    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"trusted": True}}))
-    with pytest.raises(DataError, match=r"mine: unknown fields \['trusted'\]"):
-        Registry([tmp_path / "mine.json"])
-
-
-def test_two_registries_share_no_entries_and_no_defaults(tmp_path: Path) -> None:
-    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"source": "a/b"}}))
-    first, second = Registry([tmp_path / "mine.json"], {"pooling": "cls", "query": None}), Registry()
-    assert first.find("mine").source == "a/b" and "mine" not in second.entries
-    assert (first.find("x/y").pooling, second.find("x/y").pooling) == ("cls", None)
-
-
-def test_a_local_models_fingerprint_is_that_of_its_files_wherever_they_are(tmp_path: Path) -> None:
-    for folder in ("here/m", "there/other"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "config.json").write_text("{}")
-        (tmp_path / folder / "base").mkdir()
-    here, there = (Model(str(tmp_path / one), base=str(tmp_path / one / "base")) for one in ("here/m", "there/other"))
-    assert fingerprint(here) == fingerprint(there) and str(tmp_path) not in json.dumps(fingerprint(here))
-    assert fingerprint(here.limited(9)) != fingerprint(here) != fingerprint(here._replace(query="{query}"))
-
-
 def test_an_entry_can_be_sent_to_another_process() -> None:
     for name, one in all_presets():
         assert pickle.loads(pickle.dumps(one)) == one, name  # noqa: S301
-
-
-def test_a_document_without_a_title_has_no_gap() -> None:
-    one = Model("m", document="passage:  {title} {text}")
-    assert document_text(one, "", "x") == "passage:  x"
-    assert document_text(one, "T", "x") == "passage:  T x"
-    assert document_text(Model("m", document="{title}\n\n{text}"), "", "x") == "x"
-    one = Model("m", document="Title: {title} Content: {text}", untitled="{text}")
-    assert (document_text(one, "T", "x"), document_text(one, "", "x")) == ("Title: T Content: x", "x")
-
-
-def test_a_query_without_instruction_has_its_own_template() -> None:
-    one = Model("m", query="Q {query}{mark} {instruction}", bare="B {query}")
-    assert (query_text(one, "why", ""), query_text(one, "why", "i")) == ("B why", "Q why? i")
-    assert query_text(one, "why!", "i") == "Q why! i"
-    assert query_text(Model("m", query="{instruction}: {query}", task="T"), "q", "") == "T: q"
 
 
 def test_what_is_easily_missed_is_made_visible() -> None:
@@ -461,12 +409,6 @@ def test_every_printed_name_finds_its_system(heed: Heed) -> None:
     assert told.startswith("google/text-embedding-preview-0409@followir") and "FollowIR: Google Gecko" in told
 
 
-def test_layer_norm_without_pooling_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"source": "x", "layer_norm": True}}))
-    with pytest.raises(DataError, match="mine: layer_norm follows a pooling, but there is none"):
-        Registry([tmp_path / "mine.json"])
-
-
 def test_facts_that_matter_before_a_download_are_shown(heed: Heed) -> None:
     gated = heed(COMMAND, "samaya-ai/promptriever-llama3.1-8b-v1@mteb").stdout
     assert "yes: accept its terms at https://huggingface.co/meta-llama/Meta-Llama-3.1-8B, then hf auth login" in gated
@@ -505,70 +447,6 @@ def test_a_local_folder_is_shown_as_what_its_files_are(heed: Heed, tmp_path: Pat
     shown = heed(COMMAND, "lm").stdout
     assert "family        causal, guessed from config.json (Qwen3ForCausalLM)" in shown
     assert "missing here  prompt in its entry; tokens in its entry; weights" in shown
-
-
-@pytest.mark.parametrize(
-    ("files", "family", "source"),
-    [
-        ({"config.json": {"architectures": ["XLMRobertaModel"]}}, "bi-encoder", "config.json (XLMRobertaModel)"),
-        ({"config.json": {"architectures": ["T5EncoderModel"]}}, "bi-encoder", "config.json (T5EncoderModel)"),
-        (
-            {"config.json": {"architectures": ["MT5ForConditionalGeneration"]}},
-            "seq2seq",
-            "config.json (MT5ForConditionalGeneration)",
-        ),
-        ({"config.json": {"architectures": ["GPT2LMHeadModel"]}}, "causal", "config.json (GPT2LMHeadModel)"),
-        ({"config.json": {"architectures": ["HF_ColBERT"]}}, "late-interaction", "config.json (HF_ColBERT)"),
-        ({"config.json": {"architectures": ["Strange"]}}, "", ""),
-        ({"config.json": {}}, "", ""),
-        (  # as Qwen3-Embedding is saved
-            {
-                "config.json": {"architectures": ["Qwen3ForCausalLM"]},
-                "modules.json": [{"type": "sentence_transformers.models.Transformer"}],
-            },
-            "bi-encoder",
-            "modules.json",
-        ),
-        (
-            {
-                "config.json": {"architectures": ["Qwen3ForCausalLM"]},
-                "config_sentence_transformers.json": {"model_type": "CrossEncoder"},
-            },
-            "cross-encoder",
-            "config_sentence_transformers.json (model_type CrossEncoder)",
-        ),
-        (
-            {"config_sentence_transformers.json": {"model_type": "ColBERT"}},
-            "late-interaction",
-            "config_sentence_transformers.json (model_type ColBERT)",
-        ),
-        (
-            {
-                "modules.json": [
-                    {"type": "sentence_transformers.base.modules.transformer.Transformer"},
-                    {"type": "sentence_transformers.cross_encoder.modules.logit_score.LogitScore"},
-                ]
-            },
-            "cross-encoder",
-            "modules.json (LogitScore)",
-        ),
-        ({"adapter_config.json": {"task_type": None}}, "peft", "adapter_config.json (task_type None)"),
-        ({"adapter_config.json": {"task_type": "CAUSAL_LM"}}, "causal", "adapter_config.json (task_type CAUSAL_LM)"),
-    ],
-)
-def test_the_family_is_read_from_the_files(tmp_path: Path, files: dict[str, object], family: str, source: str) -> None:
-    for name, content in files.items():
-        (tmp_path / name).write_text(json.dumps(content))
-    assert guess(Model(str(tmp_path))) == (family, source)
-    assert guess(Model(str(tmp_path), pooling="mean")) == ("bi-encoder", "its entry, which has pooling")
-
-
-def test_an_unknown_family_is_told_with_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match="^family 'causle' is unknown; did you mean causal?"):
-        Registry(defaults={"family": "causle"})
-    (tmp_path / "mine.json").write_text(json.dumps({"mine": {"source": "x", "family": "bi-encode"}}))
-    with pytest.raises(DataError, match="mine.json: mine: family 'bi-encode' is unknown; did you mean bi-encoder?"):
-        Registry([tmp_path / "mine.json"])
 
 
 @pytest.mark.parametrize(

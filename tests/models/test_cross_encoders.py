@@ -73,3 +73,26 @@ def test_the_label_must_be_known_and_be_there(tmp_path: Path) -> None:
     ):
         with pytest.raises(HeedError, match=message):
             CrossEncoderReranker(model, CPU).load()
+
+
+def test_a_cross_encoder_reads_caption_header_and_whole_rows(tiny_cross_encoder: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    rows = [f"| {'abcd'[number % 4] * 6} |" for number in range(30)]
+    head = "# cap\n| header |\n| --- |"
+    document = Document("t", "", "\n".join([head, *rows]), caption="cap", header="header", cells="a")
+    # 64 tokens: [CLS] q q [SEP] … [SEP] leave 59; "# cap", "| header |", "| --- |" are 4 + 8 + 5, so 5 rows of 8
+    kept = "\n".join([head, *rows[:5]])
+    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    assert len(tokenizer("qq", kept)["input_ids"]) <= 64 < len(tokenizer("qq", f"{kept}\n| bbbbbb |")["input_ids"])
+    bert = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
+    with torch.no_grad():
+        expected = float(bert(**tokenizer("qq", kept, return_tensors="pt")).logits[0, 0])
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    assert reranker.score(Topic("1", "eng", "qq", {}).under("query"), [document]) == pytest.approx([expected], abs=1e-5)
+
+
+def test_an_instruction_that_leaves_no_room_is_an_error(tiny_cross_encoder: Path) -> None:
+    reranker = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    with pytest.raises(HeedError, match="topic 9: query and instruction take .* of the model's 64 tokens"):
+        reranker.score(Topic("9", "eng", "q" * 80, {}).under("query"), documents(["d0"]))
