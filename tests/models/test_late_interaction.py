@@ -1,16 +1,40 @@
+"""Late interaction: MaxSim, and checkpoints of ColBERT, sentence-transformers and pylate."""
+
+import json
 import shutil
+import string
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import golden_models
+import golden_texts
 import numpy as np
 import pytest
 import tiny_late_models as tiny
 import torch
-from model_inputs import CPU
-from tiny_late_models import CONDITIONS, DOCIDS, DOCUMENT, LEAST, MOST, TOPIC, asked, entry, plain, reranker_of
+from conftest import ROOT
+from model_inputs import CPU, queries
+from safetensors.torch import load_file, save_file
+from tiny_late_models import (
+    CONDITIONS,
+    DOCIDS,
+    DOCUMENT,
+    LEAST,
+    MOST,
+    TEXTS,
+    TOPIC,
+    Made,
+    asked,
+    entry,
+    plain,
+    reranker_of,
+)
 
+from heed.errors import HeedError
 from heed.models.encoders import late_interaction
-from heed.models.encoders.late_interaction import LateEncoder, maxsim, packed
+from heed.models.encoders.late_interaction import LateEncoder, LateReranker, maxsim, packed, split
+from heed.models.registry.entries import Model, Registry
 from heed.types import Document
 
 DOCUMENTS = tiny.documents(DOCIDS)
@@ -114,3 +138,180 @@ def test_a_table_is_cut_between_rows(tmp_path: Path) -> None:
     assert 2 < fits < 22
     expected = tiny.document(made, "\n".join(rows[:fits]), DOCUMENT).numpy()
     np.testing.assert_allclose(ours[:, 1:], expected, atol=1e-5)
+
+
+def test_without_lengths_in_the_entry_the_checkpoints_own_hold(tmp_path: Path) -> None:
+    made = tiny.bert(tmp_path)
+    for condition in CONDITIONS:
+        ours = LateReranker(Model(str(made.folder)), CPU).score(TOPIC.under(condition), DOCUMENTS)
+        assert ours == pytest.approx(plain(made, condition, most=LEAST, documents=24), abs=1e-5)
+    short = reranker_of(made.folder, query_length=8).score(TOPIC.under("query"), DOCUMENTS)
+    assert short == pytest.approx(plain(made, "query", most=8), abs=1e-5)
+
+
+def test_half_precision_weights_are_widened(tmp_path: Path) -> None:
+    made = tiny.bert(tmp_path)
+    path = made.folder / "model.safetensors"
+    save_file({name: weight.half() for name, weight in load_file(path).items()}, path, metadata={"format": "pt"})
+    rounded = made._replace(network=made.network.half().float(), linear=made.linear.half().float())
+    ours = reranker_of(made.folder).score(TOPIC.under("original"), DOCUMENTS)
+    assert ours == pytest.approx(plain(rounded, "original"), abs=1e-5)
+
+
+def saved_by_sentence_transformers(made: Made, folder: Path, similarity: str, strategy: str) -> Path:
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    expansion = {"strategy": strategy, "length": LEAST, "attend": True}
+    parts = [
+        Transformer(str(made.folder), query_expansion=expansion, document_length=DOCUMENT),
+        Dense(32, tiny.WIDTH, bias=False, activation_function=torch.nn.Identity(), init_weight=made.linear,
+              module_input_name="token_embeddings"),
+        MultiVectorMask(skiplist_words=list(string.punctuation)),
+        Normalize(module_input_name="token_embeddings"),
+    ]  # fmt: skip
+    encoder = MultiVectorEncoder(modules=parts, device="cpu", similarity_fn_name=similarity)
+    encoder.prompts = {"query": "x: ", "document": "y: "}
+    encoder.save(str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("similarity", ["maxsim", "meanmaxsim"])
+@pytest.mark.parametrize("strategy", ["fixed", "min"])
+def test_a_saved_multi_vector_encoder_keeps_its_own_prompts_and_settings(
+    tmp_path: Path, similarity: str, strategy: str
+) -> None:
+    made = tiny.bert(tmp_path)
+    folder = saved_by_sentence_transformers(made, tmp_path / "own", similarity, strategy)
+
+    def ids(text: str, most: int) -> list[int]:
+        found: list[int] = made.tokenizer(text, truncation=True, max_length=most)["input_ids"]
+        return found
+
+    expected = []
+    query = ids(f"x: {asked('query')}", 64)
+    query += [made.tokenizer.mask_token_id] * (LEAST - len(query))
+    rows = tiny.vectors(made, query, [1] * len(query))
+    for docid in DOCIDS:
+        read = ids(f"y: T {TEXTS[int(docid[1:])]}", DOCUMENT)
+        kept = [at for at, one in enumerate(read) if one not in made.skips]
+        found = tiny.score(rows, tiny.vectors(made, read, [1] * len(read))[kept])
+        expected.append(found / (len(rows) if similarity == "meanmaxsim" else 1))
+    ours = LateReranker(Model(str(folder)), CPU)
+    assert ours.score(TOPIC.under("query"), DOCUMENTS) == pytest.approx(expected, abs=1e-5)
+    for length, expected_length in ((MOST, MOST), (None, LEAST if strategy == "fixed" else 64)):
+        encoder = LateEncoder(Model(str(folder), query_length=length), CPU)
+        assert len(split(encoder.encode_queries(queries([("a river", "a" * 60)])))[0]) == expected_length
+
+
+def test_what_pylate_saves_is_read_as_pylate_reads_it(tmp_path: Path) -> None:
+    """Pylate 1.6.0 left such a folder of this checkpoint; its own scores and ours were equal to 2e-6."""
+    made = tiny.bert(tmp_path)
+    folder = tmp_path / "pylate"
+    shutil.copytree(made.folder, folder)
+    (folder / "artifact.metadata").unlink()
+    (folder / "1_Dense").mkdir()
+    save_file({"linear.weight": made.linear}, folder / "1_Dense" / "model.safetensors", metadata={"format": "pt"})
+    dense = {"in_features": 32, "out_features": tiny.WIDTH, "bias": False}
+    files = {
+        "1_Dense/config.json": {**dense, "activation_function": "torch.nn.modules.linear.Identity"},
+        "modules.json": [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_Dense", "type": "pylate.models.Dense.Dense"},
+        ],
+        "config_sentence_transformers.json": {
+            "model_type": "ColBERT", "similarity_fn_name": "MaxSim", "prompts": {"query": "", "document": ""},
+            "query_prefix": "[unused0]", "document_prefix": "[unused1]", "query_length": LEAST,
+            "document_length": DOCUMENT, "attend_to_expansion_tokens": False, "do_query_expansion": True,
+            "skiplist_words": list(string.punctuation),
+        },
+    }  # fmt: skip
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    for condition in CONDITIONS:
+        ours = reranker_of(folder).score(TOPIC.under(condition), DOCUMENTS)
+        assert ours == pytest.approx(plain(made, condition), abs=1e-5)
+
+
+@pytest.mark.golden(
+    program="pylate 1.6.0",
+    compared="scores, with mask tokens that are attended to and that are not",
+    systems=("late-interaction", "colbert-ir/colbertv2.0"),
+)
+@pytest.mark.parametrize("kind", ["mask", "attend"])
+def test_scores_are_those_of_pylate(tmp_path: Path, kind: str) -> None:
+    golden = json.loads((ROOT / "tests" / "data" / "golden" / "colbert_of_pylate.json").read_text())
+    folder = golden_models.colbert(tmp_path / "colbert")
+    metadata = folder / "artifact.metadata"
+    metadata.write_text(json.dumps(json.loads(metadata.read_text()) | {"attend_to_mask_tokens": kind == "attend"}))
+    model = Registry().find("colbert-ir/colbertv2.0")._replace(source=str(folder), revision=None)
+    ours = LateReranker(model._replace(query_length=golden["query_length"]), CPU)
+    given = [Document(docid, title, text) for docid, (title, text) in golden_texts.DOCUMENTS.items()]
+    found = [ours.score(query, given) for query in queries(golden_texts.ASKED)]
+    np.testing.assert_allclose(found, golden[kind]["scores"], atol=1e-4)
+
+
+def without(made: Made, part: str) -> None:
+    path = made.folder / "model.safetensors"
+    weights = {name: weight for name, weight in load_file(path).items() if part not in name}
+    save_file(weights, path, metadata={"format": "pt"})
+
+
+def no_projection(made: Made) -> None:
+    without(made, "linear.weight")
+
+
+def no_layer(made: Made) -> None:
+    without(made, "layer.1.attention.self.key")
+
+
+def no_metadata(made: Made) -> None:
+    (made.folder / "artifact.metadata").unlink()
+
+
+def odd_marker(made: Made) -> None:
+    (made.folder / "artifact.metadata").write_text('{"query_token_id": {"root": "x"}}')
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_projection, "model.safetensors: no linear.weight, the projection of HF_ColBERT; copy the whole model"),
+        (
+            no_layer,
+            "missing weights: 2, such as encoder.layer.1.attention.self.key.bias; expected all that BertModel has",
+        ),
+        (no_metadata, "artifact.metadata: is missing, but it says how HF_ColBERT reads texts; copy the whole model"),
+        (odd_marker, "query_token_id is {'root': 'x'}, expected the marker's token, mostly '.unused0.'"),
+    ],
+)
+def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path: Path, spoil: Callable[[Made], None], message: str) -> None:
+    made = tiny.bert(tmp_path)
+    spoil(made)
+    with pytest.raises(HeedError, match=message):
+        LateEncoder(entry(made.folder), CPU).load()
+
+
+def test_markers_without_an_embedding_are_refused(tmp_path: Path) -> None:
+    made = tiny.xlmr(tmp_path, saves_markers=False, rows=1)
+    size = len(made.tokenizer) - 2
+    with pytest.raises(HeedError, match=rf"no embedding for the markers \[unused0\] and .* at {size} and {size + 1};"):
+        LateEncoder(entry(made.folder), CPU).load()
+
+
+def test_a_length_that_the_model_cannot_read_is_refused(tmp_path: Path) -> None:
+    made = tiny.xlmr(tmp_path)
+    with pytest.raises(HeedError, match="tiny-xlmr: query_length 63, but the model reads 62 tokens at most"):
+        LateEncoder(entry(made.folder, query_length=63), CPU).load()
+    config = made.folder / "tokenizer_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "model_max_length": 512}))
+    with pytest.raises(HeedError, match="document_length 63, but the model reads 62 tokens at most"):
+        LateEncoder(entry(made.folder, document_length=63), CPU).load()
+    with pytest.raises(HeedError, match="padding left, but HF_ColBERT has its marker as a text's second token"):
+        LateEncoder(entry(made.folder, padding="left"), CPU).load()
+
+
+def test_what_is_no_late_interaction_model_is_refused(tiny_encoder: Path) -> None:
+    with pytest.raises(HeedError, match="tiny-encoder: no late-interaction model; expected the class HF_ColBERT"):
+        LateEncoder(Model(str(tiny_encoder)), CPU).load()

@@ -96,7 +96,7 @@ def test_a_whole_answer_is_taken_as_it_is(order: list[int]) -> None:
 
 
 def test_braces_of_a_text_are_text_and_its_identifiers_are_none() -> None:
-    """The wording itself is compared with rank_llm's in tests/models/test_rank_llm.py."""
+    """The wording itself is compared with rank_llm's in tests/models/test_listwise_authors.py."""
     question = messages(PROMPTS["rank_llm"], "q {num} [4]", ["first {query}", "second"])[1]["content"]
     assert "relevance to the search query: q {num} (4).\n[1] first {query}\n[2] second\nSearch Query" in question
 
