@@ -47,7 +47,8 @@ SYSTEMS = {  # whose prompts they are
 }
 
 
-RANK_K, REASON_RANK = "hltcoe/Rank-K-32B", ("liuwenhan/reasonrank-7B", "liuwenhan/reasonrank-32B")
+RANK_K = "hltcoe/Rank-K-32B"
+REASON_RANK = ("liuwenhan/reasonrank-7B", "liuwenhan/reasonrank-32B")
 FORM = (  # that of Qwen's chat template
     "{%- for one in messages %}<|im_start|>{{ one.role }}\n{{ one.content }}<|im_end|>\n{%- endfor %}"
     "<|im_start|>assistant\n"
