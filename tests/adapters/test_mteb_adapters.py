@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tiny_language_models as tiny
 from conftest import tiny_config, tiny_tokenizer
-from tiny_mteb import DOCUMENTS, QRELS, TOPICS, registered, task
+from tiny_mteb import DOCUMENTS, TOPICS, experiment_in, registered, task
 
 import heed
 from heed.adapters.mteb import as_mteb
@@ -80,16 +80,7 @@ def models(monot5: Path, tiny_encoder: Path, cross: Path) -> Iterator[None]:
 
 @pytest.fixture
 def experiment(tmp_path: Path, registry: heed.Registry) -> Iterator[heed.Experiment]:
-    collection = heed.Collection(
-        name="tiny",
-        subset="eng",
-        language=heed.language("eng"),
-        source=heed.Documents(DOCUMENTS),
-        topics=TOPICS,
-        judging=heed.Judging(QRELS),
-    )
-    folders = {"out": tmp_path / "runs", "indexes": tmp_path / "indexes"}
-    with heed.Experiment(collection, registry=registry, device="cpu", depth=len(DOCUMENTS), **folders) as made:
+    with experiment_in(tmp_path, len(DOCUMENTS), registry) as made:
         yield made
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from conftest import stranger
-from tiny_mteb import DOCUMENTS, QRELS, TOPICS
+from tiny_mteb import DOCUMENTS, QRELS, TOPICS, experiment_in
 
 import heed
 from heed.adapters import pyterrier as adapter
@@ -34,15 +34,7 @@ class Overlap:
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Iterator[heed.Experiment]:
-    collection = heed.Collection(
-        name="tiny",
-        subset="eng",
-        language=heed.language("eng"),
-        source=heed.Documents(DOCUMENTS),
-        topics=TOPICS,
-        judging=heed.Judging(QRELS),
-    )
-    with heed.Experiment(collection, depth=8, out=tmp_path / "runs", indexes=tmp_path / "indexes") as made:
+    with experiment_in(tmp_path, 8) as made:
         yield made
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import golden_models
+import golden_texts
 import numpy as np
 import pytest
 import torch
-from conftest import Heed
+from conftest import ROOT, Heed
 from model_inputs import CPU, queries
 from safetensors.torch import save_file
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
@@ -24,6 +26,7 @@ QUERIES = [("true", "only documents that name a river"), ("a much longer text wi
 TEXTS = ["no", "Relevant: document with numbers", "an instruction: only documents that name a river " * 8, "a"]
 DOCUMENTS = [Document(str(at), "", text) for at, text in enumerate(TEXTS)]
 GRIT = {"query": "<|user|>\n{instruction}\n<|embed|>\n{query}", "document": "<|embed|>\n{title} {text}"}
+INSTRUCTOR = ("hkunlp/instructor-base", "hkunlp/instructor-xl")
 
 
 @pytest.fixture(scope="module")
@@ -431,3 +434,18 @@ def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: 
     )
     same(encoder.encode_queries(queries([("q", "i")])), asked)
     same(encoder.encode_documents([Document("1", "T", "x")]), told)
+
+
+@pytest.mark.golden(
+    program="InstructorEmbedding 1.0.1", compared="vectors without their instruction, cut texts", systems=INSTRUCTOR
+)
+def test_vectors_are_those_of_instructors_own_library(tmp_path: Path) -> None:
+    golden = json.loads((ROOT / "tests" / "data" / "golden" / "instructor.json").read_text())
+    folder = golden_models.instructor(tmp_path / "instructor")
+    given = [Document(docid, title, text) for docid, (title, text) in golden_texts.DOCUMENTS.items()]
+    for name in INSTRUCTOR:
+        encoder = SentenceEncoder(Registry().find(name)._replace(source=str(folder)), CPU)
+        np.testing.assert_allclose(encoder.encode_documents(given), golden["documents"], atol=2e-5)
+        np.testing.assert_allclose(encoder.encode_queries(queries(golden_texts.ASKED)), golden["asked"], atol=2e-5)
+        bare = queries([(query, "") for query, _ in golden_texts.ASKED])
+        np.testing.assert_allclose(encoder.encode_queries(bare), golden["bare"], atol=2e-5)

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import heed
 from heed.types import Document, Topic
 
 TEXTS = ["a much longer text with numbers 12", "the true query document is relevant", "yes or no", "that names a river"]
@@ -24,6 +26,20 @@ QRELS = {
         for qid, docids in RULED_OUT.items()
     },
 }
+
+
+def experiment_in(folder: Path, depth: int, registry: heed.Registry | None = None) -> heed.Experiment:
+    """An experiment with the topics and documents above, whose files are in ``folder``."""
+    collection = heed.Collection(
+        name="tiny",
+        subset="eng",
+        language=heed.language("eng"),
+        source=heed.Documents(DOCUMENTS),
+        topics=TOPICS,
+        judging=heed.Judging(QRELS),
+    )
+    folders = {"out": folder / "runs", "indexes": folder / "indexes"}
+    return heed.Experiment(collection, registry=registry, device="cpu", depth=depth, **folders)
 
 
 @contextmanager

@@ -4,11 +4,12 @@ import math
 import os
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from heed.errors import ServiceError
+from heed.errors import ServiceError, fail
 from heed.models.text.fit import whole_rows
 from heed.types import Document
 
@@ -18,6 +19,7 @@ MILLION = 1_000_000
 SEARCHED, PIECE = 100, 500  # Cohere's search: a query with 100 documents of 500 tokens, the query's included
 
 Count = Callable[[str], int]
+Item = TypeVar("Item")
 
 
 def about(text: str) -> int:
@@ -37,6 +39,32 @@ def beginning(document: Document, room: int) -> str:
         return text
     fitting = bisect_right(range(1, len(text)), room, key=lambda length: about(text[:length]))
     return text[:fitting].rstrip()
+
+
+def check_texts(documents: Iterable[Document], purpose: str) -> None:
+    """Raise :class:`DataError` naming the ``documents`` without text, which no server takes for its ``purpose``."""
+    fail(
+        f"document {document.docid}: has no text, which {purpose}; give it one or leave it out"
+        for document in documents
+        if not (document.title + document.text).strip()
+    )
+
+
+def in_requests(texts: Iterable[tuple[Item, int]], most: int, tokens: int) -> Iterator[list[Item]]:
+    """Yield items, which come with their lengths in tokens, in parts of at most ``most`` items and ``tokens``.
+
+    An item that is longer alone is a part of its own.
+    """
+    part: list[Item] = []
+    total = 0
+    for item, length in texts:
+        if part and (len(part) == most or total + length > tokens):
+            yield part
+            part, total = [], 0
+        part.append(item)
+        total += length
+    if part:
+        yield part
 
 
 def counter(model: str) -> tuple[Count, str]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from heed.errors import ServiceError, fail
+from heed.errors import ServiceError
 from heed.formats.document_store import DocumentStore
 from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.remote.client import Client, endpoint
-from heed.models.remote.cost import Answers, Bill, about, beginning
+from heed.models.remote.cost import Answers, Bill, about, beginning, check_texts, in_requests
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
 from heed.types import Config, Document, Matrix, Query
@@ -70,11 +70,7 @@ class ApiEncoder:
         return self._vectors(texts, self._endpoint.provider.queries, "queries", estimated=False)
 
     def _texts(self, documents: Sequence[Document]) -> list[str]:
-        fail(
-            f"document {document.docid}: has no text, which {self.name} cannot embed; give it one or leave it out"
-            for document in documents
-            if not (document.title + document.text).strip()
-        )
+        check_texts(documents, f"{self.name} cannot embed")
         return [document_text(self._model, document.title, self._cut(document)) for document in documents]
 
     def _cut(self, document: Document) -> str:
@@ -138,17 +134,7 @@ class ApiEncoder:
 
 def _batches(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Yield the texts in parts that fit into one request."""
-    batch: dict[str, str] = {}
-    tokens = 0
-    for key, text in texts.items():
-        length = about(text)
-        if batch and (len(batch) == TEXTS or tokens + length > TOKENS):
-            yield batch
-            batch, tokens = {}, 0
-        batch[key] = text
-        tokens += length
-    if batch:
-        yield batch
+    return map(dict, in_requests(((pair, about(pair[1])) for pair in texts.items()), TEXTS, TOKENS))
 
 
 def _rows(answer: Any, count: int) -> Matrix:

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from heed.errors import fail
 from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.remote.client import Client, endpoint
-from heed.models.remote.cost import Answers, Bill, about, beginning
+from heed.models.remote.cost import Answers, Bill, about, beginning, check_texts, in_requests
 from heed.models.remote.rerank_forms import FORMS, PATH, SERVER, SERVICES, form_name, instruction_field, read_scores
 from heed.models.text.fit import room_for_document
 from heed.models.text.templates import document_text, query_text
@@ -18,13 +17,6 @@ from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
 
 TOKENS = 200_000  # of a request, by our estimate: Contextual takes 400,000, Voyage 600,000 (their API references)
-
-
-class _Part(NamedTuple):
-    """Documents of one request: their texts, and how many of these are longer than the model reads."""
-
-    texts: list[str]
-    long: int
 
 
 class ApiReranker:
@@ -60,12 +52,12 @@ class ApiReranker:
         bill = Bill(self._endpoint.model, self._model.price, self._model.search_price)
         for query in queries:
             text, fields = self._query(query)
-            for part in self._parts(query, documents(query)):
-                key = self._key(self._body(text, fields, part))
+            for texts, _ in self._parts(query, documents(query)):
+                key = self._key(self._body(text, fields, texts))
                 if self._answers.get([key]):
                     bill.free += 1
                 else:
-                    bill.add_search(" ".join([text, *fields.values()]), part.texts)
+                    bill.add_search(" ".join([text, *fields.values()]), texts)
         if queries:
             log.info(bill.line(f"{self.name}.{queries[0].condition}"))
             if self._model.max_length is None:
@@ -81,9 +73,9 @@ class ApiReranker:
         """
         text, fields = self._query(query)
         scores: list[float] = []
-        for part in self._parts(query, documents):
-            scores += self._answer(self._body(text, fields, part), len(part.texts))
-            self._long += part.long
+        for texts, long in self._parts(query, documents):
+            scores += self._answer(self._body(text, fields, texts), len(texts))
+            self._long += long
         self._scored += len(documents)
         return scores
 
@@ -104,28 +96,15 @@ class ApiReranker:
         instruction = query.instruction or self._model.task or ""
         return query.query, {self._field: instruction} if instruction else {}
 
-    def _parts(self, query: Query, documents: Sequence[Document]) -> Iterator[_Part]:
-        """Yield the documents in parts that fit into one request."""
-        fail(
-            f"document {document.docid}: has no text, which {self.name} cannot score; give it one or leave it out"
-            for document in documents
-            if not (document.title + document.text).strip()
-        )
+    def _parts(self, query: Query, documents: Sequence[Document]) -> Iterator[tuple[list[str], int]]:
+        """Yield the texts of documents that fit into one request, and how many are longer than the model reads."""
+        check_texts(documents, f"{self.name} cannot score")
         text, fields = self._query(query)
         query_tokens = about(" ".join([text, *fields.values()]))
-        texts: list[str] = []
-        tokens = long = 0
-        for document in documents:
-            content, is_long = self._text(query.qid, query_tokens, document)
-            length = query_tokens + about(content)
-            if texts and (len(texts) == self._form.most or tokens + length > TOKENS):
-                yield _Part(texts, long)
-                texts, tokens, long = [], 0, 0
-            texts.append(content)
-            tokens += length
-            long += is_long
-        if texts:
-            yield _Part(texts, long)
+        contents = (self._text(query.qid, query_tokens, document) for document in documents)
+        sized = ((content, query_tokens + about(content[0])) for content in contents)
+        for part in in_requests(sized, self._form.most, TOKENS):
+            yield [content for content, _ in part], sum(is_long for _, is_long in part)
 
     def _text(self, qid: str, query_tokens: int, document: Document) -> tuple[str, bool]:
         """Return a document's text, cut where it is longer than the model reads, and whether it is."""
@@ -143,9 +122,9 @@ class ApiReranker:
         room -= about(document_text(self._model, document.title, ""))
         return document_text(self._model, document.title, beginning(document, max(room, 0))), True
 
-    def _body(self, text: str, fields: dict[str, str], part: _Part) -> Config:
+    def _body(self, text: str, fields: dict[str, str], texts: list[str]) -> Config:
         named = {"model": self._endpoint.model} if self._form.names_model else {}
-        return {**named, "query": text, **fields, self._form.documents: part.texts, **self._form.extra}
+        return {**named, "query": text, **fields, self._form.documents: texts, **self._form.extra}
 
     def _key(self, body: Config) -> str:
         # of the whole request: a model may read its documents together, as jina-reranker-v3 does
