@@ -46,7 +46,7 @@ VERSIONS = {
     "vectors": Version(1, "vectors are stored in another form"),
     "vectors made elsewhere": Version(2, "vectors are compared with the model, or written, in another way"),
     "faiss": Version(1, "the dense index is built in another way"),
-    "lsa": Version(2, "LSA's model is computed in another way"),
+    "lsa": Version(3, "LSA's model is computed in another way"),
     # runs, and the scores of systems
     "run": Version(4, "runs are made in another way"),
     "polarity": Version(10, "polarity gives other scores"),

@@ -1,11 +1,12 @@
 """Latent semantic analysis of character n-grams: a dense baseline for any language, with no download.
 
-Deerwester et al. (1990) on tf-idf of n-grams inside words; SciPy decomposes. It is computed from the
-collection itself.
+Deerwester et al. (1990) on tf-idf of n-grams inside words. It is computed from the collection itself: exactly of a
+few documents, else by a block Krylov method (Musco and Musco 2015, "Randomized block Krylov methods for stronger and
+faster approximate singular value decomposition", Algorithm 2), whose blocks make it several times as fast as ARPACK.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from heed.errors import DataError
 from heed.files import finished
 from heed.formats.document_store import DocumentStore
+from heed.progress import bar
 from heed.reuse import ensure_folder, recipe_version
 from heed.types import Config, Document, Matrix, Query
 from heed.workers.parallel import ParallelEncoder
@@ -31,7 +33,9 @@ SETTINGS: Config = {
     "seed": 0,
 }
 MODEL = "model.npz"
-DENSE = 2048  # documents; of more, ARPACK is faster
+BLOCK = 32  # columns that are multiplied at once: their rows of single precision fit the processor's caches
+STEPS = 20  # blocks; of news the smallest singular value is up to 2 % too low, mean nDCG@20 within 0.2 points
+NOISE = 1e-3  # of the largest singular value: what single precision leaves of a direction that is not there
 ROWS = 1024  # documents that are weighted at once
 
 
@@ -78,7 +82,8 @@ def _opened(folder: Path, config: Config) -> Lsa:
 
 
 def _fit(target: Path, store: DocumentStore) -> None:
-    counts = _counts([_text(document) for document in _sample(store)])
+    texts = [_text(document) for document in _sample(store)]
+    counts = _counts(bar(texts, len(texts), "lsa/model: n-grams", "documents"))
     if not counts.nnz:
         raise DataError("lsa: no document has any text to compute a model from; look at the documents' text field")
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -89,47 +94,52 @@ def _fit(target: Path, store: DocumentStore) -> None:
 
 
 def _components(weighted: Any) -> Any:
-    """Return the right singular vectors, shape ``(dimensions, features)``.
-
-    Of a few documents they come from the eigenvectors of the documents' products, 4 to 20 times as fast as ARPACK;
-    both square the singular values, so they are equally exact.
-    """
-    import scipy.linalg
-    import scipy.sparse.linalg  # noqa: F401 (loaded here, since only libraries that are loaded are limited)
+    """Return the right singular vectors, shape ``(dimensions, features)``, of equal or dependent documents fewer."""
+    import scipy.linalg  # noqa: F401 (loaded here, since only libraries that are loaded are limited)
     from threadpoolctl import threadpool_limits
 
     if weighted.shape[0] == 1:
         return weighted.toarray()
-    dimensions = min(SETTINGS["dimensions"], weighted.shape[0] - 1)  # ARPACK's limit
     with threadpool_limits(1):  # sums in another order would give other last bits on another machine
-        sizes, components = (_dense if weighted.shape[0] <= DENSE else _arpack)(weighted, dimensions)
-    return components[sizes > 1e-6 * np.max(sizes)]  # the rest is noise of equal or dependent documents
+        return _exact(weighted) if weighted.shape[0] <= BLOCK * STEPS else _krylov(weighted)
 
 
-def _dense(weighted: Any, dimensions: int) -> Any:
+def _exact(weighted: Any) -> Any:
+    """Return the singular vectors of a few documents, from the eigenvectors of the documents' products."""
     from scipy.linalg import eigh
 
     count = weighted.shape[0]
+    dimensions = min(SETTINGS["dimensions"], count - 1)
     squares, vectors = eigh((weighted @ weighted.T).toarray(), subset_by_index=[count - dimensions, count - 1])
     sizes = np.sqrt(np.maximum(squares, np.finfo(float).tiny))  # of dependent documents a square can be below 0
-    return sizes, (weighted.T @ (vectors / sizes)).T
+    return (weighted.T @ (vectors / sizes)).T[sizes > 1e-6 * np.max(sizes)]
 
 
-def _arpack(weighted: Any, dimensions: int) -> Any:
-    from scipy.sparse.linalg import LinearOperator, svds
+def _krylov(weighted: Any) -> Any:
+    """Return the singular vectors of many documents, as they are inside a Krylov space of their products.
 
-    transposed = weighted.T  # of the same numbers; svds itself would take a copy of them, some 250 MB
-    products = LinearOperator(
-        weighted.shape,
-        matvec=weighted.dot,
-        rmatvec=transposed.dot,
-        matmat=weighted.dot,
-        rmatmat=transposed.dot,
-        dtype=weighted.dtype,
-    )
-    start = np.random.default_rng(SETTINGS["seed"]).uniform(-1, 1, min(weighted.shape))
-    _, sizes, components = svds(products, k=dimensions, v0=start)
-    return sizes, components
+    The space's orthonormal basis, shape ``(documents, BLOCK * STEPS)``, begins with seeded random numbers; each step
+    multiplies the last block by the documents' products, and removes what the blocks before it have.
+    """
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix((weighted.data.astype(np.float32), weighted.indices, weighted.indptr), shape=weighted.shape)
+    basis = np.empty((matrix.shape[0], BLOCK * STEPS), np.float32)
+    projected = np.zeros((BLOCK * STEPS, BLOCK * STEPS), np.float32)  # the products in this basis; the upper half
+    block = np.random.default_rng(SETTINGS["seed"]).standard_normal((len(basis), BLOCK), np.float32)
+    block = np.linalg.qr(block).Q
+    for start in bar(range(0, BLOCK * STEPS, BLOCK), STEPS, "lsa/model: decomposition", "steps"):
+        basis[:, start : start + BLOCK] = block
+        before = basis[:, : start + BLOCK]
+        block = matrix @ (matrix.T @ block)
+        projected[: start + BLOCK, start : start + BLOCK] = before.T @ block
+        for _ in range(2):  # twice, since rounding is all that is left of dependent documents after the first time
+            block = np.linalg.qr(block - before @ (before.T @ block)).Q
+    squares, vectors = np.linalg.eigh(projected.astype(float), UPLO="U")
+    largest = slice(-SETTINGS["dimensions"], None)
+    sizes, vectors = np.sqrt(np.maximum(squares[largest], 0)), vectors[:, largest]
+    clear = sizes > NOISE * sizes[-1]
+    return (matrix.T @ (basis @ (vectors[:, clear] / sizes[clear]).astype(np.float32))).T
 
 
 def _sample(store: DocumentStore) -> list[Document]:
@@ -144,8 +154,8 @@ def _sample(store: DocumentStore) -> list[Document]:
     return sorted(sample)
 
 
-def _counts(texts: list[str]) -> Any:
-    """Return the sparse matrix of 1 + log counts, shape ``(len(texts), features)``."""
+def _counts(texts: Iterable[str]) -> Any:
+    """Return the sparse matrix of 1 + log counts, shape ``(texts, features)``."""
     from heed.retrieval.lsa.ngrams import ngram_counts
 
     smallest, largest = SETTINGS["ngrams"]

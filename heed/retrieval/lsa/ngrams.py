@@ -6,7 +6,7 @@ columns. All n-grams of as many bytes are hashed at once.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +20,12 @@ Words = NDArray[np.uint32]
 FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)  # MurmurHash3's constants, as those below
 
 
-def ngram_counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
-    """Return the sparse matrix of counts, float64, shape ``(len(texts), columns)``."""
+def ngram_counts(texts: Iterable[str], sizes: range, columns: int) -> Any:
+    """Return the sparse matrix of counts, float64, shape ``(texts, columns)``."""
     parts = deque(_counts(some, sizes, columns) for some in batches(texts, AT_ONCE))
     filled = sum(len(part.columns) for part in parts)
-    data, indices, ends = np.empty(filled), np.empty(filled, np.int32), np.zeros(len(texts) + 1, np.int64)
+    data, indices = np.empty(filled), np.empty(filled, np.int32)
+    ends = np.zeros(sum(len(part.ends) - 1 for part in parts) + 1, np.int64)
     row = begin = 0
     while parts:  # each is freed when it is copied: both together would be the most memory that LSA takes
         part = parts.popleft()
@@ -32,7 +33,7 @@ def ngram_counts(texts: Sequence[str], sizes: range, columns: int) -> Any:
         data[begin:end], indices[begin:end] = part.counts, part.columns
         ends[row + 1 : row + rows + 1] = begin + part.ends[1:]
         row, begin = row + rows, end
-    return csr_matrix((data, indices, ends), shape=(len(texts), columns))
+    return csr_matrix((data, indices, ends), shape=(len(ends) - 1, columns))
 
 
 class _Counts(NamedTuple):
