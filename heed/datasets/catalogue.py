@@ -222,7 +222,7 @@ def _filled(name: str, entry: Entry, values: Values) -> Entry:
     """Return the entry with ``{key}`` replaced by the value of each key; keys that are fields replace these."""
     replacements = {
         **(dict.fromkeys(COUNTS, 0) if values["subset"] else {}),
-        **{key: value for key, value in values.items() if value},
+        **{key: value for key, value in values.items() if value != ""},
     }
     own_fields = {key: value for key, value in replacements.items() if key in Entry.__struct_fields__}
     try:

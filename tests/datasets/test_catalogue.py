@@ -560,3 +560,11 @@ def test_wrong_words_are_errors(arguments: tuple[str, ...], said: str, heed: Hee
     result = heed(TREC, *arguments)
     assert result.returncode == 1
     assert said in result.stderr
+
+
+def test_false_and_zero_of_a_subset_replace_what_its_group_says(tmp_path: Path) -> None:
+    subsets = {"a": {"reranked": False, "queries": 0}, "b": {}}
+    entry = {"holds": "x", "hub": "o/n", "reranked": True, "queries": 7, "subsets": subsets}
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": entry}))
+    members = Catalogue([tmp_path / "mine.json"]).find("mine")
+    assert [(member.entry.reranked, member.entry.queries) for member in members] == [(False, 0), (True, 0)]
