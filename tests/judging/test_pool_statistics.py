@@ -14,7 +14,6 @@ from heed.judging.pools.pool_inputs import RankedList, base_topics, ranked_lists
 from heed.judging.pools.statistics import (
     Sizes,
     depths,
-    hours,
     lists_reached,
     overlaps,
     retrieved_documents,
@@ -54,9 +53,8 @@ def test_the_conditions_of_a_system_are_one_system() -> None:
     assert [system_of(name) for name in names] == ["bm25", "bm25+rm3", "x.other", "query", ".query"]
 
 
-def test_sizes_and_hours() -> None:
+def test_sizes() -> None:
     assert sizes({"1": ["a"], "2": ["a", "b"], "3": ["a", "b", "c", "d"]}) == Sizes(3, 7, 1, 2, 4)
-    assert hours(240, 30) == 2
 
 
 def test_names_are_as_long_as_they_must_be(tmp_path: Path) -> None:

@@ -98,11 +98,6 @@ def overlaps(retrieved: Retrieved) -> list[Overlap]:
     return pairs
 
 
-def hours(documents: int, seconds: float) -> float:
-    """Return the expected judging time in hours at ``seconds`` a document."""
-    return documents * seconds / 3600
-
-
 class Reach(NamedTuple):
     """The best rank of the deepest document ``taken`` from a topic's lists, and the depth to which all are in it."""
 

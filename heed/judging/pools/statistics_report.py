@@ -24,7 +24,6 @@ from heed.judging.pools.statistics import (
     Retrieved,
     Sizes,
     depths,
-    hours,
     lists_reached,
     overlaps,
     retrieved_documents,
@@ -70,8 +69,8 @@ class PoolReport(NamedTuple):
 
     @property
     def hours(self) -> float:
-        """The expected judging time."""
-        return hours(self.sizes.documents, self.seconds or SECONDS)
+        """The expected judging time in hours."""
+        return self.sizes.documents * (self.seconds or SECONDS) / 3600
 
 
 def pool_report(
