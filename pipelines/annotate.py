@@ -133,7 +133,7 @@ def _export(options: argparse.Namespace, task: Task, store: Store) -> None:
 
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
-    from heed.judging.annotate.assessor_progress import progress_by_assessor, progress_line
+    from heed.judging.annotate.assessor_progress import progress_lines
     from heed.judging.annotate.assessors import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.annotation import Server
@@ -149,8 +149,8 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
     if task.assigned:
         narratives = {qid: text for qid, (text, _) in store.narratives().items()}
-        for person in progress_by_assessor(task, store.judgements(), narratives):
-            log.info(progress_line(task, person))
+        for line in progress_lines(task, store.judgements(), narratives):
+            log.info(line)
     access = Access(properties["token"], as_started("heed annotate"), options.allow_host)
     try:
         server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)

@@ -198,7 +198,7 @@ def test_assigned_topics_are_judged_blind_and_decided_by_another(
         bob.until("document.querySelector('#notice').innerText.includes('for you. Others still judge or decide.')")
         bob.press("a")
         bob.page.wait_for_selector("#agreement .progress")
-        assert "Ann: 2 topics, 7 of 7 judged" in bob.text("#agreement .progress")
+        assert "Ann, 2 topics: 7 of 7 judged" in bob.text("#agreement .progress")
         assert bob.page.locator(".disagreement, .pairs").count() == 0, "nothing of Ann's grades"
         decision = grade("301", "D1", 1)
         status, answer = server.change("adjudicated", decision, by="Bob")

@@ -29,17 +29,6 @@ class TopicProgress(TypedDict):
     read: int
 
 
-class AssessorProgress(TypedDict):
-    """Documents of all topics of an assessor: to judge, judged, to be read again, and read again."""
-
-    assessor: str
-    topics: int
-    documents: int
-    original: int
-    again: int
-    read: int
-
-
 def progress_by_topic(
     task: Task, judgements: Sequence[Judgement], narratives: Narratives, assessor: str
 ) -> dict[str, TopicProgress]:
@@ -82,31 +71,20 @@ def _relevant_before(task: Task, grades: Mapping[DocumentKey, Mapping[str, int]]
     return {docid for docid, grade in before.items() if (earlier.get(docid, 0) if grade is None else grade) > 0}
 
 
-def progress_by_assessor(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> list[AssessorProgress]:
-    """Return the progress of all who are assigned topics, or else of all who have judged, by name."""
+def progress_lines(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:
+    """Return a line of progress of each who is assigned topics, or else of each who has judged, by name."""
     names = {name for assigned in task.assigned.values() for name in assigned}
     names = names or {judgement.assessor for judgement in judgements} - {ADJUDICATED}
-    assessors = []
+    lines = []
     for name in sorted(names):
         topics = progress_by_topic(task, judgements, narratives, name)
-        assessors.append(
-            AssessorProgress(
-                assessor=name,
-                topics=len(topics),
-                documents=sum(len(task.to_judge(qid)) for qid in topics),
-                original=sum(topic["original"] for topic in topics.values()),
-                again=sum(topic["again"] for topic in topics.values()),
-                read=sum(topic["read"] for topic in topics.values()),
-            )
-        )
-    return assessors
-
-
-def progress_line(task: Task, progress: AssessorProgress) -> str:
-    """Return an assessor's progress as a line of a log."""
-    counts = [] if task.only_relevant else [f"{progress['original']} of {progress['documents']} judged"]
-    counts += [f"{progress['read']} of {progress['again']} read again"] if progress["again"] else []
-    return f"{progress['assessor']}, {progress['topics']} topics: {', '.join(counts)}"
+        progress = [*topics.values()]
+        original, again, read = (sum(topic[key] for topic in progress) for key in ("original", "again", "read"))
+        documents = sum(len(task.to_judge(qid)) for qid in topics)
+        counts = [] if task.only_relevant else [f"{original} of {documents} judged"]
+        counts += [f"{read} of {again} read again"] if again else []
+        lines.append(f"{name}, {len(topics)} topics: {', '.join(counts)}")
+    return lines
 
 
 def missing_for_export(task: Task, final: FinalGrades) -> str:

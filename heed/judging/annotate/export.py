@@ -8,7 +8,7 @@ from typing import Any
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.trec_files import write_qrels
-from heed.judging.annotate.assessor_progress import progress_by_assessor, progress_line
+from heed.judging.annotate.assessor_progress import progress_lines
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.grades import (
     FinalGrades,
@@ -49,8 +49,8 @@ def export(task: Task, store: Store, folder: Path, assessor: str | None = None, 
     _write_judgements(folder / "judgements.jsonl", store, narratives)
     pairs, differing = pair_agreements(judgements, task.grades()), disagreements(judgements, store.deciders())
     write_json(folder / "agreement.json", {"scale": task.grades(), "pairs": pairs, "disagreements": differing})
-    persons = progress_by_assessor(task, judgements, narratives) if task.assigned else []
-    return [*lines, *gaps, *(progress_line(task, person) for person in persons), *map(_agreement_line, pairs)]
+    progress = progress_lines(task, judgements, narratives) if task.assigned else []
+    return [*lines, *gaps, *progress, *map(_agreement_line, pairs)]
 
 
 def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from heed.errors import DataError, fail
-from heed.judging.annotate.assessor_progress import is_open, missing_for_export, progress_by_assessor, progress_by_topic
+from heed.judging.annotate.assessor_progress import is_open, missing_for_export, progress_by_topic, progress_lines
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.grades import (
     disagreements,
@@ -265,7 +265,7 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Data:
     titles = store.titles([item["docid"] for _, item in shown])
     return {
         "blind": is_blind,
-        "progress": progress_by_assessor(task, judgements, texts),
+        "progress": progress_lines(task, judgements, texts),
         "pairs": [] if is_blind else pair_agreements(judgements, task.grades()),
         "count": len(differing),
         "open": sum(item["decision"] is None for item in differing.values()),

@@ -64,13 +64,9 @@ const DECIDING =
   "judging page: a grade decides, j and k move, n goes to the next one to be decided.";
 const isUndecided = (item) => item.decision === null;
 
-function progressList(progress) {
-  const line = ({ assessor, topics, documents, original, again, read }) => {
-    const counts = page.task.onlyRelevant ? [] : [`${original} of ${documents} judged`];
-    if (again) counts.push(`${read} of ${again} read again`);
-    return make("li", {}, make("bdi", {}, assessor), `: ${[`${topics} topics`, ...counts].join(", ")}`);
-  };
-  return make("ul", { class: "progress soft", "aria-label": "Progress of assessors" }, ...progress.map(line));
+function progressList(lines) {
+  const items = lines.map((line) => make("li", { dir: "auto" }, line));
+  return make("ul", { class: "progress soft", "aria-label": "Progress of assessors" }, ...items);
 }
 
 // κ
