@@ -148,18 +148,12 @@ def test_the_family_of_a_papers_folder_is_read_from_it(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("family", LOCAL)
-def test_code_of_a_repository_is_asked_for_before_anything_is_fetched(family: str) -> None:
-    model = Model("nobody/nothing", family, prompt="{query}{document}", tokens=("a", "b"), revision="0" * 40)
+def test_a_hub_model_says_what_to_do_about_its_code_before_it_is_fetched_and_out_of_reach(family: str) -> None:
+    prompt = None if family == "listwise" else "{query}{document}"
+    model = Model("nobody/nothing", family, prompt=prompt, tokens=("a", "b"))
     with pytest.raises(HeedError, match="--trust-remote-code"):
-        FAMILIES[family].make(
-            model._replace(remote_code=True, prompt=None if family == "listwise" else model.prompt), CPU
-        )
-
-
-@pytest.mark.parametrize("family", LOCAL)
-def test_a_hub_model_out_of_reach_says_what_to_do(family: str) -> None:
-    model = Model("nobody/nothing", family, prompt="{query}{document}", tokens=("a", "b"))
+        FAMILIES[family].make(model._replace(revision="0" * 40, remote_code=True), CPU)
     with pytest.raises(
         HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
     ):
-        FAMILIES[family].make(model._replace(prompt=None if family == "listwise" else model.prompt), CPU)
+        FAMILIES[family].make(model, CPU)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
-from chats import NO_SYSTEM, TEMPLATE, ZEPHYR, Listening, tiny_llama
+from chats import NO_SYSTEM, TEMPLATE, ZEPHYR, Listening, decoded, greedy, tiny_llama
 from conftest import write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +22,7 @@ from heed.formats.documents import Files
 from heed.models.registry.entries import Model, Registry
 from heed.models.remote import client as api
 from heed.models.remote.listwise import api_listwise
-from heed.models.rerankers.listwise import ListwiseReranker, Ranking, parse_ranking, whole_ranking, windows
+from heed.models.rerankers.listwise import ListwiseReranker, Ranking, parse_ranking, whole_ranking
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
 from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, messages, passage, pieces
 from heed.types import Document, Topic
@@ -31,28 +30,6 @@ from heed.types import Document, Topic
 KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api", max_length=100_000)
 TOPIC = Topic("1", "eng", "heavy things", {"original": "only heavy ones", "changed": "only light ones"})
-
-
-# windows and answers, by hand
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"),
-    [
-        (0, []),
-        (1, []),
-        (2, [(0, 2)]),
-        (5, [(0, 5)]),
-        (20, [(0, 20)]),
-        (21, [(1, 21), (0, 11)]),
-        (25, [(5, 25), (0, 15)]),
-        (30, [(10, 30), (0, 20)]),
-        (35, [(15, 35), (5, 25), (0, 15)]),
-        (100, [(start, start + 20) for start in range(80, -1, -10)]),
-    ],
-)
-def test_windows(count: int, expected: list[tuple[int, int]]) -> None:
-    assert [(window.start, window.stop) for window in windows(count)] == expected
 
 
 @pytest.mark.parametrize(
@@ -186,13 +163,6 @@ def test_the_best_rise_to_the_top(
     assert sorted(scores, reverse=True) == [1 / rank for rank in range(1, count + 1)]
     assert all(type(score) is float for score in scores)
     assert server.calls == calls
-
-
-def test_twenty_five_documents_by_hand(chat: ListwiseReranker, store: DocumentStore) -> None:
-    ids = docids(25)
-    # d005 to d024 are turned round, then the first fifteen: d000 to d004 and d024 down to d015
-    expected = [*range(24, 14, -1), 4, 3, 2, 1, 0, *range(14, 4, -1)]
-    assert ordered(list(chat.score(TOPIC.under("original"), store.get(ids))), ids) == [f"d{at:03}" for at in expected]
 
 
 def test_only_the_first_hundred_are_ordered(chat: ListwiseReranker, server: Server, store: DocumentStore) -> None:
@@ -415,32 +385,6 @@ def test_failures_on_the_way_change_nothing(
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_llama(tmp_path_factory.mktemp("models") / "tiny-llama", TEMPLATE)
-
-
-def greedy(folder: Path, prompt: str, least: int, most: int, end: int = 2) -> list[int]:
-    """The ids of the same by plain transformers, one token after another."""
-    from transformers import AutoTokenizer, LlamaForCausalLM
-
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), LlamaForCausalLM.from_pretrained(folder).eval()
-    ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
-    said: list[int] = []
-    past = None
-    while len(said) < most:
-        with torch.no_grad():
-            found = model(torch.tensor([said[-1:] or ids]), past_key_values=past, use_cache=True)
-        past, logits = found.past_key_values, found.logits[0, -1]
-        if len(said) < least:
-            logits[end] = -torch.inf
-        said.append(int(logits.argmax()))
-        if said[-1] == end:
-            break
-    return said
-
-
-def decoded(folder: Path, ids: list[int]) -> str:
-    from transformers import AutoTokenizer
-
-    return str(AutoTokenizer.from_pretrained(folder).decode(ids, skip_special_tokens=True))
 
 
 def test_an_answer_is_as_long_as_a_ranking(llama: Path, tmp_path: Path) -> None:

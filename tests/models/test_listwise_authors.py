@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from chats import ZEPHYR, Saying, Turned, tiny_llama
+from chats import ZEPHYR, Saying, Turned, decoded, greedy, tiny_llama
 from conftest import ROOT
 from model_inputs import CPU
 from tiny_language_models import with_tokens
 
+from heed.models.local.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import listwise_prompt
 from heed.models.rerankers.listwise import (
@@ -147,6 +147,7 @@ def test_small_windows_show_more_words_of_each_passage(year: int) -> None:
 def test_windows_slide_and_answers_are_read_as_rank_llm_does() -> None:
     reranker = ListwiseReranker(Model("m"), Turned(), "rank_zephyr")
     for count, slid in RECORDED["rank_llm_2025"]["slid"].items():
+        assert [[window.start, window.stop] for window in windows(int(count))] == slid["windows"]
         scores = reranker.score(Query("1", "q", "q", ""), [Document(str(at), "", "a") for at in range(int(count))])
         assert sorted(range(int(count)), key=lambda at: -scores[at]) == slid["order"]
     for answer, order in RECORDED["rank_llm_2025"]["answers"].items():
@@ -210,32 +211,20 @@ def test_25_documents_have_three_windows() -> None:
 
 @pytest.mark.golden(program="rank-k rerank.py", compared="orders", systems=(RANK_K,))
 @pytest.mark.parametrize(
-    ("answer", "order"), zip(*(RECORDED["rank_k"][part] for part in ("answers", "orders")), strict=True)
+    ("answer", "order"), [*zip(*(RECORDED["rank_k"][part] for part in ("answers", "orders")), strict=True)]
 )
 def test_an_answer_of_rank_k_gives_the_order_of_the_authors_code(answer: str, order: list[int]) -> None:
     assert parse_last_line(answer, len(order)).order == order
 
 
-def written(folder: str, question: str) -> str:
-    """What the model writes, the likeliest token each time, by plain transformers."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer, network = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
-    ids: list[int] = tokenizer(question)["input_ids"]
-    start = len(ids)
-    with torch.no_grad():
-        while len(ids) < start + THOUGHT and ids[-1] != tokenizer.eos_token_id:
-            ids.append(int(network(torch.tensor([ids])).logits[0, -1].argmax()))
-    return str(tokenizer.decode(ids[start:], skip_special_tokens=True))
-
-
 def test_rank_k_thinks_greedily_and_its_last_line_is_the_order(rank_k: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(listwise_prompt.PROMPTS, "rank_k", PROMPTS["rank_k"]._replace(thought=THOUGHT))
-    reranker = local_listwise(rank_k, CPU)
+    reranker, folder = local_listwise(rank_k, CPU), Path(rank_k.source)
     for instruction in ("", "only documents that name it"):
         text = f"a river? {instruction}".strip()
         question = messages(PROMPTS["rank_k"], text, RECORDED["rank_k"]["passages"])[0]["content"]
-        answer = written(rank_k.source, f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n<think>\n")
+        prompt = f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n<think>\n"
+        answer = decoded(folder, greedy(folder, prompt, 0, THOUGHT, load_tokenizer(rank_k).eos_token_id))
         assert len(answer) > 10
         order = parse_last_line(answer, len(PASSAGES)).order
         scores = list(reranker.score(Query("1", "", QUERY, instruction), PASSAGES))

@@ -74,9 +74,11 @@ def documents() -> list[Document]:
 
 
 @pytest.mark.golden(program="peft 0.21.2", compared="vectors", systems=("peft",))
-@pytest.mark.parametrize("side", [None, "left"])
-def test_vectors_equal_transformers_and_peft(base: Path, adapter: Path, side: str | None) -> None:
-    encoder = PeftEncoder(entry(adapter, base=str(base), padding=side), CPU)
+@pytest.mark.parametrize(("side", "names_base"), [(None, True), ("left", True), (None, False)])
+def test_vectors_equal_transformers_and_peft(base: Path, adapter: Path, side: str | None, names_base: bool) -> None:
+    """Without a base in the entry the adapter's own file names it."""
+    assert json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == str(base)
+    encoder = PeftEncoder(entry(adapter, base=str(base) if names_base else None, padding=side), CPU)
     ours = encoder.encode_documents(documents())
     texts = [f"passage:  {text}".strip() for text in TEXTS]
     np.testing.assert_allclose(ours, plain(base, adapter, texts), atol=1e-5)
@@ -84,13 +86,6 @@ def test_vectors_equal_transformers_and_peft(base: Path, adapter: Path, side: st
     texts = ["query:  true? only documents that name a river", "query:  is it? yes"]
     texts.append("query:  a much longer text with numbers 12? no")
     np.testing.assert_allclose(encoder.encode_queries(queries(ASKED)), plain(base, adapter, texts), atol=1e-5)
-
-
-def test_the_adapters_own_file_names_its_base(base: Path, adapter: Path) -> None:
-    assert json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == str(base)
-    encoder = PeftEncoder(entry(adapter), CPU)
-    texts = [f"passage:  {text}" for text in TEXTS]
-    np.testing.assert_allclose(encoder.encode_documents(documents()), plain(base, adapter, texts), atol=1e-5)
 
 
 def test_another_base_is_another_recipe(base: Path, adapter: Path, tmp_path: Path) -> None:

@@ -108,3 +108,30 @@ class Listening(LocalChat):
         self.conversations.append(conversation)
         self.replies.append(super().answer(conversation, ranking) if self.answers else "")
         return self.replies[-1]
+
+
+def greedy(folder: Path, prompt: str, least: int, most: int, end: int = 2) -> list[int]:
+    """The likeliest ids after ``prompt`` by plain transformers: ``least`` to ``most`` of them, or to ``end``."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    said: list[int] = []
+    past = None
+    while len(said) < most:
+        with torch.no_grad():
+            found = model(torch.tensor([said[-1:] or ids]), past_key_values=past, use_cache=True)
+        past, logits = found.past_key_values, found.logits[0, -1]
+        if len(said) < least:
+            logits[end] = -torch.inf
+        said.append(int(logits.argmax()))
+        if said[-1] == end:
+            break
+    return said
+
+
+def decoded(folder: Path, ids: list[int]) -> str:
+    """The text of ``ids``, without special tokens."""
+    from transformers import AutoTokenizer
+
+    return str(AutoTokenizer.from_pretrained(folder).decode(ids, skip_special_tokens=True))
