@@ -103,6 +103,17 @@ def test_judgements_notes_times_and_documents_of_another_round_are_added(new: Ne
     assert here.store.document("d") == there.store.document("d")
 
 
+def test_of_two_decisions_the_later_counts_with_who_made_it(new: New) -> None:
+    here, there = new("here"), new("there")
+    for docid, first, second in (("a", here, there), ("b", there, here)):
+        for judging, value, name in ((first, 1, "Chair"), (second, 3, "Dean")):
+            judging.record(ADJUDICATED, Change("grade", "1", "original", docid, value, by=name))
+    here.add(there)
+    keys = [(ADJUDICATED, "1", "original", docid) for docid in "ab"]
+    assert here.grades() == dict.fromkeys(keys, 3)
+    assert here.store.deciders() == {key[1:]: "Dean" for key in keys}
+
+
 def test_adding_twice_and_going_on_changes_nothing_twice(new: New) -> None:
     here, there = new("here"), new("there")
     there.grade("bela", "1", "a", 3)

@@ -179,10 +179,11 @@ class Store:
 
     def deciders(self) -> dict[tuple[str, str, str], str]:
         """Return who made each adjudicated decision, by topic, condition and docid, where that is known."""
+        # by time, since an added database's entries come last and the later decision counts
         query = (
             "SELECT qid, condition, docid, json_extract(after, '$.by') FROM log WHERE assessor = ? AND kind = 'grade'"
         )
-        last = {row[:3]: row[3] for row in self._rows(f"{query} ORDER BY id", (ADJUDICATED,))}
+        last = {row[:3]: row[3] for row in self._rows(f"{query} ORDER BY at, id", (ADJUDICATED,))}
         return {key: name for key, name in last.items() if name}
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
