@@ -122,7 +122,7 @@ def _read_results(path: Path, task: Task) -> Addition:
     Labels are grades of the scale or its words. They are of the file's time, since most tools tell none; those that
     name no condition of the page are under the original narrative.
     """
-    at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
+    time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
     entries: list[Entry] = []
     problems: list[str] = []
@@ -134,7 +134,15 @@ def _read_results(path: Path, task: Task) -> Addition:
             scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
             problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
             continue
-        record = {"qid": label.qid, "docid": label.docid, "grade": int(number), "note": "", "at": at, "reworded": False}
+        record = {
+            "qid": label.qid,
+            "docid": label.docid,
+            "grade": int(number),
+            "note": "",
+            "at": time,
+            "reworded": False,
+        }
+        record["reworded"] = False
         record["condition"] = label.condition if label.condition in CONDITIONS else "original"
         record["assessor"] = label.assessor.replace(str(path), path.name.partition(".")[0])
         instructions = task.topics[label.qid].instructions if label.qid in task.topics else {}

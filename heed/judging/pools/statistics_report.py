@@ -112,7 +112,7 @@ def _gaps(pooled: Pool, documents: Documents, grades: Qrels) -> str:
     outside = sum(len(docids - documents.get(topic, set())) for topic, docids in relevant.items())
     unjudged = sum(grades.get(topic, {}).get(docid, -1) < 0 for topic, docids in pooled.items() for docid in docids)
     counts = {"not in this pool": (outside, "relevant document"), "not judged": (unjudged, "pooled document")}
-    return "; ".join(f"{counted(number, noun)} {what}" for what, (number, noun) in counts.items() if number)
+    return "; ".join(f"{counted(number, noun)} {fault}" for fault, (number, noun) in counts.items() if number)
 
 
 def _languages(built: BuiltPool, inputs: PoolInputs) -> dict[str, int]:
