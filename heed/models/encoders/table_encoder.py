@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heed.errors import ModelError, fail
+from heed.models.files.guessing import is_tapas
 from heed.models.files.model_files import fingerprint, loading, local_copy
 from heed.models.local.language_models import precision, torch_device
 from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
@@ -46,7 +47,7 @@ class TableEncoder(LocalModel):
         from heed.models.encoders import tapas
 
         folder, dtype = local_copy(self._model), precision(self._model, self._runtime)
-        if not tapas.is_tapas(folder):
+        if not is_tapas(folder):
             raise ModelError(f"{folder}: no {tapas.CONFIG} of a model that reads tables; {self._model.note}")
         with loading(self._model.source):
             return tapas.load(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))

@@ -48,12 +48,6 @@ class TableModel(NamedTuple):
     sizes: tuple[int, int]
 
 
-def is_tapas(folder: Path) -> bool:
-    """Whether ``folder`` is one of Google's archives of a model that reads tables."""
-    path = folder / CONFIG
-    return path.is_file() and isinstance(json.loads(path.read_text(encoding="utf-8")).get("type_vocab_size"), list)
-
-
 def load(folder: Path, device: str, dtype: Any) -> TableModel:
     """Return the model in ``folder``; :class:`ModelError` for weights that are not exactly a dual encoder's."""
     config = _config(folder)

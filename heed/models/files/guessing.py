@@ -9,6 +9,7 @@ from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, TABLE
 from heed.progress import log, warn
 
+TAPAS = "bert_config.json"  # of Google's own programs
 OF_ADAPTERS = {"CAUSAL_LM": "causal", "SEQ_CLS": CROSS_ENCODER}  # task_type of an adapter of PEFT
 
 
@@ -35,7 +36,8 @@ def guess(model: Model) -> tuple[str, str]:
         field = "pooling" if model.pooling is not None else "similarity"
         return BI_ENCODER, f"its entry, which has {field}"
     folder = source_folder(model)
-    return _adapter(folder) or _modules(folder) or _architecture(folder) or _tapas(folder) or ("", "")
+    tables = (TABLE, f"{TAPAS} (several type_vocab_size)") if is_tapas(folder) else ("", "")
+    return _adapter(folder) or _modules(folder) or _architecture(folder) or tables
 
 
 def _adapter(folder: Path) -> tuple[str, str] | None:
@@ -69,8 +71,6 @@ def _architecture(folder: Path) -> tuple[str, str] | None:
     return (endings[max(endings, key=len)], f"config.json ({name})") if endings else None
 
 
-def _tapas(folder: Path) -> tuple[str, str] | None:
-    """Read the configuration of Google's own programs: with a type for columns and rows it is of a model of tables."""
-    name = "bert_config.json"
-    several = isinstance(read_object(folder / name).get("type_vocab_size"), list)
-    return (TABLE, f"{name} (several type_vocab_size)") if several else None
+def is_tapas(folder: Path) -> bool:
+    """Whether ``folder`` is one of Google's archives of a model that reads tables: it has types of columns and rows."""
+    return isinstance(read_object(folder / TAPAS).get("type_vocab_size"), list)
