@@ -72,7 +72,7 @@ def read_prompts(path: Path) -> dict[str, Pieces]:
     }
 
 
-PROMPTS = read_prompts(Path(__file__).parents[1] / "registry" / "prompts.json")
+PROMPTS = read_prompts(Path(__file__).parents[1] / "registry" / "listwise_prompts.json")
 
 
 def pieces(model: Model, default: str) -> Pieces:
