@@ -155,8 +155,11 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     try:
         server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
         serve_page(options, server.application(), sock, access)
-    except (KeyboardInterrupt, Terminated):
-        log.info(f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics")
+    except (KeyboardInterrupt, Terminated) as stop:
+        message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"
+        if isinstance(stop, Terminated):
+            raise Terminated(message) from None
+        log.info(message)
 
 
 if __name__ == "__main__":

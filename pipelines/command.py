@@ -45,7 +45,7 @@ def run_command(
             _log_stages(timings)
             sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
-        print("stopped; what was complete is kept and used again", file=sys.stderr)
+        print(*stop.args or ("stopped; what was complete is kept and used again",), file=sys.stderr)
         return 130 if isinstance(stop, KeyboardInterrupt) else 143
     except BrokenPipeError:  # the reader of our output left, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

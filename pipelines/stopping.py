@@ -11,7 +11,7 @@ AGAIN = 0.5  # seconds until a stop that was lost on the way is repeated
 
 
 class Terminated(BaseException):
-    """SIGTERM came; no Exception, so that nothing on the way catches it."""
+    """SIGTERM came, with the last line of a command that has its own; no Exception, so that nothing catches it."""
 
 
 @contextmanager

@@ -247,7 +247,7 @@ def test_sigterm_says_how_to_go_on_and_clients_that_hang_up_leave_no_traceback(p
             with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
                 client.sendall(f'{head}{{"id"'.encode())
         assert server.request("GET", "/api/task")[0] == 200
-        assert server.stop(signal.SIGTERM) == 0
+        assert server.stop(signal.SIGTERM) == 143
         server.waits_for("stopped; the same command goes on; with --export DIR")
         assert not any("Traceback" in line or "ClientDisconnect" in line for line in server.messages)
 
