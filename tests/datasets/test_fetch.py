@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +14,7 @@ from conftest import ROOT, Heed
 from filelock import FileLock
 from huggingface_hub import file_download
 from mfollowir_copy import hub_copy
+from served_hub import served_hub
 
 from hardening.hub import CORE17, MAIN, Hub, online
 from heed.datasets.fetchable import every_holding, holdings
@@ -28,18 +28,13 @@ CLOSED = "http://127.0.0.1:9"  # the discard port: nothing listens there
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    server = Hub()
-    server.data[CORE17] = {
-        "README.md": b"# Core17\n",
-        "corpus/test.parquet": bytes(range(256)) * 2000,
-        "queries/test.parquet": b"queries" * 100,
-    }
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served_hub() as server:
+        server.data[CORE17] = {
+            "README.md": b"# Core17\n",
+            "corpus/test.parquet": bytes(range(256)) * 2000,
+            "queries/test.parquet": b"queries" * 100,
+        }
+        yield server
 
 
 @pytest.fixture(name="online")

