@@ -32,8 +32,7 @@ def parser() -> argparse.ArgumentParser:
         default="auto",
         help="auto: what was fetched before, where all of it is on this machine, else the sample",
     )
-    collection_options(command, data)
-    command.set_defaults(rerank_depth=RERANK_DEPTH)
+    collection_options(command, data, RERANK_DEPTH)
     return command
 
 

@@ -50,7 +50,7 @@ def launch_systems(
     """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
     collection = experiment.collection
     topics = f"{len(collection.topics)} topics"
-    pool = "published candidates" if _published(options, collection) else f"the best {_pool_depth(options)} of these"
+    pool = "published candidates" if _published(options, collection) else f"the best {pool_depth(options)} of these"
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
     maxp_of(options)  # a wrong length of passages is an error before anything is written
     with experiment:
@@ -109,7 +109,7 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
         raise UsageError("--retriever none: nothing is left to run; name a retriever, or runs of your own with --run")
     systems = [experiment.retrieve(retriever) for retriever in retrievers]
     if retrievers or published:
-        pool = experiment.published_pool() if published else experiment.pool(systems, _pool_depth(options))
+        pool = experiment.published_pool() if published else experiment.pool(systems, pool_depth(options))
         experiment.write_pool(pool)
         systems += [experiment.rerank(reranker, pool, maxp=maxp) for reranker in rerankers]
     return systems + [experiment.add(name, runs) for name, runs in external.items()]
@@ -179,9 +179,9 @@ def _here(options: argparse.Namespace, pool: str) -> Iterator[str]:
         yield "judgements of your own, so the figures are not comparable"
 
 
-def _pool_depth(options: argparse.Namespace) -> int:
+def pool_depth(options: argparse.Namespace) -> int:
     """Return the documents a topic in the pool."""
-    depth: int = options.rerank_depth or options.depth
+    depth: int = options.rerank_depth or options.usual_rerank_depth or options.depth
     return depth
 
 

@@ -11,7 +11,15 @@ from heed.experiment.merged_runs import add_merged
 from heed.experiment.results import Results, SystemRuns
 from heed.measures.registry import needs_subtopics
 from heed.progress import log
-from pipelines.launch import experiment_of, external_runs, launch_systems, names_of, retriever_names, run_systems
+from pipelines.launch import (
+    experiment_of,
+    external_runs,
+    launch_systems,
+    names_of,
+    pool_depth,
+    retriever_names,
+    run_systems,
+)
 from pipelines.options.settings import maxp_of
 
 RERANKER = "reranker"
@@ -41,7 +49,7 @@ def launch_multilingual(options: argparse.Namespace, collection: Collection) -> 
     def merged(experiment: Experiment) -> list[SystemRuns]:
         lists = add_merged(experiment, dict(zip(parts, systems, strict=True)), MERGES[0] if by == RERANKER else by)
         if rerankers:
-            pool = experiment.pool(lists, options.rerank_depth or options.depth)
+            pool = experiment.pool(lists, pool_depth(options))
             lists += [experiment.rerank(experiment.reranker(name), pool, maxp=maxp_of(options)) for name in rerankers]
         return lists + [experiment.add(name, runs) for name, runs in external.items()]
 

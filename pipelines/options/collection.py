@@ -20,13 +20,18 @@ RERANKER = (
 )
 
 
-def collection_options(parser: argparse.ArgumentParser, data: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
-    """Add all shared options, files to ``data``; return the group of rare ones, how topics and documents are read."""
-    parser.set_defaults(field_weights=(1.0, 1.0, 1.0))
+def collection_options(
+    parser: argparse.ArgumentParser, data: argparse._ArgumentGroup, rerank_depth: int | None = None
+) -> argparse._ArgumentGroup:
+    """Add all shared options, files to ``data``; return the group of rare ones, how topics and documents are read.
+
+    ``rerank_depth`` is the depth of the pool where the user names none, by default that of runs.
+    """
+    parser.set_defaults(field_weights=(1.0, 1.0, 1.0), usual_rerank_depth=rerank_depth)
     docs_option(data, ", or a folder in BEIR's or MTEB's layout, which brings topics and judgements along")
     topics_option(data, ", or an ir_datasets id")
     judgement_options(data)
-    _system_options(parser.add_argument_group("systems"))
+    _system_options(parser.add_argument_group("systems"), rerank_depth)
     _output_options(parser.add_argument_group("output"))
     reading = parser.add_argument_group("how topics and documents are read")
     topics_format_option(reading)
@@ -38,7 +43,7 @@ def collection_options(parser: argparse.ArgumentParser, data: argparse._Argument
     return reading
 
 
-def _system_options(systems: Group) -> None:
+def _system_options(systems: Group, rerank_depth: int | None) -> None:
     systems.add_argument(
         "--retriever",
         action="append",
@@ -55,7 +60,10 @@ def _system_options(systems: Group) -> None:
     )
     depth_option(systems, "documents a topic in a run; printed tables show no measure that looks deeper")
     systems.add_argument(
-        "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: --depth)"
+        "--rerank-depth",
+        type=positive,
+        metavar="N",
+        help=f"documents a topic in the pool (default: {rerank_depth or '--depth'})",
     )
     systems.add_argument(
         "--measure",

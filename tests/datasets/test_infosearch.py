@@ -356,6 +356,13 @@ def test_what_cannot_be_run_is_told(hub: Path, tmp_path: Path, heed: Heed, optio
     assert not (tmp_path / "runs").exists()
 
 
+def test_the_usual_depth_of_pools_is_in_the_help_and_no_option_of_the_user(heed: Heed) -> None:
+    assert "documents a topic in the pool (default: 100)" in " ".join(heed(COMMAND, "--help").stdout.split())
+    published_pool = heed(COMMAND, "--collection", "sample", "--dimension", "keyword", "--pool", "published", "--quiet")
+    assert published_pool.returncode == 1
+    assert published_pool.stderr == "error: --pool published: these topics come without candidate lists\n"
+
+
 def test_an_unknown_dimension_is_refused_with_the_six_names(heed: Heed) -> None:
     result = heed(COMMAND, "--dimension", "clarity")
     assert result.returncode == 2
