@@ -9,7 +9,6 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool, read_pool
-from heed.languages import language
 from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
@@ -62,20 +61,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.own_files import given_files
     from heed.experiment.run_files import rescore_to_file
     from heed.formats.origin import open_documents
     from heed.formats.trec_files import as_tag
     from pipelines.options.settings import machine_of
-    from pipelines.texts import usual_condition
+    from pipelines.texts import named_texts, usual_condition
 
-    name, code, source, read = given_files(
-        options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
-    )
+    indexes, lang, source, read = named_texts(options)
     condition = options.condition or usual_condition(read)
     topics = [topic for topic in read if topic.has(condition)]
     fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
-    indexes, machine = options.indexes / (options.name or name) / code, machine_of(options)
+    machine = machine_of(options)
     machine.check()
     with locked(options.out.parent), locked(indexes), open_pool(machine.workers, machine.device) as workers:
         with timed("documents") as work:
@@ -83,7 +79,7 @@ def _run(options: argparse.Namespace) -> None:
             work.did(store.count, "documents")
         pooled = _pool(options, topics, store)
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
-        reranker = _reranker(options, Corpus(indexes, store, language(code)), workers, pooled)
+        reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         file = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
         state = "used again" if file.reused else "written"

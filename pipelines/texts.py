@@ -2,12 +2,15 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from heed.datasets.own_files import given_files
 from heed.files import locked
+from heed.formats.documents import Source
 from heed.formats.origin import open_documents
 from heed.formats.pools import Pool
 from heed.judging.exchange.exports import ExportedPool
+from heed.languages import Language, language
 from heed.types import Topic
 
 
@@ -16,12 +19,17 @@ def usual_condition(topics: Sequence[Topic]) -> str:
     return "original" if any("original" in topic.instructions for topic in topics) else "query"
 
 
-def exported_pool(options: argparse.Namespace, pool: Pool) -> ExportedPool:
-    """Return the pool with the topics and documents that the options name."""
+def named_texts(options: argparse.Namespace) -> tuple[Path, Language, Source, list[Topic]]:
+    """Return the folder of indexes, the language, documents and topics that the options name."""
     name, code, source, topics = given_files(
         options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
     )
-    indexes = options.indexes / (options.name or name) / code
+    return options.indexes / (options.name or name) / code, language(code), source, topics
+
+
+def exported_pool(options: argparse.Namespace, pool: Pool) -> ExportedPool:
+    """Return the pool with the topics and documents that the options name."""
+    indexes, _, source, topics = named_texts(options)
     with locked(indexes):
         store = open_documents(source, indexes)
     condition = options.condition or usual_condition(topics)
