@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.progress import log, timed
-from heed.retrieval.lucene.postings_export import count_postings, write_norms, write_postings
+from heed.retrieval.lucene.postings_export import ID, count_postings, write_norms, write_postings
 from heed.retrieval.lucene.shards import postings_folder, reading
 from heed.reuse import Recipe, ensure_folder, folder_note, folder_reason, recipe_version
 
-ID = "id"  # the field of docids
 BLOCK = 1 << 20  # postings converted at once
 KNOWN = 1 << 12  # of sorted strings that are held to find others
 

@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heed.retrieval.lucene.jvm import cast, java
-from heed.retrieval.lucene.postings_export import FREQUENCIES, LUCENE, write_postings
-
-ID = "id"  # the field of docids
+from heed.retrieval.lucene.postings_export import FREQUENCIES, ID, LUCENE, write_postings
 
 
 class TermsCompared(NamedTuple):
@@ -28,12 +26,12 @@ class TermsCompared(NamedTuple):
 def index_problems(reader: Any, field: str) -> Iterator[str]:
     """Yield what keeps an index from being searched in ``field`` with docids from Anserini's field ``id``."""
     terms = java(f"{LUCENE}.index.MultiTerms")
-    ids, count = terms.getTerms(_as_reader(reader), ID), reader.maxDoc()
+    ids, count = terms.getTerms(reader, ID), reader.maxDoc()
     if reader.numDeletedDocs():
         yield f"{reader.numDeletedDocs()} documents are marked as deleted; merge the index first (-optimize)"
     elif ids is None or ids.getSumDocFreq() != count:
         yield f"{0 if ids is None else ids.getSumDocFreq()} of {count} documents have a docid in the field {ID!r}"
-    if terms.getTerms(_as_reader(reader), field) is None:
+    if terms.getTerms(reader, field) is None:
         yield f"no document has a field {field!r}, which Anserini's indexes for BM25 have"
 
 
@@ -55,14 +53,14 @@ class DocumentTerms:
 
     def __init__(self, reader: Any, field: str) -> None:
         """Look up terms of ``field`` in an open index."""
-        self._reader, self._field = reader, field
-        self._leaves = [(leaf.docBase, leaf.reader()) for leaf in reader.leaves().toArray()]
+        self._field = field
+        self._leaves = [leaf.reader() for leaf in reader.leaves().toArray()]
 
     def compared(self, docid: str, terms: Sequence[str]) -> TermsCompared:
         """Return how ``terms``, repeats included, fit the document of that docid; KeyError if it is not there."""
         leaf, number = self._find(docid)
         ours = Counter(terms)
-        theirs = {term: self._frequency(leaf, number, self._field, term) for term in ours}
+        theirs = {term: self._frequency(leaf, number, term) for term in ours}
         share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
         return TermsCompared(share, theirs == ours and self._length(leaf, number) == _as_byte(len(terms)))
 
@@ -72,14 +70,14 @@ class DocumentTerms:
         return leaf.termVectors().get(number, self._field) is not None
 
     def _find(self, docid: str) -> tuple[Any, int]:
-        for _, leaf in self._leaves:
+        for leaf in self._leaves:
             postings = self._postings(leaf, ID, docid)
             if postings is not None:
                 return leaf, postings.nextDoc()
         raise KeyError(docid)
 
-    def _frequency(self, leaf: Any, number: int, field: str, term: str) -> int:
-        postings = self._postings(leaf, field, term)
+    def _frequency(self, leaf: Any, number: int, term: str) -> int:
+        postings = self._postings(leaf, self._field, term)
         return postings.freq() if postings is not None and postings.advance(number) == number else 0
 
     def _postings(self, leaf: Any, field: str, term: str) -> Any:
@@ -94,7 +92,3 @@ class DocumentTerms:
 def _as_byte(length: int) -> int:
     """Return Lucene's one byte for a document's length."""
     return int(java(f"{LUCENE}.util.SmallFloat").intToByte4(length))
-
-
-def _as_reader(reader: Any) -> Any:
-    return cast(f"{LUCENE}.index.IndexReader", reader)

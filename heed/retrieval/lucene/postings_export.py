@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from heed.retrieval.lucene.jvm import BULK, cast, java
+from heed.retrieval.lucene.jvm import BULK, java
 
 LUCENE = "org.apache.lucene"
+ID = "id"  # the field of docids, as Anserini names it
 FREQUENCIES = 8  # PostingsEnum.FREQS: documents and how often a term is in each
 
 
@@ -26,8 +27,8 @@ def write_postings(folder: Path, name: str, reader: Any, field: str) -> bool:
 
 def count_postings(reader: Any, fields: Sequence[str]) -> int:
     """Return the number of postings in ``fields`` together."""
-    terms, as_reader = java(f"{LUCENE}.index.MultiTerms"), cast(f"{LUCENE}.index.IndexReader", reader)
-    field_terms = (terms.getTerms(as_reader, field) for field in fields)
+    terms = java(f"{LUCENE}.index.MultiTerms")
+    field_terms = (terms.getTerms(reader, field) for field in fields)
     return sum(indexed.getSumDocFreq() for indexed in field_terms if indexed is not None)
 
 

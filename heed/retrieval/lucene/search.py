@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.jvm import java, java_errors
+from heed.retrieval.lucene.postings_export import ID
 from heed.retrieval.lucene.shards import combined_reader, open_reader
 
 PLACES = 6  # after the point in Anserini's run files (%f): beyond them its ties are ties again
@@ -100,7 +101,7 @@ def docid_filter(docids: Iterable[str]) -> Any:
     ids, bytes_ref = (java("java.util.ArrayList")(), java("org.apache.lucene.util.BytesRef"))
     for docid in docids:
         ids.add(bytes_ref(docid.encode()))
-    return java("org.apache.lucene.search.TermInSetQuery")("id", ids)
+    return java("org.apache.lucene.search.TermInSetQuery")(ID, ids)
 
 
 def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
