@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,7 @@ from heed.progress import bar, brief, escaped, log, timed, warn
 from heed.retrieval.dense.vector_files import Part, form_of, read_parts
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config
 from heed.reuse import NOTE, Recipe, ensure_folder, folder_note, recipe_version
-from heed.types import Document, Encoder, config_of
-
-Matrix = NDArray[np.float32]
+from heed.types import Document, Encoder, Matrix
 
 SAMPLE = 8  # documents that the model encodes again
 SHOWN = 6  # docids kept for messages, which show five
@@ -56,13 +53,12 @@ class ForeignVectors:
         for documents without a vector, with two, or with one that is not finite, for another dimension, and for
         vectors or lengths that are not the model's. Vectors of other documents are left out with a warning.
         """
-        config = config_of(encoder)
         recipe: Recipe = {
             "vectors made elsewhere": recipe_version("vectors made elsewhere"),
             "sha256": self.sha256,
             "shard": SHARD,
             "documents": store.digest,
-            "encoder": document_config(config) if config is not None else uuid4().hex,
+            "encoder": document_config(encoder),
         }
         ensure_folder(folder, recipe, partial(self._build, store, encoder))
         self.log_comparison(folder)

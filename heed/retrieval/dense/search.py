@@ -6,7 +6,6 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 
@@ -198,9 +197,8 @@ class Dense:
     def _index(self) -> DenseIndex:
         store, kind, foreign = self._corpus.documents, self._search.kind, self._foreign
         vectors = (foreign.vectors if foreign else embed)(self._vectors, store, self._reader)
-        encoder = config_of(self._encoder)
         recipe = {
-            "system": uuid4().hex if encoder is None else document_config(encoder),
+            "system": document_config(self._encoder),
             "documents": store.digest,
             **({"vectors": foreign.sha256} if foreign else {}),
         }

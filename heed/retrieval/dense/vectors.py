@@ -97,9 +97,13 @@ def is_cosine(encoder: Encoder) -> bool:
     return bool(getattr(encoder, "cosine", False))
 
 
-def document_config(config: Config) -> Config:
-    """Return an encoder's config without what changes no document's vector: its queries' fields, and the search."""
-    return {key: value for key, value in config.items() if key not in QUERY_FIELDS}
+def document_config(encoder: Encoder) -> Config | str:
+    """Return an encoder's config without what changes no document's vector: its queries' fields, and the search.
+
+    Of one without ``config`` it is a new name each time, so that nothing is used again.
+    """
+    config = config_of(encoder)
+    return uuid4().hex if config is None else {key: value for key, value in config.items() if key not in QUERY_FIELDS}
 
 
 def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
@@ -131,9 +135,12 @@ def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | 
 
 def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
     """Return the recipe of the vectors of the documents of ``store``."""
-    config = config_of(encoder)
-    encoder_config = document_config(config) if config is not None else uuid4().hex
-    return {"vectors": recipe_version("vectors"), "shard": SHARD, "documents": store.digest, "encoder": encoder_config}
+    return {
+        "vectors": recipe_version("vectors"),
+        "shard": SHARD,
+        "documents": store.digest,
+        "encoder": document_config(encoder),
+    }
 
 
 def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
