@@ -230,15 +230,20 @@ def ensure_folder(
     ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. ``names``
     says how the log calls inputs, by their keys in ``recipe``.
     """
+    if logged_reason(folder, recipe, names) is not None:
+        build_folder(folder, recipe, build)
+    return folder
+
+
+def logged_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
+    """Return in words why ``folder`` must be made, None if it can be used again; log either, the latter once."""
     reason = folder_reason(folder, recipe, names)
     logged = _logged.get()
     if reason or logged is None or folder not in logged:
         log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
     if logged is not None:
         logged.add(folder)
-    if reason is not None:
-        build_folder(folder, recipe, build)
-    return folder
+    return reason
 
 
 def build_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None]) -> None:

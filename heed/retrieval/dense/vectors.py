@@ -15,8 +15,19 @@ from numpy.typing import NDArray
 
 from heed.files import digest, finished
 from heed.formats.document_store import DocumentStore
-from heed.progress import bar, log, timed
-from heed.reuse import NOTE, Note, Recipe, digests, folder_reason, is_begun, read_note, recipe_version, write_note
+from heed.progress import bar, timed
+from heed.reuse import (
+    NOTE,
+    Note,
+    Recipe,
+    digests,
+    folder_reason,
+    is_begun,
+    logged_reason,
+    read_note,
+    recipe_version,
+    write_note,
+)
 from heed.types import Config, Document, Encoder, Matrix, config_of
 
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
@@ -113,11 +124,8 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
     """
     recipe = recipe_of(store, encoder)
-    reason = folder_reason(folder, recipe)
-    if reason is None:
-        log.info(f"{folder}: used again, inputs and settings are the same")
+    if logged_reason(folder, recipe) is None:
         return Vectors(folder, is_cosine(encoder))
-    log.info(f"{folder}: {reason}")
     if not is_begun(folder, recipe):
         shutil.rmtree(folder, ignore_errors=True)
     if isinstance(encoder, EstimatingEncoder):
