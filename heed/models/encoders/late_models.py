@@ -12,11 +12,11 @@ from heed.models.local.network_checks import POOLER, positions_of
 from heed.models.local.runtime import BACKENDS, Runtime
 from heed.models.local.sentence_models import check_network, device_of, options
 from heed.models.registry.entries import Model
+from heed.models.registry.families import FAMILIES, LATE
 from heed.progress import logging_only
 
 METADATA, WEIGHTS = "artifact.metadata", "model.safetensors"
 COLBERT = "HF_ColBERT"  # the class that ColBERT's and PLAID-X's code save
-SAVED = ("MultiVectorEncoder", "ColBERT")  # what sentence-transformers and pylate call their own
 PLACE = ". "  # ColBERT's tokenizers put this before a text and write the marker over its first token
 MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id", "[unused1]")}
 
@@ -50,7 +50,7 @@ def load(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
 
 def _check_files(folder: Path) -> None:
     config = read_object(folder / "config_sentence_transformers.json")
-    saved = config.get("model_type") in SAVED or "query_prefix" in config
+    saved = config.get("model_type") in FAMILIES[LATE].saved_as or "query_prefix" in config
     if _is_colbert(folder) or (saved and (folder / "modules.json").is_file()):  # without: a random projection
         return
     raise ModelError(
