@@ -142,7 +142,6 @@ def _read_results(path: Path, task: Task) -> Addition:
             "at": time,
             "reworded": False,
         }
-        record["reworded"] = False
         record["condition"] = label.condition if label.condition in CONDITIONS else "original"
         record["assessor"] = label.assessor.replace(str(path), path.name.partition(".")[0])
         instructions = task.topics[label.qid].instructions if label.qid in task.topics else {}
