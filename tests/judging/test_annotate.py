@@ -76,6 +76,11 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("pool.jsonl", "--export", "out"), "pool.db: no judgements yet; judge first"),
         (("pool.jsonl", "--unjudged", "0"), "--unjudged: not used here; it says what --export writes"),
         (("pool.jsonl", "--assign", "a.tsv"), "a.tsv, line 2: topic q9 is not in the pool, expected a topic of the"),
+        (("pool.jsonl", "--assign", "a.tsv"), "a.tsv, line 3: assessor Adjudicated: this name is reserved"),
+        (
+            ("pool.jsonl", "--assign", "a.tsv"),
+            f"a.tsv, line 4: assessor is '{'x' * 41}', expected a name of at most 40",
+        ),
         (("pool.jsonl", "--grades", "0=relevant,1"), "same label (0 relevant, 1 relevant); name each differently"),
         (("absent.jsonl",), "absent.jsonl: no such file"),
         (("hub/absent", "--topics", "no/such-id", "--docs", "docs.jsonl"), "hub/absent: no such file"),
@@ -97,7 +102,7 @@ def test_problems_are_told_with_status_1(
     write_jsonl(tmp_path / "other.jsonl", [{"qid": "x9", "docids": ["a"]}])
     write_jsonl(tmp_path / "lost.jsonl", [{"qid": "q1", "docids": ["a", "gone"]}])
     (tmp_path / "other.qrels").write_text("x9 0 a 1\n")
-    (tmp_path / "a.tsv").write_text("q1\tAnn\nq9\tBob\n")
+    (tmp_path / "a.tsv").write_text(f"q1\tAnn\nq9\tBob\nq1\tAdjudicated\nq1\t{'x' * 41}\n")
     if {"--grades", "--lang", "--assign"} & {*arguments}:
         arguments = (*arguments, "--topics", "topics.jsonl", "--docs", "docs.jsonl")
     assert main([*arguments, "--no-browser", "--quiet"]) == 1

@@ -25,9 +25,7 @@ def check_name(name: str | None) -> str:
 def refuse_reserved(name: str) -> str:
     """Return ``name``; :class:`UsageError` if it is the adjudicator's, who decides on the agreement page."""
     if name.casefold() == ADJUDICATED:
-        raise UsageError(
-            f"--assessor {name}: this name is reserved for decisions where assessors differ; choose another"
-        )
+        raise UsageError(f"assessor {name}: this name is reserved for decisions where assessors differ; choose another")
     return name
 
 
@@ -88,7 +86,11 @@ def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
             problem = f"topic {qid} is not in the pool" if tab else f"found {line.strip()!r}"
             problems.append(f"{path}, line {line_no}: {problem}, expected a topic of the pool, a tab, and an assessor")
             continue
-        assessor = refuse_reserved(check_name(name))
+        try:
+            assessor = refuse_reserved(check_name(name))
+        except UsageError as error:
+            problems.append(f"{path}, line {line_no}: {error}")
+            continue
         if assessor not in assigned.setdefault(qid, []):
             assigned[qid].append(assessor)
     fail(problems or ([] if assigned else [f"{path}: empty; expected lines of a topic, a tab, and an assessor"]))
