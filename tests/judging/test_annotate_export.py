@@ -176,7 +176,8 @@ def test_pooled_documents_without_a_grade_are_counted_and_filled_where_differing
     line = f"{pooled - 2} of {pooled} pooled documents are not judged (topic {counts}), left out; --unjudged -1 or 0"
     assert any(text.startswith(line) for text in annotation.export())
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1}}
-    export(annotation.task, annotation.store, annotation.out, unjudged="-1")
+    filled = export(annotation.task, annotation.store, annotation.out, unjudged="-1")
+    assert any(text.endswith(f"(topic {counts}): -1; topics without any grade are left out: 02, 03") for text in filled)
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, **dict.fromkeys(others, -1)}}
 
 

@@ -63,9 +63,10 @@ def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:
     line = f"{count} of {pooled} pooled documents are not judged (topic {by_topic})"
     if unjudged == "error":
         raise DataError(f"{line}; judge them, or choose another --unjudged")
-    return [
-        f"{line}, left out; --unjudged -1 or 0 gives them a grade" if unjudged == "leave" else f"{line}: {unjudged}"
-    ]
+    if unjudged == "leave":
+        return [f"{line}, left out; --unjudged -1 or 0 gives them a grade"]
+    outside = [qid for qid in without if qid not in final.original and qid not in final.changed]
+    return [f"{line}: {unjudged}{f'; topics without any grade are left out: {brief(outside)}' if outside else ''}"]
 
 
 def _filled(task: Task, final: FinalGrades, grade: int) -> FinalGrades:
