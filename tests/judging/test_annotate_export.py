@@ -273,7 +273,7 @@ def test_the_export_tells_what_it_wrote(annotation: Annotation) -> None:
     assert lines[1].endswith("changed.qrels: not written, no topic is judged as changed")
     assert lines[2].endswith("topics.jsonl: 3 topics, 3 with a changed narrative")
     # (1,1), (0,1): observed 1 of 2 equal; by chance 1/2·0 + 1/2·1 = 1/2; κ = 0
-    assert lines[-1] == "ann and bela, original: 2 documents, κ 0.000, linear κ 0.000"
+    assert lines[-1] == "ann and bela, original: 2 documents, equal 0.500, κ 0.000, linear κ 0.000"
     assert wording_of(annotation.task.original("01"))
 
 

@@ -22,6 +22,7 @@ from heed.judging.annotate.grades import (
 )
 from heed.judging.annotate.store import Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
+from heed.measures.agreement import Agreement
 from heed.progress import brief
 from heed.types import Qrels
 
@@ -175,10 +176,5 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
 
 
 def _agreement_line(pair: PairAgreement) -> str:
-    values = pair["agreement"]
-    kappas = [f"{name} {_kappa(values[key])}" for name, key in (("κ", "kappa"), ("linear κ", "weighted"))]
-    return f"{pair['first']} and {pair['second']}, {pair['condition']}: {values['n']} documents, {', '.join(kappas)}"
-
-
-def _kappa(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.3f}"
+    result = Agreement(**pair["agreement"])
+    return f"{pair['first']} and {pair['second']}, {pair['condition']}: {result.n} documents, {result.line()}"
