@@ -1,6 +1,7 @@
 """The annotation page's server: its routes."""
 
 import sqlite3
+from functools import lru_cache
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -28,6 +29,7 @@ from heed.judging.annotate.task import Task
 from heed.web.json_answers import TYPES, json_route, read_json
 
 HEED = Path(__file__).parents[1]
+MOST_ASSESSORS = 100  # whose progress is remembered
 PAGES = (HEED / "judging" / "annotate" / "page", HEED / "report" / "page" / "shared")  # its own, and the explorer's too
 
 
@@ -37,7 +39,7 @@ def page_files() -> list[Path]:
 
 
 class Server:
-    """The routes over one task and its database; it keeps no state between requests."""
+    """The routes over one task and its database; nothing between requests decides an answer but the database."""
 
     def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
         """``assessor`` is the name that the page starts with; if empty, the page asks for it.
@@ -46,6 +48,8 @@ class Server:
         """
         self._task, self._store, self._assessor = task, store, assessor
         self._terms = Terms(analyse)
+        # open pages ask every few seconds, and all judgements are read for an answer: once for each change of the log
+        self._progress_at = lru_cache(MOST_ASSESSORS)(lambda assessor, entry: progress_data(task, store, assessor))
         self._files = {path.name: path.read_bytes() for path in page_files()}
 
     def application(self) -> Starlette:
@@ -55,7 +59,7 @@ class Server:
                 Route("/", self._file),
                 Route("/static/{name}", self._file),
                 Route("/api/task", json_route(lambda _: task_data(self._task, self._store, self._assessor))),
-                Route("/api/progress", json_route(lambda request: progress_data(*self._of(request)))),
+                Route("/api/progress", json_route(self._progress)),
                 Route("/api/topic", json_route(self._topic)),
                 Route("/api/document", json_route(self._document)),
                 Route("/api/agreement", json_route(lambda request: agreement_data(*self._of(request)))),
@@ -75,6 +79,10 @@ class Server:
     def _of(self, request: Request) -> tuple[Task, Store, str]:
         """Return task, database and the assessor who requests."""
         return self._task, self._store, check_name(request.query_params.get("assessor"))
+
+    def _progress(self, request: Request) -> object:
+        _, store, assessor = self._of(request)
+        return self._progress_at(assessor, store.last_entry())
 
     def _topic(self, request: Request) -> object:
         task, store, assessor = self._of(request)

@@ -177,6 +177,11 @@ class Store:
         number: int = self._rows(query, (assessor, ADJUDICATED))[0][0]
         return number
 
+    def last_entry(self) -> int:
+        """Return the number of the log's latest entry, which every change of judgements and narratives raises."""
+        number: int = self._rows("SELECT COALESCE(MAX(id), 0) FROM log")[0][0]
+        return number
+
     def deciders(self) -> dict[tuple[str, str, str], str]:
         """Return who made each adjudicated decision, by topic, condition and docid, where that is known."""
         # by time, since an added database's entries come last and the later decision counts
