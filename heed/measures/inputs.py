@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from heed.formats.pairs import qrels_for, renamed
+from heed.measures.judged_ranks import RankedRun
 from heed.measures.per_topic import Variant
 from heed.types import Qrels, Run
 
@@ -39,11 +40,16 @@ class Inputs:
         """The documents that are no longer relevant, by qid: those of ``changed``, or by the judgements."""
         return self.changed or no_longer_relevant(self.qrels, self.new_qrels)
 
-    @property
+    @cached_property
     def runs(self) -> dict[str, Run]:
-        """The two or three runs by their roles: base, new, reversed."""
-        runs = {"base": self.base, "new": self.new}
-        return runs | {"reversed": self.reverse} if self.reverse else runs
+        """The two or three runs by their roles: base, new, reversed; each computes a document's rank once."""
+        runs = {"base": self.base, "new": self.new} | ({"reversed": self.reverse} if self.reverse else {})
+        return {role: RankedRun(run) for role, run in runs.items()}
+
+    @property
+    def two(self) -> tuple[Run, Run]:
+        """The base and the new one of :attr:`runs`."""
+        return self.runs["base"], self.runs["new"]
 
     @property
     def judged_runs(self) -> dict[str, tuple[Run, Qrels]]:

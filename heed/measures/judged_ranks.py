@@ -39,6 +39,23 @@ class Ranks(NamedTuple):
         return dict(zip(self.qids, values.tolist(), strict=True))
 
 
+class RankedRun(dict[str, dict[str, float]]):
+    """A run whose documents' ranks are computed once: the measures of a comparison are about the same ones."""
+
+    def __init__(self, run: Run) -> None:
+        """Hold the lists of ``run``, none of which may change from now on."""
+        super().__init__(run)
+        self._ranks: dict[str, dict[str, int]] = {}
+
+    def ranks(self, qid: str, docids: Sequence[str]) -> list[int]:
+        """Return the ranks of ``docids`` in the topic's list, as :func:`heed.ranking.ranks` does."""
+        known = self._ranks.setdefault(qid, {})
+        further = [docid for docid in docids if docid not in known]
+        if further:
+            known |= zip(further, ranks(self[qid], further), strict=True)
+        return [known[docid] for docid in docids]
+
+
 def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
     """Return the ranks of ``judged`` in each of ``runs``, for the topics that have documents and are in all runs.
 
@@ -47,7 +64,8 @@ def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
     """
     qids = [qid for qid, docids in judged.items() if docids and all(qid in run for run in runs)]
     documents = {qid: _in_order(judged[qid]) for qid in qids}
-    values = [[rank for qid in qids for rank in ranks(run[qid], documents[qid])] for run in runs]
+    ranked = [run if isinstance(run, RankedRun) else RankedRun(run) for run in runs]
+    values = [[rank for qid in qids for rank in run.ranks(qid, documents[qid])] for run in ranked]
     sizes = np.array([len(documents[qid]) for qid in qids], dtype=np.int64)
     return Ranks(qids, np.array(values, dtype=np.float64).reshape(len(runs), int(sizes.sum())), sizes)
 

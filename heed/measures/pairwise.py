@@ -132,19 +132,19 @@ def _bottoms(sizes: Sequence[int], corpus_size: int) -> Array:
 
 
 def _of_ruled_out(pair: Inputs) -> tuple[Any, ...]:
-    return pair.base, pair.new, pair.ruled_out
+    return *pair.two, pair.ruled_out
 
 
 def _of_kept(pair: Inputs) -> tuple[Any, ...] | None:
     """Return the arguments of p-MRR kept; None where there is no p-MRR, which it stands beside."""
-    return (pair.base, pair.new, pair.relevant) if p_mrr(*_of_ruled_out(pair)) else None
+    return (*pair.two, pair.relevant) if p_mrr(*_of_ruled_out(pair)) else None
 
 
 def _of_corpus(pair: Inputs) -> tuple[Any, ...] | None:
     if not (pair.corpus_size and pair.new_qrels):
         return None
     relevant = {qid: pair.relevant.get(qid, set()) for qid in pair.qrels if qid in pair.new_qrels}
-    return pair.base, pair.new, relevant, pair.ruled_out, pair.corpus_size, pair.variant
+    return *pair.two, relevant, pair.ruled_out, pair.corpus_size, pair.variant
 
 
 def _both(pair: Inputs) -> dict[str, set[str]]:
@@ -158,7 +158,7 @@ MEASURES = (
         function=p_mrr,
         of="pair",
         takes=_of_ruled_out,
-        about=lambda pair: ([pair.base, pair.new], pair.ruled_out),
+        about=lambda pair: (pair.two, pair.ruled_out),
         by_name=False,
         test="wilcoxon",  # as mFollowIR did
         value="with ranks r → s of documents no longer relevant: s ÷ r − 1 if risen, 1 − r ÷ s if fallen; mean",
@@ -170,7 +170,7 @@ MEASURES = (
         function=p_mrr,
         of="pair",
         takes=_of_kept,
-        about=lambda pair: ([pair.base, pair.new], pair.relevant),
+        about=lambda pair: (pair.two, pair.relevant),
         lower_is_better=True,
         by_name=False,
         comes_with=P_MRR,
@@ -182,7 +182,7 @@ MEASURES = (
         name=SELECTIVITY,
         function=selectivity,
         of="pair",
-        takes=lambda pair: (pair.base, pair.new, pair.ruled_out, pair.relevant),
+        takes=lambda pair: (*pair.two, pair.ruled_out, pair.relevant),
         by_name=False,
         comes_with=P_MRR,
         test="wilcoxon",
@@ -194,7 +194,7 @@ MEASURES = (
         name="NFR",
         function=nfr,
         of="pair",
-        takes=lambda pair: (pair.base, pair.new, pair.traps),
+        takes=lambda pair: (*pair.two, pair.traps),
         lower_is_better=True,
         by_name=False,
         value="trap documents that rose ÷ trap documents",
@@ -206,7 +206,7 @@ MEASURES = (
         function=irs,
         of="pair",
         takes=_of_corpus,
-        about=lambda pair: ([pair.base, pair.new], _both(pair)),
+        about=lambda pair: (pair.two, _both(pair)),
         by_name=False,
         test="wilcoxon",
         value="gain of weights 1 ÷ log₂(rank + 1), wanted − unwanted, ÷ the ideal one",

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heed.measures.judged_ranks import RankedRun, ranks_of
 from heed.ranking import ranked, ranks, top
 
 SCORES = st.dictionaries(
@@ -35,6 +36,15 @@ def test_a_missing_document_has_the_lists_length_plus_one() -> None:
 def test_ranks_are_places_in_the_order(scores: dict[str, float], docids: list[str]) -> None:
     order = ranked(scores)
     assert ranks(scores, docids) == [1 + (order.index(one) if one in order else len(order)) for one in docids]
+
+
+@given(SCORES, st.lists(st.lists(st.text("ab7é中", min_size=1, max_size=2))))
+def test_documents_asked_for_one_after_the_other_have_the_ranks_of_a_whole_list(
+    scores: dict[str, float], requests: list[list[str]]
+) -> None:
+    run = RankedRun({"q": scores})
+    for docids in requests:
+        assert ranks_of([run], {"q": docids}).values.ravel().tolist() == ranks(scores, docids)
 
 
 @pytest.mark.golden(program="pytrec-eval-terrier 0.5.11", compared="the order of a ranking", systems=())
