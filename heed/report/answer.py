@@ -21,7 +21,7 @@ FEWEST = 5  # topics that decide anything
 
 
 class Answer(NamedTuple):
-    """A table of one row a system, the best first, of ``columns``, which are conditions and measures.
+    """A table of one row a system, the best first and last those not compared, of conditions and measures, ``columns``.
 
     ``indices`` are those of the folder's rows, by system, condition and measure; ``intervals`` by the same. By that
     of the ``deciding`` measure, systems with their printed values are ``verdicts`` of following, against or unclear.
@@ -56,10 +56,11 @@ def answer(results: Results) -> Answer | None:
         if len(each["per_topic"]) >= FEWEST
     }
     verdicts: dict[str, list[tuple[str, str]]] = {"following": [], "against": [], "unclear": []}
-    systems = sorted(values, key=lambda system: values[system], reverse=True)
-    for system in systems:
+    systems = dict.fromkeys(row["system"] for row in results.rows)
+    ordered = sorted(systems, key=lambda system: values.get(system, float("-inf")), reverse=True)
+    for system in ordered:
         if between := intervals.get((system, pair, deciding)):
             verdict = "following" if between.low > 0 else "against" if between.high < 0 else "unclear"
             verdicts[verdict].append((system, f"{100 * values[system]:+z.1f}"))
     shown = [column for column in columns if column in had]
-    return Answer(pair, deciding, shown, systems, indices, intervals, verdicts)
+    return Answer(pair, deciding, shown, ordered, indices, intervals, verdicts)

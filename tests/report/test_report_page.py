@@ -221,6 +221,19 @@ def test_the_interval_of_the_measure_says_who_follows(
     low, high = (format_value(subject, value) for value in interval(topics["obeys"]))
     assert lines[1][1:] == ["50.0"] * 3 + [f"50.0 [{low}, {high}]"] * len(measures[-2:])
     assert f"A system follows {what} where the 95% interval of {subject} over topics is above 0" in words(text)
+    assert ("a system that sinks all documents has a high p-MRR, too" in words(text)) == (subject == "p-MRR")
+
+
+def test_a_system_without_the_comparison_is_in_the_table_and_not_in_the_sentence(tmp_path: Path) -> None:
+    rows, per_topic = compared("original>changed", ("p-MRR",), {"obeys": [0.5] * 5, "sinks": [-0.2] * 5})
+    rows.append(row("lone", "original", "nDCG@10", 0.7))
+    text = page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path)
+    table = re.search(r'<table class="sortable answers">(.*?)</table>', text, re.DOTALL)[1]  # type: ignore[index]
+    lines = [[words(cell).strip() for cell in re.findall(r"<td.*?</td>", line)] for line in table.split("<tr>")[2:]]
+    assert [line[0] for line in lines] == ["obeys", "sinks", "lone"]
+    assert lines[-1][1:] == ["70.0", "-", "-", "-"]
+    sentence = words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1])  # type: ignore[index]
+    assert sentence == "obeys follows the change (p-MRR +50.0); sinks goes against it (p-MRR -20.0)."
 
 
 def test_of_many_systems_the_answer_names_three_and_counts_the_others(tmp_path: Path) -> None:
