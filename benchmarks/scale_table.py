@@ -12,14 +12,15 @@ LARGER = {
     "NeuCLIR fas": 2_232_016,
     "NeuCLIR rus": 4_627_543,
 }
-FLAT, MOST_MIB = 1.2, 1024  # targets: of the largest size's cost of a document beside the first's, and of memory
+FLAT, MOST_MIB = 1.2, 1024  # targets: the largest size's cost of a document divided by the first's; memory
 WHOLE, AGAIN = "index, search, measure", "the same again"
 PROCESSOR = "— processor time of all that"
 EXPECTED = ("documents", "index bm25", "matrix bm25", "run bm25.original", "run bm25.changed")  # stages
 CONTENT = (
-    "Generated news: Zipfian words in four scripts, median 250 words a document; 100 topics of 3 words with an "
-    "instruction of 30, and a changed one of 45. BM25, 1000 documents a topic. Every command is a process of its own, "
-    "Java's memory is part of its. Stages of the first command begin with a dash."
+    "The documents are generated news in four scripts, with a median of 250 words. The 100 topics have 3 words, an "
+    "instruction of 30 words and a changed one of 45. BM25 finds 1000 documents a topic. Each command runs in a "
+    "process of its own, and Java's memory is part of it. Lines that begin with a dash are stages of the "
+    "command above them."
 )
 
 Measured = Mapping[str, Any]
@@ -79,7 +80,7 @@ def _line(cells: Sequence[str]) -> str:
 def _tables(measured: Sequence[Measured]) -> list[tuple[str, list[Line]]]:
     tables = [("Cost of a document", _costs(measured)), ("Peak memory and disk", _spaces(measured))]
     if len(measured) > 1:
-        tables.append(("What larger collections would take: the line through the two largest sizes", _larger(measured)))
+        tables.append(("What larger collections would take", _larger(measured)))
     return tables
 
 
@@ -101,7 +102,7 @@ def _spaces(measured: Sequence[Measured]) -> list[Line]:
     for name in measured[-1]["steps"]:
         used = [one["steps"][name] for one in measured]
         rows.append((f"{name}, MiB", *(f"{one['peak_mib']:,.0f}" for one in used)))
-        rows.append(("— without pages of files", *(f"{one['own_mib']:,.0f}" for one in used)))
+        rows.append(("— of that, not backed by files", *(f"{one['own_mib']:,.0f}" for one in used)))
     for name in measured[-1]["disk"]:
         rows.append((f"{name} on disk, MB", *(f"{one['disk'].get(name, 0) / 1e6:,.0f}" for one in measured)))
     return rows

@@ -198,12 +198,18 @@ def planned(costs: Costs, documents: int, shard: int, workers: int, gigabit: flo
 
 
 def as_markdown(costs: Costs, plans: dict[int, Plan], documents: int, cores: int, gigabit: float) -> str:
-    """Return the costs in a sentence, and the plans as a table."""
+    """Return the costs as a table, and the plans as another."""
     rows = [
-        f"A document takes {costs.store_seconds * 1e6:.0f} µs to be stored, {costs.command_seconds * 1e6:.0f} µs of "
-        "the command to be sent, and written when its shard comes back, and "
-        f"{costs.worker_seconds * 1e6:.0f} µs of a worker ({costs.worker_mib:,.0f} MiB at most); "
-        f"{costs.sent:,.0f} bytes are sent and {costs.returned:,.0f} come back.",
+        "| cost of a document | |",
+        "|---|---:|",
+        f"| processor time to store it | {costs.store_seconds * 1e6:.0f} µs |",
+        "| processor time of the command, to send it and to write its part of the index | "
+        f"{costs.command_seconds * 1e6:.0f} µs |",
+        f"| processor time of a worker, to index it | {costs.worker_seconds * 1e6:.0f} µs |",
+        f"| sent to the worker | {costs.sent:,.0f} bytes |",
+        f"| sent back | {costs.returned:,.0f} bytes |",
+        "",
+        f"The worker takes {costs.worker_mib:,.0f} MiB at most.",
         "",
         f"| {documents:,} documents; machines of {cores} cores, {gigabit:g} Gb/s | {' | '.join(map(str, plans))} |",
         f"|---|{'---:|' * len(plans)}",
