@@ -106,9 +106,9 @@ dist: .venv/.made ## wheel and source distribution, checked, in build/dist
 	$(BIN)/uv tool run --from twine==7.0.0 twine check --strict build/dist/*
 	$(BIN)/uv tool run --from check-wheel-contents==0.6.3 check-wheel-contents build/dist/*.whl
 
-bench: .venv/.tools ## compare Heed's speed with its peers': docs/benchmarks.md
+bench: .venv/.tools ## compare Heed's speed with other programs', half an hour: docs/benchmarks.md
 	$(LOCKED) locks/bench.txt
-	$(BIN)/python -m benchmarks --json docs/benchmarks.json --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks --out docs
 
 clean: ## delete .venv, indexes and runs
 	rm -rf .venv

@@ -1,4 +1,4 @@
-"""Heed beside sentence-transformers and transformers on a GPU: ``python -m benchmarks.gpu``.
+"""Heed compared with sentence-transformers and transformers on a GPU: ``python -m benchmarks.gpu``.
 
 Needs what ``heed.models`` imports, and neither Java nor a hub: weights are random, in the shapes of published models.
 Both sides read the same texts, one side after the other, the libraries with the best of three sizes of batches. The
@@ -40,7 +40,8 @@ from benchmarks.gpu_models import (
     words,
 )
 from benchmarks.neural_models import word_pieces
-from benchmarks.table import machine
+from benchmarks.page import table
+from benchmarks.timing import machine
 
 DTYPES = {"float32": 4, "bfloat16": 2}  # bytes of a number
 ROOM = 1.2  # of the weights' bytes, with a batch's states
@@ -100,7 +101,7 @@ def main() -> None:
         for row in bench.rows(name, shrunk(SHAPES[name]) if options.tiny else SHAPES[name]):
             rows.append(row)
             print("  ".join(row.cells()), flush=True)
-    print(table(rows))
+    print(table(HEAD, ([*row.cells(), *[""] * (len(HEAD) - len(row.cells()))] for row in rows)))
     if options.json:
         found = {"machine": machine(), **card.described(), "rows": [asdict(row) for row in rows], "search": searches}
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -193,15 +194,6 @@ def quiet() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-
-
-def table(rows: list[Row]) -> str:
-    """Return the rows as a Markdown table."""
-    lines = [[*HEAD], ["---"] * len(HEAD)]
-    for row in rows:
-        cells = row.cells()
-        lines.append([*cells, *[""] * (len(HEAD) - len(cells))])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Measures, run files and fusion beside mteb, ir_measures and ranx: ``python -m benchmarks.measures``."""
+"""Measures, run files and fusion compared with mteb, ir_measures and ranx."""
 
-import argparse
 import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.table import Row, in_turn, text, write_rows
+from benchmarks.timing import Measured, Row, Settings, difference, in_turn
 from heed.formats.trec_files import read_run, write_run
 from heed.judging.pools.rank_fusion import pool
 from heed.measures import mean, p_mrr, standard
@@ -17,21 +16,14 @@ NAMES = ("nDCG@20", "AP", "R@1000")
 Sides = tuple[Callable[[], object], Callable[[], object], str]
 
 
-def main() -> None:
+def measure(settings: Settings) -> Measured:
     """Make runs and judgements, time every row."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.measures", description=__doc__)
-    parser.add_argument("--repeat", type=int, default=7, help="times each side is run (default 7)")
-    parser.add_argument("--quick", action="store_true", help="two repetitions")
-    parser.add_argument("--json", type=Path, help="write all timings to this file")
-    options = parser.parse_args()
-    repeat = 2 if options.quick else options.repeat
-    with tempfile.TemporaryDirectory() as place:
-        work = Work(Path(place))
+    repeat = settings.repetitions(7)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Work(Path(folder))
         rows = [_row(step, peer, sides(work), repeat) for (step, peer), sides in ROWS.items()]
-    told = f"{TOPICS} topics × {DEPTH} documents, {JUDGED} judged a topic, seeded; {repeat} repetitions"
-    print(f"{told}\n{text(rows)}")
-    if options.json:
-        write_rows(options.json, rows, told)
+    about = f"Random runs: {TOPICS} topics, {DEPTH} documents a topic, {JUDGED} of them judged. Repetitions: {repeat}."
+    return Measured(about, rows)
 
 
 class Work:
@@ -67,7 +59,7 @@ def _p_mrr(work: Work) -> Sides:
     return (
         lambda: p_mrr(base, new, work.changed),
         lambda: calculate_pmrr(og, later, work.changed),
-        _apart([ours], [theirs]),
+        difference([ours], [theirs]),
     )
 
 
@@ -79,7 +71,7 @@ def _ir_measures(work: Work) -> Sides:
     return (
         lambda: standard(run, work.qrels, NAMES),
         lambda: list(ir_measures.iter_calc(measures, work.qrels, run)),
-        _apart(_means(work), [theirs[name] for name in NAMES]),
+        difference(_means(work), [theirs[name] for name in NAMES]),
     )
 
 
@@ -92,7 +84,7 @@ def _ranx(work: Work) -> Sides:
     return (
         lambda: standard(run, work.qrels, NAMES),
         lambda: ranx.evaluate(ranx.Qrels(grades), ranx.Run(run), names),
-        _apart(_means(work), [theirs[name] for name in names]),
+        difference(_means(work), [theirs[name] for name in names]),
     )
 
 
@@ -137,16 +129,6 @@ def _means(work: Work) -> list[float]:
     return [mean(found[name]) for name in NAMES]
 
 
-def _apart(ours: list[float], theirs: list[float]) -> str:
-    apart = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
-    assert apart < 1e-12
-    return f"{apart:.0e} apart"
-
-
 def _row(step: str, peer: str, sides: Sides, repeat: int) -> Row:
     ours, theirs, compared = sides
     return Row(step, peer, *in_turn(ours, theirs, repeat), None, compared)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,9 @@
-"""Encoding, reranking and dense search beside the libraries they stand on: ``python -m benchmarks.neural``.
+"""Encoding, reranking and dense search compared with the libraries that they stand on.
 
 Both sides get the same texts, the same weights in float32 and torch's own number of threads, in turn, in one process.
-What is compared is the largest difference between both sides' numbers, as a part of the largest number.
+How the results compare is the largest difference between both sides' numbers, as a part of the largest number.
 """
 
-import argparse
 import gzip
 import json
 import logging
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.neural_models import causal, classifier, encoder
-from benchmarks.table import Row, in_turn, text, write_rows
+from benchmarks.timing import Measured, Row, Settings, difference, in_turn
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.types import Document, Query
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-REAL = (SHARED / "hc4" / "cc-news-zho-1000.jsonl.gz", SHARED / "followtable" / "IndusTR" / "corpus.jsonl.gz")
+REAL = ("hc4/cc-news-zho-1000.jsonl.gz", "followtable/IndusTR/corpus.jsonl.gz")
+TEXTS, POOL, FEWER = 100, 200, 30  # documents that are encoded, that are reranked, and of either for a quick run
 SCRIPTS = (range(97, 123), range(0x430, 0x450), range(0x627, 0x64B), range(0x4E00, 0x4F00))  # Latin … Han
 INSTRUCTION = " ".join(["only what names a river and says in which year it was measured is relevant"] * 12)
 WARM = 16  # documents that are reranked before the clock runs; other rows run whole once
@@ -29,52 +28,42 @@ CPU = Runtime("cpu")
 Side = Callable[[], list[float]]
 
 
-def main() -> None:
-    """Make models and texts, run the rows, print a table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.neural", description=__doc__)
-    parser.add_argument("--repeat", type=int, default=2, help="times each side is run (default 2)")
-    parser.add_argument("--texts", type=int, default=200, help="documents to encode (default 200)")
-    parser.add_argument("--pool", type=int, default=1000, help="documents to rerank (default 1000)")
-    parser.add_argument("--quick", action="store_true", help="30 texts and a pool of 30, once")
-    parser.add_argument("--model", type=Path, help="a BERT encoder of sentence-transformers (default: random weights)")
-    parser.add_argument("--row", action="append", choices=ROWS, help="this row; repeatable")
-    parser.add_argument("--json", type=Path, help="write all timings to this file")
-    options = parser.parse_args()
+def measure(settings: Settings) -> Measured:
+    """Make models and texts, run the rows."""
     from transformers.utils.logging import disable_progress_bar
 
-    repeat = 1 if options.quick else options.repeat
-    most = 30 if options.quick else max(options.texts, options.pool)
-    count, pooled = min(options.texts, most), min(options.pool, most)
+    repeat = settings.repetitions(3)
     logging.getLogger("heed").setLevel(logging.ERROR)
     disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
-        work = Work(Path(folder), count, pooled, options.model)
-        rows = []
-        for name in options.row or ROWS:
-            rows.append(_row(name, work, repeat))
-            print(name, *rows[-1].cells()[2:6], flush=True)  # they take minutes
-    model = options.model.name if options.model else "random weights, 6 layers of 384"
-    told = f"{count} texts, for rerankers a pool of {pooled}, of 20 to 500 words in four scripts, or "
-    told += f"real ones; BERT, {model}; {repeat} repetitions"
-    print(f"{told}\n{text(rows)}")
-    if options.json:
-        write_rows(options.json, rows, told)
+        work = Work(Path(folder), settings)
+        rows = [_row(name, work, repeat) for name in ROWS]
+    about = (
+        f"{work.count} texts are encoded, {len(work.pool)} reranked. They have 20 to 500 words in four scripts, drawn "
+        f"at random; real ones are {work.source}. The models have random weights: BERT with "
+        f"6 layers of 384 numbers, and for prefix reuse a Llama with 4 layers of 256. Repetitions: {repeat}."
+    )
+    return Measured(about, rows)
 
 
 class Work:
     """The texts and models of all rows."""
 
-    def __init__(self, folder: Path, count: int, pooled: int, model: Path | None) -> None:
-        """Make them in ``folder``; ``model`` is a real encoder, else one with random weights is made."""
-        self.folder, self.count = folder, count
-        self.made, self.real = _zipfian(count), _real(count)
-        self.pool, self.real_pool = _zipfian(pooled), _real(pooled)
-        self.encoder = model or encoder(folder / "encoder", self.made)
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        """Make them in ``folder``."""
+        self.folder = folder
+        self.count, pooled = (min(size, FEWER) if settings.quick else size for size in (TEXTS, POOL))
+        self.made, self.pool = _zipfian(self.count), _zipfian(pooled)
+        paths = [settings.data / name for name in REAL]
+        there = all(path.exists() for path in paths)
+        self.source = "Chinese news and English tables" if there else "not on this machine, so they are generated too"
+        self.real, self.real_pool = (_real(paths, len(texts)) if there else texts for texts in (self.made, self.pool))
+        self.encoder = encoder(folder / "encoder", self.made)
         self.classifier = classifier(folder / "classifier", self.encoder)
 
 
 def encoding(work: Work, texts: list[str]) -> tuple[Side, Side]:
-    """Documents to vectors: SentenceEncoder beside SentenceTransformer.encode."""
+    """Documents to vectors: SentenceEncoder and SentenceTransformer.encode."""
     from sentence_transformers import SentenceTransformer
 
     from heed.models.encoders.bi_encoder import SentenceEncoder
@@ -91,7 +80,7 @@ def encoding(work: Work, texts: list[str]) -> tuple[Side, Side]:
 
 
 def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
-    """A pool under one condition: CrossEncoderReranker beside CrossEncoder.predict."""
+    """A pool under one condition: CrossEncoderReranker and CrossEncoder.predict."""
     import torch
     from sentence_transformers import CrossEncoder
 
@@ -110,7 +99,7 @@ def reranking(work: Work, texts: list[str]) -> tuple[Side, Side]:
 
 
 def prefix(work: Work) -> tuple[Side, Side]:
-    """A causal model behind a long instruction: what its prompts begin with read once, beside every time."""
+    """A causal model behind a long instruction: the same beginning of its prompts is read once, or every time."""
     from heed.models.rerankers.yes_no import YesNoReranker
 
     texts = work.made[: work.count // 5]
@@ -132,7 +121,7 @@ def _documents(texts: list[str]) -> list[Document]:
 
 
 def dense(work: Work) -> tuple[Side, Side]:
-    """200 queries, the 1000 best of 100,000 vectors: DenseIndex beside a FAISS index of the same."""
+    """200 queries, the 1000 best of 100,000 vectors: DenseIndex and a FAISS index of the same."""
     import faiss
     import numpy as np
 
@@ -183,15 +172,14 @@ ROWS: dict[str, tuple[Callable[[Work], tuple[Side, Side]], str, float | None]] =
 
 def _row(name: str, work: Work, repeat: int) -> Row:
     """Both sides in turn; the first run of each is not counted, but for reranking, which takes minutes."""
-    make, peer, target = ROWS[name]
+    make, peer, aim = ROWS[name]
     ours, theirs = (Kept(side) for side in make(work))
     if not name.startswith("rerank"):
         ours()
         theirs()
     seconds = in_turn(ours, theirs, repeat)
-    pairs = zip(ours.found, theirs.found, strict=True)
-    apart = max(abs(one - other) for one, other in pairs) / max(map(abs, theirs.found))
-    return Row(name, peer, *seconds, target, f"{apart:.0e} apart")
+    results = difference(ours.found, theirs.found, max(map(abs, theirs.found)))
+    return Row(name, peer, *seconds, aim, results)
 
 
 class Kept:
@@ -215,12 +203,9 @@ def _zipfian(count: int) -> list[str]:
     return [" ".join(chooser.choices(words[at % 4], weights, k=chooser.randint(20, 500))) for at in range(count)]
 
 
-def _real(count: int) -> list[str]:
-    """Chinese news and English tables in turn, where they are; else the generated texts."""
-    if not all(path.exists() for path in REAL):
-        return _zipfian(count)
-    kinds = [_texts(path, count // 2) for path in REAL]
-    return [text for pair in zip(*kinds, strict=True) for text in pair]
+def _real(paths: list[Path], count: int) -> list[str]:
+    """Return texts of both files in turn."""
+    return [text for pair in zip(*(_texts(path, count // 2) for path in paths), strict=True) for text in pair]
 
 
 def _texts(path: Path, count: int) -> list[str]:
@@ -228,7 +213,3 @@ def _texts(path: Path, count: int) -> list[str]:
         records: Iterator[dict[str, Any]] = map(json.loads, stream)
         texts = (f"{one.get('title') or ''} {one['text']}".strip() for one in records)
         return [text for text, _ in zip(texts, range(count), strict=False)]
-
-
-if __name__ == "__main__":
-    main()

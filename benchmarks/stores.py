@@ -1,10 +1,9 @@
-"""The document store beside plain SQLite: bytes on disk, building, and documents read by docid in random order.
+"""The document store compared with plain SQLite: bytes on disk, building, and documents read in random order.
 
-``--docs FILE`` and ``--tables FILE`` name real collections; without them the input is generated news, whose size says
-little about real text. Files of this size are read from the system's memory.
+Without real collections the input is generated news, whose size says little about real text. Files of this size are
+read from the system's memory.
 """
 
-import argparse
 import gzip
 import random
 import sqlite3
@@ -14,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.scale_input import write_documents
-from benchmarks.table import Row, in_turn, text, write_rows
+from benchmarks.timing import LIMIT, Measured, Row, Settings, in_turn
 from heed.formats.document_store import FILE, DocumentStore, open_store
 from heed.formats.documents import Files, Source
 from heed.tables.documents import Tables
@@ -23,38 +22,42 @@ from heed.types import Document
 READS = 20_000  # documents read, in requests of one or of REQUEST
 REQUEST = 1000
 RATE = 25_000  # documents a second
+NEWS, TABLES = (
+    ("hc4/cc-news-zho-1000.jsonl.gz",),
+    ("followtable/WTR/corpus.jsonl.gz", "followtable/IndusTR/corpus.jsonl.gz"),
+)
 COLUMNS = ", ".join(Document._fields)
 
 
-def main() -> None:
-    """Measure each collection and print sizes and times."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.stores", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="2,000 generated documents, one repetition")
-    parser.add_argument("--docs", type=Path, action="append", default=[], metavar="FILE", help="documents; repeatable")
-    parser.add_argument("--tables", type=Path, action="append", default=[], metavar="FILE", help="tables; repeatable")
-    parser.add_argument("--json", type=Path, help="write all timings to this file")
-    options = parser.parse_args()
-    repeat, rows, told = 1 if options.quick else 5, [], []
-    with tempfile.TemporaryDirectory() as place:
-        sources: list[tuple[str, Source, Sequence[Path]]] = [
-            *((_name(path), Files([path]), [path]) for path in options.docs),
-            *((_name(path), Tables([path], "raw", titles=False), [path]) for path in options.tables),
-        ]
-        if not sources:
-            files = write_documents(Path(place) / "generated", 2_000 if options.quick else 20_000)
-            sources = [("generated", Files(files), files)]
-        for number, (name, source, paths) in enumerate(sources):
-            folder = Path(place) / str(number)
+def measure(settings: Settings) -> Measured:
+    """Measure each collection: the bytes of its stores, and times."""
+    repeat, rows, sizes = settings.repetitions(5), list[Row](), list[str]()
+    with tempfile.TemporaryDirectory() as work:
+        for number, (name, source, paths) in enumerate(_sources(settings, Path(work) / "generated")):
+            folder = Path(work) / str(number)
             folder.mkdir()
-            found, size = _rows(name, source, folder, repeat)
-            given = sum(map(_unpacked, paths))
-            rows += found
-            told.append(
-                f"{name}: {size[0] / given:.2f} of its {given / 1e6:.1f} MB, plain SQLite {size[1] / given:.2f}"
+            of_source, bytes_of = _rows(name, source, folder, repeat)
+            rows += of_source
+            text = sum(map(_unpacked, paths))
+            ours, theirs = (size / text for size in bytes_of)
+            sizes.append(
+                f"{name} {text / 1e6:.1f} MB of text, {ours:.2f} of it in Heed's store, {theirs:.2f} in SQLite's"
             )
-    print("\n".join([*told, text(rows)]))
-    if options.json:
-        write_rows(options.json, rows, "; ".join(told))
+    return Measured(
+        f"The limit is {RATE:,} documents a second. Size on disk: {'; '.join(sizes)}. Repetitions: {repeat}.", rows
+    )
+
+
+def _sources(settings: Settings, folder: Path) -> list[tuple[str, Source, list[Path]]]:
+    """Return names, readers and files of the collections that are there; else of generated news."""
+    news, tables = ([settings.data / name for name in names] for names in (NEWS, TABLES))
+    if settings.quick or not all(path.exists() for path in [*news, *tables]):
+        files = write_documents(folder, 2_000 if settings.quick else 20_000)
+        return [("generated news", Files(files), files)]
+    return [
+        *((path.name.partition(".")[0], Files([path]), [path]) for path in news),
+        *((path.parent.name, Tables([path], "raw", titles=False), [path]) for path in tables),
+    ]
 
 
 def _rows(name: str, source: Source, folder: Path, repeat: int) -> tuple[list[Row], tuple[int, int]]:
@@ -74,7 +77,7 @@ def _rows(name: str, source: Source, folder: Path, repeat: int) -> tuple[list[Ro
         for size in (REQUEST, 1):
             docids = [chance.choice(documents).docid for _ in range(READS)]
             parts = [docids[start : start + size] for start in range(0, READS, size)]
-            step = f"{name}: {READS} reads, {size} a request"
+            step = f"{name}: {READS:,} documents read, {size} a request"
             limit = READS / RATE, READS / RATE
             heed, peer = in_turn(
                 lambda parts=parts: [store.get(part) for part in parts],
@@ -85,7 +88,7 @@ def _rows(name: str, source: Source, folder: Path, repeat: int) -> tuple[list[Ro
             compared = f"same documents; {READS / best:,.0f} a second"
             rows += [
                 Row(step, "plain SQLite", heed, peer, None, compared),
-                Row(step, f"{RATE:,} a second", heed, [limit] * len(heed), 1, ""),
+                Row(step, LIMIT, heed, [limit] * len(heed), 1, ""),
             ]
     return rows, ((ours / FILE).stat().st_size, theirs.stat().st_size)
 
@@ -112,14 +115,6 @@ def _plain(db: sqlite3.Connection, docids: Sequence[str]) -> list[Document]:
     return [found[docid] for docid in docids]
 
 
-def _name(path: Path) -> str:
-    return path.parent.name if path.name.startswith("corpus") else path.name.partition(".")[0]
-
-
 def _unpacked(path: Path) -> int:
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
         return sum(map(len, stream))
-
-
-if __name__ == "__main__":
-    main()
