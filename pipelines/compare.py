@@ -2,8 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 from heed.errors import DataError, UsageError, fail
@@ -17,9 +18,10 @@ from heed.measures.comparison import MEASURES, Statistics, compare, statistics, 
 from heed.measures.comparison_warnings import warn_of_judgements, warn_of_single_precision
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
+from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.registry import help_text
 from heed.measures.significance import ALPHA
-from heed.measures.summary import ABSENT, aligned, format_value
+from heed.measures.summary import ABSENT, aligned, factor, format_value
 from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
@@ -35,6 +37,7 @@ EXAMPLES = (
     "               --new-qrels qrels/neuclir-sample/changed.qrels --holm",
     "mine.query.run mine.original.run mine.reversed.run --qrels query.qrels --new-qrels original.qrels",
 )
+CAN_SHOW = "can show"
 ABSENCES = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic")  # options not for --runs
 
@@ -73,6 +76,12 @@ def parser() -> argparse.ArgumentParser:
         "--variant", choices=("paper", "released"), default="paper", help="the papers' formulas, or the released code's"
     )
     parser.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
+    parser.add_argument(
+        "--difference",
+        type=float,
+        metavar="POINTS",
+        help="say how many topics would show a difference of so many points",
+    )
     parser.add_argument("--per-topic", action="store_true", help="print every topic's values")
     json_option(parser)
     log_options(parser)
@@ -93,6 +102,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _contradictions(options: argparse.Namespace) -> list[str]:
     """Return a problem for each option that would be ignored, or that another one needs."""
+    if options.difference is not None and not 0 < options.difference < inf:
+        return [f"--difference: found {options.difference:g}, expected a number above 0"]
     pair_options = [f"--{name.replace('_', '-')}" for name in PAIRS_ONLY if getattr(options, name)]
     if options.runs and (pair_options or options.run):
         names = ", ".join([*(["RUN"] if options.run else []), *pair_options])
@@ -123,12 +134,28 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
     warn_of_single_precision(inputs.judged_runs)
     shares = absent(inputs, values)
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
+    compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}
+    powers = {measure: power for measure, power in compared.items() if power}
     print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")
-    print(_measure_table(by_measure))
+    print(_measure_table(by_measure, powers))
+    _print_powers(options, "mean that n topics tell from 0", powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
     if options.json:
-        write_json(options.json, {"measures": by_measure, "per_topic": values, "warnings": warnings})
+        comparison = {"measures": by_measure, "per_topic": values, "power": powers, "warnings": warnings}
+        write_json(options.json, comparison)
+
+
+def _print_powers(options: argparse.Namespace, shown: str, by_measure: Mapping[str, Power]) -> None:
+    """Say what "can show" means, and add to ``by_measure`` and print how many topics show the ``--difference``."""
+    if not by_measure:
+        return
+    print(f"{CAN_SHOW}: the least {shown} (power {POWER}, two-sided paired t-test at {ALPHA:.0%})")
+    if options.difference:
+        for measure, power in by_measure.items():
+            power["topics"] = topics_needed(options.difference / factor(measure), power["sd"])
+        needed = ", ".join(f"{measure} {power['topics']}" for measure, power in by_measure.items())
+        print(f"topics that would show {options.difference:g}: {needed}")
 
 
 def _measures(options: argparse.Namespace) -> Sequence[str | Measure]:
@@ -197,15 +224,16 @@ def _warn_of_missing_judgements(options: argparse.Namespace) -> None:
         warn(f"no {measures} judgements for both runs; give {' and '.join(missing)}")
 
 
-def _measure_table(by_measure: dict[str, Statistics]) -> str:
-    rows = [["measure", "mean", "95% interval", "n", "up", "equal", "down", "in neither", "in one only"]]
+def _measure_table(by_measure: Mapping[str, Statistics], powers: Mapping[str, Power]) -> str:
+    rows = [["measure", "mean", "95% interval", "n", CAN_SHOW, "up", "equal", "down", "in neither", "in one only"]]
     for measure, values in by_measure.items():
         mean, low, high = (format_value(measure, value) for value in (values["mean"], values["low"], values["high"]))
         shares = ["", "", ""]
         if not measure.endswith((" base", " new", " reversed")) and measure != "Robustness@10":
             shares = [f"{100 * share:.0f}%" for share in (values["up"], values["equal"], values["down"])]
         absent = [f"{share:.0%}" if share is not None else "" for share in map(values.get, ABSENCES)]
-        rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), *shares, *absent])
+        shown = format_value(measure, powers[measure]["difference"]) if measure in powers else ""
+        rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), shown, *shares, *absent])
     return aligned(rows, left=1)
 
 
@@ -230,23 +258,34 @@ def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
     )
     conditions = " → ".join(compared.conditions)
     print(f"{options.runs}: {conditions}, values ×100; **best**, _not significantly below it (p > {ALPHA})_")
-    print(_system_table(compared))
+    with_power = {name: each.power() for name, each in compared.measures.items() if not name.startswith("Judged@")}
+    powers = {measure: power for measure, power in with_power.items() if power}
+    print(_system_table(compared, powers))
+    _print_powers(options, "difference between two systems that these topics show", powers)
     _print_unseen(compared)
     _warn_of_missing(compared)
     if options.json:
         per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
         by_measure = {measure: comparison.statistics() for measure, comparison in compared.measures.items()}
-        write_json(options.json, {"measures": by_measure, "per_topic": per_topic, "warnings": warnings})
+        comparison = {"measures": by_measure, "per_topic": per_topic, "power": powers, "warnings": warnings}
+        write_json(options.json, comparison)
 
 
-def _system_table(compared: Systems) -> str:
+def _system_table(compared: Systems, powers: Mapping[str, Power]) -> str:
     comparisons = compared.measures
     rows = [["system", *comparisons, "n"]]
     for system in dict.fromkeys(system for comparison in comparisons.values() for system in comparison.per_topic):
         values = [_marked(measure, comparison, system) for measure, comparison in comparisons.items()]
         counts = {len(each.per_topic[system]) for each in comparisons.values() if system in each.per_topic}
-        rows.append([system, *values, "–".join(map(str, sorted({min(counts), max(counts)})))])
+        rows.append([system, *values, _span(counts)])
+    if powers:
+        shown = [format_value(name, powers[name]["difference"]) if name in powers else "" for name in comparisons]
+        rows.append([CAN_SHOW, *shown, _span({power["n"] for power in powers.values()})])
     return aligned(rows, left=1)
+
+
+def _span(counts: Set[int]) -> str:
+    return "–".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def _marked(measure: str, comparison: Comparison, system: str) -> str:

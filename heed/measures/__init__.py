@@ -23,6 +23,7 @@ from heed.measures.instfol import instfol
 from heed.measures.own_measures import measure
 from heed.measures.pairwise import irs, nfr, p_mrr, selectivity
 from heed.measures.per_topic import Judged, PerTopic, Variant, mean
+from heed.measures.power import Power, power_of, smallest_difference, topics_needed
 from heed.measures.single_run import robustness
 from heed.measures.standard import JUDGED, STANDARD, check_measures, standard
 from heed.measures.three_runs import Gold, mean_rank, sicr, wise
@@ -34,6 +35,7 @@ __all__ = (
     "Judged",
     "Measure",
     "PerTopic",
+    "Power",
     "Variant",
     "alpha_ndcg",
     "check_measures",
@@ -52,13 +54,16 @@ __all__ = (
     "no_longer_relevant",
     "p_mrr",
     "pairwise_accuracy",
+    "power_of",
     "right_rank",
     "robustness",
     "selectivity",
     "sicr",
+    "smallest_difference",
     "standard",
     "still_relevant",
     "subtopic_recall",
+    "topics_needed",
     "win_rate",
     "wise",
 )

@@ -25,9 +25,10 @@ class Measure:
     and documents of a pairwise measure: it depends on how many of these documents are in the lists.
 
     ``by_name`` is whether it is computed where it is asked for by name, the others come of themselves; ``comes_with``
-    names another measure; ``test`` is how two systems are compared by it. ``value``, ``needs``, ``source`` and
-    ``examples`` of its name are words for the page of measures. ``is_own`` is whether it is the user's; its ``config``,
-    JSON data, says what decides its values beside runs and judgements, None that nobody knows.
+    names another measure; ``test`` is how two systems are compared by it; ``signed`` is whether its 0 is no effect, so
+    that a mean is compared with it. ``value``, ``needs``, ``source`` and ``examples`` of its name are words for the
+    page of measures. ``is_own`` is whether it is the user's; its ``config``, JSON data, says what decides its values
+    beside runs and judgements, None that nobody knows.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Measure:
     by_name: bool = True
     comes_with: str = ""
     test: Literal["fisher", "wilcoxon"] = "fisher"
+    signed: bool = False
     value: str = ""
     needs: str = "qrels"
     source: str = "Heed's own"

@@ -45,6 +45,7 @@ MEASURES = (
         of="pair",
         takes=lambda pair: (pair.base, pair.new, pair.qrels, pair.new_qrels or pair.qrels),
         parameters={"@": "cutoff"},
+        signed=True,
         value="with the mean grades q and i of the first k without and with the instruction: (i − q) ÷ (3 − q); i − q "
         "where q = 3",
         needs="grades 0 … 3 of both lists, by people or a model",

@@ -15,6 +15,7 @@ from heed.measures.comparison_warnings import warn_of_judgements, warn_of_same_r
 from heed.measures.definition import Measure
 from heed.measures.inputs import paired
 from heed.measures.per_topic import PerTopic, Variant, mean
+from heed.measures.power import Power, power_of
 from heed.measures.registry import find
 from heed.measures.significance import fisher, holm, wilcoxon
 from heed.measures.summary import lower_is_better, own_directions
@@ -45,6 +46,11 @@ class Comparison(NamedTuple):
             system: statistics(values, {kind: by_system[system] for kind, by_system in self.absent.items()})
             for system, values in self.per_topic.items()
         }
+
+    def power(self) -> Power | None:
+        """Return the power to tell two systems apart, by the systems that lack no topic; None for one system."""
+        complete = [values for system, values in self.per_topic.items() if system not in self.missing]
+        return power_of(*complete) if len(complete) > 1 else None
 
 
 class Systems(NamedTuple):

@@ -119,6 +119,7 @@ MEASURES = (
         about=lambda pair: (list(pair.runs.values()), pair.relevant),
         by_name=False,
         test="wilcoxon",
+        signed=True,
         value="of documents that stay relevant: did they rise with the instruction and fall with its reverse?",
         needs="a third, reversed run",
         source="InfoSearch, eqs. 6–9, see the docstring",

@@ -1,9 +1,12 @@
 """The answer of a results folder: which systems follow a change of instruction, a row for each, with 95% intervals."""
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.significance import Interval, interval
+from heed.measures.power import POWER, power_of
+from heed.measures.significance import ALPHA, Interval, interval
+from heed.measures.summary import Detail, format_value
 from heed.report.charts.part_charts import TYPES
 from heed.report.results import Results
 
@@ -25,6 +28,7 @@ class Answer(NamedTuple):
 
     ``indices`` are those of the folder's rows, by system, condition and measure; ``intervals`` by the same. By that
     of the ``deciding`` measure, systems with their printed values are ``verdicts`` of following, against or unclear.
+    ``shown`` is a sentence that says what difference of it so many topics can show; it may be empty.
     """
 
     pair: str
@@ -34,6 +38,7 @@ class Answer(NamedTuple):
     indices: dict[tuple[str, str, str], int]
     intervals: dict[tuple[str, str, str], Interval]
     verdicts: dict[str, list[tuple[str, str]]]
+    shown: str
 
 
 def answer(results: Results) -> Answer | None:
@@ -63,4 +68,26 @@ def answer(results: Results) -> Answer | None:
             verdict = "following" if between.low > 0 else "against" if between.high < 0 else "unclear"
             verdicts[verdict].append((system, f"{100 * values[system]:+z.1f}"))
     shown = [column for column in columns if column in had]
-    return Answer(pair, deciding, shown, ordered, indices, intervals, verdicts)
+    what_topics_show = _shown_by_topics(deciding, [each for each in details if each["measure"] == deciding])
+    return Answer(pair, deciding, shown, ordered, indices, intervals, verdicts, what_topics_show)
+
+
+def _shown_by_topics(measure: str, details: Sequence[Detail]) -> str:
+    """Return a sentence with the least differences from 0 and between two systems that the topics can show."""
+    values = [each["per_topic"] for each in details if len(each["per_topic"]) >= FEWEST]
+    powers = [power for power in map(power_of, values) if power]
+    if not powers:
+        return ""
+    topics = _range(f"{power['n']}" for power in powers)
+    from_zero = _range(format_value(measure, power["difference"]) for power in powers)
+    between = power_of(*values) if len(values) > 1 else None
+    of_two = f", and of {format_value(measure, between['difference'])} points between two systems" if between else ""
+    return (
+        f"{topics} topics can show a difference of {from_zero} points of {measure} from 0{of_two} "
+        f"(power {POWER}, two-sided t-test at {ALPHA:.0%})."
+    )
+
+
+def _range(numbers: Iterable[str]) -> str:
+    least, *_, most = sorted([*numbers] * 2, key=float)
+    return least if least == most else f"{least} to {most}"

@@ -221,6 +221,7 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
         (("base.run", "new.run", "--qrels", "q", "--measure", "Rprec@5"), "measure Rprec@5: takes no cutoff"),
         (("base.run", "--runs", ".", "--pairs", "p", "--per-topic"), "RUN, --pairs, --per-topic: not used with --runs"),
         (("--runs", ".", "--traps", "t"), "--traps: not used with --runs"),
+        (("base.run", "new.run", "--difference", "0"), "--difference: found 0, expected a number above 0"),
         (("base.run", "new.run", "--holm"), "--holm: corrects p-values of several systems; give --runs"),
     ],
 )

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from conftest import Heed
 from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
+from heed.measures.power import smallest_difference
 from heed.measures.significance import interval
 from heed.measures.summary import format_value
 from heed.report.charts.plots import plots
@@ -222,6 +224,9 @@ def test_the_interval_of_the_measure_says_who_follows(
     assert lines[1][1:] == ["50.0"] * 3 + [f"50.0 [{low}, {high}]"] * len(measures[-2:])
     assert f"A system follows {what} where the 95% interval of {subject} over topics is above 0" in words(text)
     assert ("a system that sinks all documents has a high p-MRR, too" in words(text)) == (subject == "p-MRR")
+    # those that vary are obeys, ±.25, and wavers, ±.5 around their means: of 8 topics √(8 ÷ 7) times as much
+    least, most = (format_value(subject, smallest_difference(8, sqrt(8 / 7) * step)) for step in (0.25, 0.5))
+    assert f"8 topics can show a difference of {least} to {most} points of {subject} from 0, and of " in words(text)
 
 
 def test_a_system_without_the_comparison_is_in_the_table_and_not_in_the_sentence(tmp_path: Path) -> None:
@@ -234,6 +239,7 @@ def test_a_system_without_the_comparison_is_in_the_table_and_not_in_the_sentence
     assert lines[-1][1:] == ["70.0", "-", "-", "-"]
     sentence = words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1])  # type: ignore[index]
     assert sentence == "obeys follows the change (p-MRR +50.0); sinks goes against it (p-MRR -20.0)."
+    assert "topics can show" not in text  # nothing varies
 
 
 def test_of_many_systems_the_answer_names_three_and_counts_the_others(tmp_path: Path) -> None:
