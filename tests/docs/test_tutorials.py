@@ -26,6 +26,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 # run as printed, below; the hub's data set, FollowTable and the model are small folders of these names
 PRINTED_BESIDE = {
     ".venv/bin/heed neuclir --lang zho",
+    "heed check --help",
     "heed compare --help",
     "heed models ./my-cross-encoder",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker ./my-cross-encoder",
