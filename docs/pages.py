@@ -18,7 +18,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(((?!https?:|#|mailto:)[^)#\s]+)(#[^)\s]*)?\)")
 API = {
     "Data": ("load", "load_files", "Collection", "Topic", "Query", "Document", "Documents", "Qrels", "Run", "language"),
     "Experiments": ("Experiment", "SystemRuns", "Results", "Judging", "Pair", "measure", "Cut"),
-    "Systems": ("Retriever", "Reranker", "Encoder", "Registry"),
+    "Systems": ("reranker", "encoder", "Retriever", "Reranker", "Encoder", "Registry"),
     "Settings": ("Machine", "Search", "Bm25Settings", "Workers"),
     "Errors": ("HeedError", "UsageError", "DataError", "ModelError"),
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from heed.models.registry.entries import Registry
     from heed.reranking.maxp import Cut
     from heed.retrieval.bm25.index import Bm25Settings
+    from heed.systems.alone import encoder, reranker
     from heed.systems.settings import Machine, Search
     from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
     from heed.workers import Workers
@@ -45,6 +46,7 @@ _HOMES = {
     "experiment.results": ("Results", "SystemRuns"),
     "retrieval.bm25.index": ("Bm25Settings",),
     "experiment.runs": ("Qrels", "Run"),
+    "systems.alone": ("encoder", "reranker"),
     "systems.settings": ("Machine", "Search"),
     "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
     "workers": ("Workers",),
@@ -77,10 +79,12 @@ __all__ = [
     "Topic",
     "UsageError",
     "Workers",
+    "encoder",
     "language",
     "load",
     "load_files",
     "measure",
+    "reranker",
 ]
 
 if find_spec("fcntl") is None:  # Windows

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from heed.memory import peak_mib
 
@@ -44,25 +44,31 @@ class Work:
 
 _timings: ContextVar[list[Timing] | None] = ContextVar("timings", default=None)
 _warnings: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
+_progress: ContextVar[bool] = ContextVar("progress", default=True)
 
 
 @contextmanager
-def _filling(variable: ContextVar[list[Item] | None], items: list[Item]) -> Iterator[list[Item]]:
-    token = variable.set(items)
+def _setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
+    token = variable.set(value)
     try:
-        yield items
+        yield value
     finally:
         variable.reset(token)
 
 
 def recording(timings: list[Timing]) -> AbstractContextManager[list[Timing]]:
     """Append the stages that are timed inside the block, in this thread, to ``timings``."""
-    return _filling(_timings, timings)
+    return _setting(_timings, timings)
 
 
 def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
     """Append the warnings of this thread inside the block to ``warnings`` too, each once."""
-    return _filling(_warnings, warnings)
+    return _setting(_warnings, warnings)
+
+
+def showing(progress: bool) -> AbstractContextManager[bool]:
+    """Show progress in this thread inside the block, or none."""
+    return _setting(_progress, progress)
 
 
 @contextmanager
@@ -140,8 +146,8 @@ def plain_rate(rate: float) -> str:
 
 
 def quiet() -> bool:
-    """Whether progress is switched off: the level of the logger ``heed`` is set above INFO."""
-    return log.level > logging.INFO
+    """Whether progress is switched off: by :func:`showing`, or by a level of the logger ``heed`` above INFO."""
+    return not _progress.get() or log.level > logging.INFO
 
 
 def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:

@@ -1,7 +1,8 @@
 """The things that every step hands on: documents, topics, queries, runs, qrels, and what a system is."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,19 +79,33 @@ class Document(NamedTuple):
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
-class Query(NamedTuple):
-    """A topic as it is put to a system under one condition.
-
-    ``text`` is query and instruction as one text, in the collection's order; ``instruction`` is empty
-    under the condition ``query``. ``lang`` is an ISO 639-3 code.
-    """
-
+class _QueryFields(NamedTuple):
     qid: str
     text: str
     query: str
-    instruction: str = ""
-    lang: str = "eng"
-    condition: str = "query"
+    instruction: str
+    lang: str
+    condition: str
+
+
+class Query(_QueryFields):
+    """A topic as it is put to a system under one condition.
+
+    ``text`` is query and instruction as one text, in the collection's order; by default the query, a space, the
+    instruction. A ``text`` alone is the query. ``instruction`` is empty under the condition ``query``, and with one the
+    condition is ``original`` unless another is named. ``lang`` is an ISO 639-3 code.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, qid: str, text: str = "", query: str = "", instruction: str = "", lang: str = "eng", condition: str = ""
+    ) -> Self:
+        """Fill in text, query and condition where they are not given."""
+        query = query or text
+        text = text or fill(JOIN, query=query, instruction=instruction)
+        condition = condition or ("original" if instruction else "query")
+        return super().__new__(cls, qid, text, query, instruction, lang, condition)
 
 
 class Topic(NamedTuple):
@@ -160,6 +175,15 @@ def close(system: object) -> None:
     """Call ``close()`` of a system that has one."""
     if callable(method := getattr(system, "close", None)):
         method()
+
+
+@contextmanager
+def closed(system: object) -> Iterator[None]:
+    """Close ``system`` after the block, also after an error."""
+    try:
+        yield
+    finally:
+        close(system)
 
 
 class Retriever(Protocol):

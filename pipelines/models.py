@@ -138,10 +138,14 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
 
 def _example_score(model: Model, runtime: Runtime) -> float:
     """Return the score of the example's document for its query with the original instruction."""
-    from heed.systems.registry_models import score_of_document
+    from heed.models.files.guessing import with_family
+    from heed.models.registry.families import CROSS_ENCODER
+    from heed.systems.alone import as_reranker
+    from heed.systems.registry_models import model_without_documents
 
-    query = Query("1", f"{EXAMPLE_QUERY} {EXAMPLE['original']}", EXAMPLE_QUERY, EXAMPLE["original"])
-    return score_of_document(model, query, EXAMPLE_DOCUMENT, runtime)
+    reranker = as_reranker(model_without_documents(with_family(model, CROSS_ENCODER), runtime))
+    query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
+    return float(reranker.score(query, [EXAMPLE_DOCUMENT])[0])
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:

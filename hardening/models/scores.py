@@ -12,8 +12,7 @@ from typing import Any
 from hardening.models.folders import Case
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
-from heed.reranking.similarity import Similarity
-from heed.systems.by_name import model_alone
+from heed.systems.alone import as_reranker, model_alone
 from heed.types import Document, Query, close
 
 Score = Callable[[str, str], float]  # of a query and a text
@@ -25,7 +24,7 @@ def heed_scores(case: Case) -> list[float]:
     """Return Heed's score of each document."""
     precision = {"dtype": case.dtype} if "dtype" in Runtime._fields else {}
     system = model_alone(str(case.folder), Registry(defaults=case.entry), Runtime(device="cpu", **precision))
-    reranker = Similarity(system) if hasattr(system, "encode_documents") else system
+    reranker = as_reranker(system)
     documents = case.texts.documents
     try:
         parts = [[one] for one in documents] if case.alone else [documents]

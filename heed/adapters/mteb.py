@@ -19,7 +19,7 @@ from heed.formats.run_formats import ROLES
 from heed.models.local.mteb_models import require_mteb
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
-from heed.systems.by_name import model_alone
+from heed.systems.alone import model_alone
 from heed.systems.user_objects import is_encoder
 from heed.types import Document, Encoder, Query, Reranker, config_of, load
 

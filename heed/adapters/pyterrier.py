@@ -8,7 +8,7 @@ Java runs once in a process: PyTerrier's Terrier and Heed's BM25 share it after 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError, JavaError, ModelError, UsageError, fail
 from heed.experiment.runs import Run
@@ -17,10 +17,9 @@ from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.progress import brief
 from heed.ranking import ranked
-from heed.reranking.similarity import Similarity
 from heed.retrieval.lucene import jvm
-from heed.systems.by_name import model_alone
-from heed.systems.user_objects import check_name, is_encoder
+from heed.systems.alone import as_reranker, model_alone
+from heed.systems.user_objects import check_name
 from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic, load
 
 try:
@@ -54,8 +53,7 @@ def reranker(
     of the documents, such as ``polarity``, is given as ``experiment.reranker("polarity")``.
     """
     model = model_alone(system, registry or Registry(), Runtime(device))
-    scorer = Similarity(model) if is_encoder(model) else cast(Reranker, model)
-    return HeedReranker(scorer, language(lang).code)
+    return HeedReranker(as_reranker(model), language(lang).code)
 
 
 def system(

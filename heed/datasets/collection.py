@@ -13,16 +13,17 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, Language, foreign_letters
 from heed.measures.evaluate import Judging
+from heed.notebook import html_table
 from heed.progress import brief, gathering, log, warn
 from heed.tables.documents import Tables
-from heed.types import INSTRUCTED, JOIN, Topic
+from heed.types import INSTRUCTED, JOIN, Topic, conditions_of, under
 
 Arguments = ParamSpec("Arguments")
 SAMPLED, BEGINNING = 50, 1000  # documents whose letters are looked at, and characters of each
 SHOWN_IDS = 6  # docids named as examples, and one more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Collection:
     """Documents, topics and qrels by condition.
 
@@ -51,6 +52,21 @@ class Collection:
     def __post_init__(self) -> None:
         """Fill in ``index``."""
         object.__setattr__(self, "index", self.index or self.subset)
+
+    def __repr__(self) -> str:
+        """Return name, topics and conditions: documents and judgements would fill a notebook."""
+        conditions = ", ".join(conditions_of(self.topics, ()))
+        return f"Collection({self.name} {self.subset}: {len(self.topics)} topics; {conditions})"
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for condition in conditions_of(self.topics, ()):
+            qrels = self.judging.of(condition).values()
+            relevant = sum(grade > 0 for grades in qrels for grade in grades.values())
+            lines.append((condition, len(under(self.topics, condition)), len(qrels), sum(map(len, qrels)), relevant))
+        head = ("condition", "topics", "judged topics", "judgements", "relevant documents")
+        title = f"{self.name} {self.subset}, documents in {self.language.name}"
+        return html_table(title, [head, *lines], numbers=range(1, len(head)), notes=self.warnings)
 
 
 def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, Collection]:

@@ -9,6 +9,7 @@ from typing import Self
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.errors import UsageError, fail
+from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.manifest import manifest
 from heed.experiment.measuring import Scope, results_of
 from heed.experiment.pools import POOL, pool_of_runs, published_pool
@@ -23,16 +24,16 @@ from heed.formats.pools import write_pool
 from heed.formats.trec_files import as_tag, write_run
 from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
-from heed.progress import Timing, brief, gathering, log, recording, timed
+from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
-from heed.systems.settings import Machine, Search, systems_of
+from heed.systems.settings import Machine, Search, machine_of, systems_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, close, conditions_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
@@ -60,21 +61,20 @@ class Experiment:
         search: Search | None = None,
         machine: Machine | None = None,
         registry: Registry | None = None,
+        progress: bool = True,
     ) -> None:
         """Check the settings; nothing is read or built before the first system runs.
 
         ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry);
         ``depth`` the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what
         models, Java and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the
-        models. Raises :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that
-        no result can be written of.
+        models; ``progress`` is whether longer work shows bars, on a terminal or in a notebook. Raises
+        :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that no result can be
+        written of.
         """
-        if machine and (device != "auto" or threads is not None):
-            raise UsageError("device and threads beside a machine: give them as the machine's")
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
-        machine, search = machine or Machine(device, threads), search or Search()
-        machine.check()
+        machine, search = machine_of(machine, device, threads), search or Search()
         search.check()
         _check_depth(depth)
         check_collection(collection)
@@ -85,6 +85,7 @@ class Experiment:
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
         self._machine, self._search, self._registry = machine, search, registry or Registry()
+        self._progress = progress
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
         self._run_paths: set[Path] = set()
@@ -109,15 +110,20 @@ class Experiment:
     def _working(self) -> Iterator[None]:
         """Lock the folders inside the block, record its timings and gather its warnings."""
         if self._locked:
-            with recording(self.timings), gathering(self.warnings):
+            with self._observed():
                 yield
             return
-        with locked(self.folder), locked(self._index), recording(self.timings), gathering(self.warnings):
+        with locked(self.folder), locked(self._index), self._observed():
             self._locked = True
             try:
                 yield
             finally:
                 self._locked = False
+
+    @contextmanager
+    def _observed(self) -> Iterator[None]:
+        with recording(self.timings), gathering(self.warnings), showing(self._progress):
+            yield
 
     @cached_property
     def documents(self) -> DocumentStore:
@@ -151,6 +157,38 @@ class Experiment:
         """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
             return self._systems.reranker(system)
+
+    def search(
+        self,
+        query: str | Query,
+        k: int = 5,
+        retriever: str | Retriever | Encoder = "bm25",
+        reranker: str | Reranker | None = None,
+        *,
+        instruction: str = "",
+    ) -> Hits:
+        """Return the best ``k`` documents for any query, with their titles; no run is written.
+
+        A text is put with the ``instruction``, if there is one, in the topics' language. A ``reranker`` orders the
+        first 100 documents of the ``retriever``, or ``k`` if that is more. Indexes that are missing are built.
+        """
+        _check_depth(k)
+        if isinstance(query, str):
+            topics, join = self.collection.topics, self.collection.join
+            lang = topics[0].lang if topics else self.collection.language.code
+            topic = Topic("search", lang, query, {"original": instruction})
+            query = topic.under("original" if instruction else "query", join)
+        elif instruction:
+            raise UsageError("instruction beside a heed.Query: give it as the query's instruction")
+        with self._working():
+            systems = self._systems
+            with gathering([]):  # what a system warns of here is none of the results' business
+                second = None if reranker is None else systems.reranker(reranker)
+                return look(query, k, self.documents, systems.retriever(retriever), second)
+
+    def hits(self, run: Mapping[str, Mapping[str, float]], qid: str, k: int = 5) -> Hits:
+        """Return the best ``k`` documents of topic ``qid`` in a run, with their titles; KeyError for no such topic."""
+        return hits_of(run[qid], k, self.documents)
 
     def retrieve(self, system: str | Retriever | Encoder) -> SystemRuns:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
@@ -264,7 +302,7 @@ class Experiment:
     ) -> SystemRuns:
         """Return the runs of a system that ``run_file`` writes, or uses again, under each condition; close it then."""
         files = {}
-        with _closed(system):
+        with closed(system):
             for condition in self.conditions:
                 file = files[condition] = run_file(self._path(system.name, condition), self._queries(condition))
                 if file.reused:
@@ -289,12 +327,3 @@ class Experiment:
 def _check_depth(depth: int) -> None:
     if depth < 1:
         raise UsageError(f"depth: found {depth}, expected at least 1")
-
-
-@contextmanager
-def _closed(system: Retriever | Reranker) -> Iterator[None]:
-    """Close ``system`` after the block, also after an error."""
-    try:
-        yield
-    finally:
-        close(system)

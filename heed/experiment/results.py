@@ -1,15 +1,24 @@
 """What an experiment returns: the runs of a system, and the measures of all."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.experiment.runs import Run
-from heed.measures.summary import Detail, Row, printed, rows_of, summary_of, table
+from heed.errors import UsageError
+from heed.experiment.run_files import contents
+from heed.experiment.runs import Run, data_frame
+from heed.measures.pairwise import P_MRR
+from heed.measures.summary import ABSENT, LABELS, Detail, Row, cells, printed, rows_of, summary_of, table
+from heed.notebook import html_table
+from heed.progress import brief
 from heed.types import Config
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from heed.report.charts.rendering import Chart
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,6 +41,10 @@ class SystemRuns(Mapping[str, Run]):
         """Return name and conditions: the runs themselves would fill a notebook."""
         return f"SystemRuns({self.name!r}: {', '.join(self.runs)})"
 
+    def _repr_html_(self) -> str:
+        lines = [(condition, len(run), sum(map(len, run.values()))) for condition, run in contents(self.runs).items()]
+        return html_table(self.name, [("condition", "topics", "documents"), *lines], numbers=(1, 2))
+
     def __len__(self) -> int:
         """Return the number of conditions."""
         return len(self.runs)
@@ -51,8 +64,21 @@ class Results:
     lower_is_better: Mapping[str, bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Return the measures as text."""
-        return self.table()
+        """Return collection and systems; ``print`` shows the measures."""
+        systems = dict.fromkeys(row["system"] for row in self.details)
+        return f"Results({self.collection} {self.subset}: {brief([*systems])})"
+
+    def __str__(self) -> str:
+        """Return the measures as text, values ×100."""
+        return table(printed(self.rows), self._title)
+
+    def _repr_html_(self) -> str:
+        lines = cells(printed(self.rows))
+        return html_table(self._title, lines, numbers=range(LABELS, len(lines[0])), notes=self.warnings)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.collection} {self.subset}, values ×100"
 
     @property
     def rows(self) -> list[Row]:
@@ -79,12 +105,48 @@ class Results:
                 return dict(detail["per_topic"])
         raise KeyError(key)
 
-    def table(self, title: str = "", also: Sequence[str] = ()) -> str:
-        """Return the measures as text, values ×100; "p-MRR kept" and "p-MRR in one only" where ``also`` names them."""
-        return table(printed(self.rows, also), title or f"{self.collection} {self.subset}, values ×100")
+    def table(self, also: Sequence[str] = ()) -> "pd.DataFrame":
+        """Return a frame with the table that ``print`` shows: values ×100, a line for each system and condition.
+
+        ``also`` names further measures: "p-MRR kept" and "p-MRR in one only". Where there is no figure it has NaN.
+        Raises :class:`UsageError` where pandas is not installed.
+        """
+        head, *lines = cells(printed(self.rows, also))
+        values = [[*line[:LABELS], *map(_figure, line[LABELS:-1]), int(line[-1])] for line in lines]
+        return data_frame(values, head)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return a frame with the columns of ``summary.json``'s rows: system, condition, measure, value, n."""
-        import pandas as pd
+        """Return a frame with the columns of ``summary.json``'s rows: system, condition, measure, value, n.
 
-        return pd.DataFrame(self.rows, columns=["system", "condition", "measure", "value", "n"])
+        Raises :class:`UsageError` where pandas is not installed.
+        """
+        return data_frame(self.rows, ["system", "condition", "measure", "value", "n"])
+
+    def plane(self) -> "Chart":
+        """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
+
+        A notebook shows it; :meth:`heed.report.charts.rendering.Chart.write` writes a file. Raises
+        :class:`UsageError` where no two conditions are compared.
+        """
+        from heed.report import results as results_folders
+        from heed.report.charts.plots import plane
+
+        drawn = results_folders.Results(
+            ".",
+            self.collection,
+            self.subset,
+            self.rows,
+            [*self.details],
+            shifts=[],
+            warnings=[*self.warnings],
+            path=Path(),
+            lower_is_better=self.lower_is_better,
+        )
+        chart = plane(drawn)
+        if chart is None:
+            raise UsageError(f"plane: no {P_MRR} here; give judgements of two conditions, such as original and changed")
+        return chart
+
+
+def _figure(cell: str) -> float:
+    return math.nan if cell == ABSENT else float(cell)

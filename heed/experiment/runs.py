@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from heed.errors import DataError, UsageError
+from heed.extras import require
 from heed.formats.trec_files import as_tag, read_given_run, read_qrels, write_qrels, write_run
+from heed.notebook import html_table
 from heed.ranking import in_order, ranked
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ class Run(dict[str, dict[str, float]]):
         super().__init__(scores)  # type: ignore[arg-type]  # a mapping of mappings, read as one of dictionaries
         self.tag = as_tag(tag)
 
+    def __repr__(self) -> str:
+        """Return tag and size; the scores would fill a notebook."""
+        return f"Run({self.tag!r}: {len(self)} topics, {sum(map(len, self.values())):,} documents)"
+
+    def _repr_html_(self) -> str:
+        lines = [(qid, len(self[qid]), *self.ranking(qid)[:1]) for qid in in_order(self)]
+        return html_table(self.tag, [("topic", "documents", "first document"), *lines], numbers=(1,))
+
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read a TREC run file, .gz by suffix; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
@@ -48,15 +58,13 @@ class Run(dict[str, dict[str, float]]):
 
         ``names`` is the library that reads it: ``heed``, ``ir_measures``, ``pyterrier`` (ranks from 0) or ``ranx``.
         """
-        import pandas as pd
-
         qid_name, docid_name, _ = _names(names)
         rows = [
             (qid, docid, rank, self[qid][docid])
             for qid in in_order(self)
             for rank, docid in enumerate(self.ranking(qid), 0 if names == "pyterrier" else 1)
         ]
-        return _typed(pd.DataFrame(rows, columns=[qid_name, docid_name, "rank", "score"]), names)
+        return _typed(data_frame(rows, [qid_name, docid_name, "rank", "score"]), names)
 
     @classmethod
     def from_pandas(cls, frame: "pd.DataFrame", tag: str = "run") -> Self:
@@ -86,6 +94,10 @@ class Qrels(dict[str, dict[str, int]]):
         """Hold ``grades``."""
         super().__init__(grades)  # type: ignore[arg-type]  # as of a run
 
+    def __repr__(self) -> str:
+        """Return the size; the judgements would fill a notebook."""
+        return f"Qrels({len(self)} topics, {sum(map(len, self.values())):,} judgements)"
+
     @classmethod
     def read(cls, path: str | Path, language: str | None = None) -> Self:
         """Read TREC or BEIR qrels; raises as :func:`heed.formats.trec_files.read_qrels` does."""
@@ -97,10 +109,8 @@ class Qrels(dict[str, dict[str, int]]):
 
     def to_pandas(self, names: str = "heed") -> "pd.DataFrame":
         """Return a frame with the columns qid, docid and grade, or with the ``names`` of a library, as of a run."""
-        import pandas as pd
-
         rows = [(qid, docid, grade) for qid in in_order(self) for docid, grade in self[qid].items()]
-        return _typed(pd.DataFrame(rows, columns=list(_names(names))), names)
+        return _typed(data_frame(rows, _names(names)), names)
 
     @classmethod
     def from_pandas(cls, frame: "pd.DataFrame") -> Self:
@@ -120,6 +130,14 @@ class Qrels(dict[str, dict[str, int]]):
     def from_ranx(cls, qrels: Any) -> Self:
         """Return the qrels of a ``ranx.Qrels``."""
         return cls(qrels.to_dict())
+
+
+def data_frame(rows: Sequence[Any], columns: Sequence[str]) -> "pd.DataFrame":
+    """Return a frame of pandas; :class:`UsageError` where it is not installed."""
+    require("pandas", "a data frame")
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=[*columns])
 
 
 def _names(library: str) -> tuple[str, str, str]:

@@ -62,6 +62,11 @@ class Judging(NamedTuple):
     types: tuple[str, ...] = ()
     excluded: Mapping[str, AbstractSet[str]] = {}
 
+    def __repr__(self) -> str:
+        """Return the judged conditions and the measures; all judgements would fill a notebook."""
+        judged = ", ".join(f"{condition}: {len(qrels)} topics" for condition, qrels in self.qrels.items())
+        return f"Judging({judged}; {', '.join(map(str, self.all_measures))})"
+
     def of(self, condition: str) -> Qrels:
         """Return the judgements for ``condition``; empty if there are none."""
         qrels = self.qrels.get(condition, {})

@@ -41,7 +41,6 @@ from heed.systems.registry_models import (
     encoder_by_workers,
     family_of,
     installed_model,
-    model_without_documents,
     reranker_by_workers,
 )
 from heed.systems.user_objects import (
@@ -223,22 +222,6 @@ class Systems:
         if is_encoder(system):
             return self._dense(OwnEncoder(system, name))
         return OwnRetriever(system, name, self.corpus.documents)
-
-
-def model_alone(system: "str | Reranker | Encoder", registry: Registry, runtime: Runtime) -> Reranker | Encoder:
-    """Return the model of a name, or an object as it is, for use outside an experiment: it has no documents.
-
-    Raises :class:`UsageError` for names that need an index, and as :meth:`Systems.reranker` does.
-    """
-    if not isinstance(system, str):
-        if is_built_in(system):
-            return system
-        name = class_name(system)
-        return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
-    if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE, MTEB)):
-        raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
-    model = installed_model(system, registry, ()).limited(runtime.max_length)
-    return model_without_documents(with_family(model, CROSS_ENCODER), runtime)
 
 
 def refuse_twins(names: Collection[str]) -> None:

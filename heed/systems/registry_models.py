@@ -7,24 +7,13 @@ from typing import Any
 
 from heed.errors import UsageError
 from heed.extras import require
-from heed.models.files.guessing import with_family
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
-from heed.models.registry.families import CROSS_ENCODER, FAMILIES, SERVICE
-from heed.systems.user_objects import is_encoder
-from heed.types import Document, Encoder, Query, Reranker
+from heed.models.registry.families import FAMILIES, SERVICE
+from heed.types import Encoder, Reranker
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool
 from heed.workers.tasks import system_of
-
-
-def score_of_document(model: Model, query: Query, document: Document, runtime: Runtime) -> float:
-    """Return the score of ``document`` by ``model``: a reranker's, or the inner product of a bi-encoder's vectors."""
-    system: Any = model_without_documents(with_family(model, CROSS_ENCODER), runtime)
-    if not is_encoder(system):
-        return float(system.score(query, [document])[0])
-    [query_vector], [vector] = system.encode_queries([query]), system.encode_documents([document])
-    return float(query_vector.astype(float) @ vector.astype(float))
 
 
 def model_without_documents(model: Model, runtime: Runtime) -> Reranker | Encoder:

@@ -77,6 +77,15 @@ class Machine(NamedTuple):
         check_device(self.device, here=self.workers.engine == ENGINES[0])
 
 
+def machine_of(machine: Machine | None, device: str, threads: int | None = None) -> Machine:
+    """Return ``machine``, or one of its short form, checked; :class:`UsageError` where both are given."""
+    if machine and (device != "auto" or threads is not None):
+        raise UsageError("device and threads beside a machine: give them as the machine's")
+    machine = machine or Machine(device, threads)
+    machine.check()
+    return machine
+
+
 def systems_of(
     corpus: Corpus, search: Search, machine: Machine, registry: Registry, workers: WorkerPool, answers: Path
 ) -> Systems:

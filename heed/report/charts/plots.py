@@ -11,6 +11,7 @@ from heed.measures.summary import Row, Shift, lower_is_better
 from heed.published.standings import by_column
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series
+from heed.report.charts.rendering import Chart
 from heed.report.charts.scatter import Point
 from heed.report.charts.vega_lite import Spec
 from heed.report.page_links import page_link
@@ -97,6 +98,12 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
                 if len(detail["per_topic"]) > system_charts.MANY:
                     spec = partial(system_charts.histogram, detail)
                     yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", spec)
+
+
+def plane(results: Results) -> Chart | None:
+    """Return the chart of all systems by effectiveness and selectivity, else p-MRR; None where neither was measured."""
+    plot = next(_planes(results, MOST), None)
+    return plot and Chart(plot.title, plot.spec())
 
 
 def _planes(results: Results, most: int) -> Iterator[Plot]:

@@ -1,21 +1,46 @@
 """Specifications of charts drawn by Vega: as files, and as SVG elements of a page."""
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from heed.errors import UsageError
+from heed.files import write_bytes
 from heed.report.charts.vega_lite import Spec
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 VERSION = "6.4"  # of Vega-Lite, in vl-convert
+FORMS = ("svg", "png", "pdf")
 DENSITY = 200  # of a PNG, pixels an inch
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 BASE = "https://vega.github.io/vega-datasets/"  # before what Vega takes for the path of a file
 RESOURCE = re.compile(rb"/[a-z]+\d+ \d+ 0 R")  # of a PDF's page, by name
 USELESS = ("class", "role", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events", "font-family")
+
+
+class Chart(NamedTuple):
+    """A chart that a notebook shows, with its title in words."""
+
+    title: str
+    spec: Spec
+
+    def __repr__(self) -> str:
+        """Return the title."""
+        return f"Chart({self.title!r})"
+
+    def _repr_svg_(self) -> str:
+        return render(self.spec, "svg").decode()
+
+    def write(self, path: str | Path) -> None:
+        """Write an image; the ending of ``path`` names its form: .svg, .png or .pdf."""
+        form = Path(path).suffix.removeprefix(".").lower()
+        if form not in FORMS:
+            raise UsageError(f"{path}: expected a name that ends in .{', .'.join(FORMS)}")
+        write_bytes(Path(path), render(self.spec, form))
 
 
 def draw(spec: Spec) -> str:

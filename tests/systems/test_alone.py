@@ -1,0 +1,114 @@
+"""Models alone: the scores and vectors are those of an experiment over the same texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from model_inputs import queries
+
+import heed
+from heed import Document, Query
+from heed.systems.settings import Machine
+
+TEXTS = ["a river in spring", "rivers of Persia", "no water at all"]
+INSTRUCTION = "Only what is about Persia."
+
+
+class Overlap:
+    name = "overlap"
+    closed = 0
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        words = set(query.text.lower().replace(".", "").split())
+        return [float(len(words & set(document.text.lower().split()))) for document in documents]
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_an_object_scores_texts_for_query_and_instruction() -> None:
+    overlap = Overlap()
+    with heed.reranker(overlap) as alone:
+        assert alone.score("river", TEXTS) == [1, 0, 0]
+        assert alone.score("river", TEXTS, instruction=INSTRUCTION) == [1, 1, 0]
+        assert alone.score(Query("7", query="river", instruction="water"), [Document("d", "", "water")]) == [1]
+        assert repr(alone) == "<TextReranker overlap>" and alone.config is None
+        assert alone.score("river", []) == [] and overlap.closed == 0
+    assert overlap.closed == 1
+
+
+def test_a_folder_scores_as_sentence_transformers_does(tiny_cross_encoder: Path) -> None:
+    from sentence_transformers import CrossEncoder
+    from torch.nn import Identity
+
+    model = CrossEncoder(str(tiny_cross_encoder), device="cpu", local_files_only=True)
+    pairs = [(f"river {INSTRUCTION}", text) for text in TEXTS]
+    expected = model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+    with heed.reranker(str(tiny_cross_encoder), device="cpu") as alone:
+        np.testing.assert_allclose(alone.score("river", TEXTS, INSTRUCTION), expected, atol=1e-5)
+        assert alone.score("river", TEXTS) != alone.score("river", TEXTS, INSTRUCTION)
+        by_query = alone.score(queries([("river", INSTRUCTION)])[0], [Document("", "", text) for text in TEXTS])
+        assert by_query == alone.score("river", TEXTS, INSTRUCTION)
+
+
+def test_an_encoder_compares_as_its_folder_says(tiny_encoder: Path) -> None:
+    with heed.encoder(str(tiny_encoder), machine=Machine("cpu")) as encoder:
+        asked = encoder.encode_queries(["river", "river"], INSTRUCTION)
+        vectors = encoder.encode_documents(TEXTS)
+        similarity = encoder.similarity(asked, vectors)
+        assert asked.shape == (2, 32) and vectors.shape == (3, 32) and similarity.shape == (2, 3)
+        assert encoder.cosine and np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+        assert np.allclose(encoder.encode_queries(["river"]), encoder.encode_queries([Query("1", "river")]))
+        assert not np.allclose(encoder.encode_queries(["river"]), asked[:1])
+        with heed.reranker(encoder) as reranker:
+            np.testing.assert_allclose(reranker.score("river", TEXTS, INSTRUCTION), similarity[0], atol=1e-6)
+
+
+def test_models_alone_are_systems_of_an_experiment(
+    tiny_encoder: Path, tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    documents = [Document(f"d{number}", "", text) for number, text in enumerate(TEXTS)]
+    collection = heed.Collection(
+        "rivers", "eng", heed.language("eng"), heed.Documents(documents), [heed.Topic("1", "eng", "river", {})],
+        heed.Judging({}),
+    )  # fmt: skip
+    with (
+        heed.encoder(str(tiny_encoder), device="cpu") as encoder,
+        heed.reranker(Overlap()) as overlap,
+        heed.Experiment(collection, device="cpu") as experiment,
+    ):
+        run = experiment.retrieve(encoder)["query"]["1"]
+        assert experiment.rerank(overlap, {"1": ["d0", "d2"]})["query"] == {"1": {"d0": 1, "d2": 0}}
+        [expected] = encoder.similarity(encoder.encode_queries(["river"]), encoder.encode_documents(documents))
+        assert {docid: pytest.approx(score, abs=1e-6) for docid, score in run.items()} == dict(
+            zip(("d0", "d1", "d2"), expected, strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda: heed.reranker("polarity"), r"polarity: no model; give the object that an experiment makes of it"),
+        (lambda: heed.reranker("no-such-model"), "no-such-model"),
+        (lambda: heed.encoder(Overlap()), "overlap: no bi-encoder, .*; use heed.reranker"),
+        (lambda: heed.reranker(Overlap(), device="cpu", machine=Machine()), "device and threads beside a machine"),
+        (lambda: heed.reranker(Overlap()).score("q", "text"), "texts: found one text, expected a list of texts"),
+        (lambda: heed.reranker(Overlap()).score(Query("1", "q"), TEXTS, "only"), "instruction beside a heed.Query"),
+        (lambda: heed.reranker(Overlap()).score("q", TEXTS, lang="tlh"), "language: found 'tlh'"),
+    ],
+    ids=("polarity", "unknown", "no-encoder", "device", "one-text", "two-instructions", "language"),
+)
+def test_what_cannot_be_is_an_error(call: object, problem: str) -> None:
+    with pytest.raises(heed.UsageError, match=problem):
+        call()  # type: ignore[operator]
+
+
+def test_a_class_is_named_as_in_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine_alone.py").write_text(
+        "class Length:\n    name = 'length'\n    def score(self, query, documents):\n"
+        "        return [len(document.text) for document in documents]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert heed.reranker("mine_alone:Length").score("q", ["ab", "a"]) == [2, 1]
