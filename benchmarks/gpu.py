@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     options = parser.parse_args()
     if not options.tiny and not torch.cuda.is_available():
-        parser.error(f"torch {torch.__version__} finds no GPU; try --tiny, or python -m benchmarks.neural on a CPU")
+        parser.error(f"torch {torch.__version__} finds no GPU; try --tiny, or benchmarks --only neural on a CPU")
     quiet()
     end = time.monotonic() + options.seconds
     card = Card("cuda" if torch.cuda.is_available() else "cpu", 1024 if options.tiny else 8192)

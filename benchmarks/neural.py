@@ -41,7 +41,7 @@ def measure(settings: Settings) -> Measured:
     about = (
         f"{work.count} texts are encoded, {len(work.pool)} reranked. They have 20 to 500 words in four scripts, drawn "
         f"at random; real ones are {work.source}. The models have random weights: BERT with "
-        f"6 layers of 384 numbers, and for prefix reuse a Llama with 4 layers of 256. Repetitions: {repeat}."
+        f"6 layers of 384 numbers, and for the prompts a Llama with 4 layers of 256. Repetitions: {repeat}."
     )
     return Measured(about, rows)
 
@@ -163,10 +163,10 @@ def _scores(run: dict[str, dict[str, float]]) -> list[float]:
 ROWS: dict[str, tuple[Callable[[Work], tuple[Side, Side]], str, float | None]] = {
     "encode": (lambda work: encoding(work, work.made), "sentence-transformers", 0.97),
     "encode, real texts": (lambda work: encoding(work, work.real), "sentence-transformers", 0.97),
-    "rerank": (lambda work: reranking(work, work.pool), "CrossEncoder.predict", 0.97),
-    "rerank, real texts": (lambda work: reranking(work, work.real_pool), "CrossEncoder.predict", 0.97),
-    "prefix reuse": (prefix, "no reuse", 1.3),
-    "exact dense search": (dense, "faiss.IndexFlatIP", 0.95),
+    "rerank": (lambda work: reranking(work, work.pool), "sentence-transformers", 0.97),
+    "rerank, real texts": (lambda work: reranking(work, work.real_pool), "sentence-transformers", 0.97),
+    "beginning that prompts share, read once": (prefix, "Heed, read every time", 1.3),
+    "exact dense search": (dense, "FAISS", 0.95),
 }
 
 

@@ -23,16 +23,16 @@ AREAS = {  # in the order of the page
 INTRODUCTION = """# Speed compared with other programs
 
 Heed and another program do the same step with the same input, in turn, on one machine. The ratio is the other
-program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time; below 1 Heed is slower.**
-Where no other program does the same, Heed is compared with a limit in seconds, and 2 means half of the limit.
+program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time. Below 1 Heed is slower.**
+Where no other program does the same, Heed is compared with a limit in seconds. There 2 means half of the limit.
 
 `python -m benchmarks` measures everything and writes this page from what it measured.
-[Commands and machine](#commands-and-machine) are at the end,
-[earlier figures and what explains them](benchmarks-earlier.md) on a page of their own.
+The commands and the machine are [at the end](#commands-and-machine). Earlier figures have
+[a page of their own](benchmarks-earlier.md).
 
 ## Ratios
 
-A row sums up the steps of an area that are compared with the same program.
+A row sums up the steps of an area that are compared with the same program. Its ratios are medians.
 """
 COLUMNS = """## Steps
 

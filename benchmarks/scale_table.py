@@ -14,7 +14,7 @@ LARGER = {
 }
 FLAT, MOST_MIB = 1.2, 1024  # targets: the largest size's cost of a document divided by the first's; memory
 WHOLE, AGAIN = "index, search, measure", "the same again"
-PROCESSOR = "— processor time of all that"
+PROCESSOR = "— processor time of the command"
 EXPECTED = ("documents", "index bm25", "matrix bm25", "run bm25.original", "run bm25.changed")  # stages
 CONTENT = (
     "The documents are generated news in four scripts, with a median of 250 words. The 100 topics have 3 words, an "
@@ -85,10 +85,12 @@ def _tables(measured: Sequence[Measured]) -> list[tuple[str, list[Line]]]:
 
 
 def _costs(measured: Sequence[Measured]) -> list[Line]:
-    """Seconds of each step at each size, documents a second at the largest, and its cost beside the first size's."""
+    """Seconds of each step at each size; at the largest, documents a second and the cost divided by the first's."""
     sizes = [one["settings"]["documents"] for one in measured]
     columns = [seconds_of(one) for one in measured]
-    rows: list[Line] = [("step", *(f"{size:,} documents" for size in sizes), "documents/s", "cost of a document")]
+    rows: list[Line] = [
+        ("step", *(f"{size:,} documents" for size in sizes), "documents/s", f"cost of a document ({sizes[0]:,}: 1×)")
+    ]
     for name, last in columns[-1].items():
         times = [one.get(name, 0.0) for one in columns]
         if max(times) >= 1:
