@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-FOLDERS = ("heed", "pipelines")
+FOLDERS = ("heed", "pipelines", "examples")
 # of what? a noun of the field is missing, such as documents, grades, position, path
 PARTICIPLES = {"asked", "found", "given", "held", "kept", "made", "noted", "told", "wanted"}
 NAMES = PARTICIPLES | {"at", "beside", "one", "own", "place", "tell", "what"}

@@ -9,7 +9,12 @@ from conftest import ROOT
 
 from pipelines import COMMANDS
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "examples" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 OTHER_PROGRAMS = re.compile(r"(?:python -m (?!pipelines\.)|docker |pip |wsl |--build-arg).*?(?:`|$)", re.MULTILINE)
 COMMAND = re.compile(r"(?:^ {4}|^\$ |`)heed ([a-z]+)\b", re.MULTILINE)
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 import pytest
 from conftest import ROOT
 
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")] + sorted(
-    (ROOT / "docs").rglob("*.md")
-)
+PAGES = [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md")
+] + sorted((ROOT / "docs").rglob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 GENERATED = {"reference/commands.md", "reference/python.md"}  # by docs/pages.py
 

@@ -194,7 +194,9 @@ def test_docker_gets_what_the_dockerfile_copies_and_no_more() -> None:
 def test_no_text_installs_another_projects_heed() -> None:
     """The package index's ``heed`` is not this one."""
     files = [
-        path for name in ("heed", "pipelines", "docs", "benchmarks", "hardening") for path in (ROOT / name).rglob("*")
+        path
+        for name in ("heed", "pipelines", "examples", "docs", "benchmarks", "hardening")
+        for path in (ROOT / name).rglob("*")
     ]
     for path in [*files, *ROOT.glob("*.*"), ROOT / "Makefile", ROOT / "Dockerfile"]:
         if path.is_file() and path.suffix != ".pyc":
