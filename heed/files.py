@@ -42,25 +42,25 @@ def finished(path: Path) -> Iterator[IO[bytes]]:
                 part.unlink()
 
 
-def _open_locked(part: Path) -> IO[bytes]:
-    """Open ``part`` emptied and locked: no other process can open it so until it is closed."""
+def _open_locked(path: Path) -> IO[bytes]:
+    """Open ``path`` emptied and locked: no other process can open it so until it is closed."""
     while True:
-        stream = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "wb")
+        stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "wb")
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is(part, stream):
+            if _is(path, stream):
                 stream.truncate()
                 return stream
         except BlockingIOError:
             stream.close()
             raise DataError(
-                f"{part.parent}: another Heed process is writing here, or another experiment of this process; "
+                f"{path.parent}: another Heed process is writing here, or another experiment of this process; "
                 "wait for it, or choose another folder"
             ) from None
         except BaseException:
             stream.close()
             raise
-        stream.close()  # another process has just finished: that file is no part any more
+        stream.close()  # another process has just removed or renamed this file, and it locks nothing any more
 
 
 def _is(path: Path, stream: IO[bytes]) -> bool:
@@ -238,14 +238,15 @@ def digest_json(value: Any) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock ``folder`` for this process; raises :class:`DataError` at once if another process holds the lock."""
+    """Lock ``folder`` for this process; raises :class:`DataError` at once if another process holds the lock.
+
+    The file ``.lock`` is there while the lock is held, and after a kill, where it locks nothing.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as stream:
+    path = folder / ".lock"
+    with _open_locked(path) as stream:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DataError(
-                f"{folder}: another Heed process is writing here, or another experiment of this process; "
-                "wait for it, or choose another folder"
-            ) from None
-        yield
+            yield
+        finally:
+            if _is(path, stream):
+                path.unlink()

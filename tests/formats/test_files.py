@@ -54,6 +54,7 @@ def test_two_processes_cannot_write_to_one_folder(tmp_path: Path) -> None:
         second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "another Heed process is writing here" in second.stderr
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert os.listdir(tmp_path) == [], "a user's folder keeps no file of the lock"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heed.errors import HeedError
-from heed.files import finished, write_bytes
+from heed.files import finished, locked, write_bytes
 
 BUSY = "another Heed process is writing here"
 
@@ -63,3 +63,29 @@ def test_writers_in_a_race_never_leave_a_mixture(tmp_path: Path) -> None:
         one.join()
     assert [one.exitcode for one in writers] == [0, 0]
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def _count_often(folder: Path) -> None:
+    rounds = 0
+    while rounds < 100:
+        try:
+            with locked(folder):
+                count = int((folder / "count").read_text())
+                (folder / "count").write_text(str(count + 1))
+                rounds += 1
+        except HeedError as error:
+            if BUSY not in str(error):
+                raise
+
+
+def test_writers_of_a_folder_whose_lock_is_removed_each_time_lose_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    (tmp_path / "count").write_text("0")
+    writers = [context.Process(target=_count_often, args=(tmp_path,)) for _ in range(3)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert [one.exitcode for one in writers] == [0, 0, 0]
+    assert (tmp_path / "count").read_text() == "300"
+    assert [one.name for one in tmp_path.iterdir()] == ["count"]
