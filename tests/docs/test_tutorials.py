@@ -47,8 +47,10 @@ ELSEWHERE = {
     ".venv/bin/pip install uv": "docs/installation.md: installs from the package index; by hand",
     ".venv/bin/uv pip install -c constraints.txt -e '.[models,data]'": "docs/installation.md: likewise",
     "heed annotate pool.jsonl --export judged": "tests/browser/test_annotate_browser.py: after a person has judged",
-    "heed annotate pool.jsonl --lang rus --grades 0,1": "tests/commands/test_loop.py: a person judges in a browser",
-    "docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
+    "heed annotate pool.jsonl --topics topics.jsonl --docs documents/neuclir-sample/eng.jsonl --grades 0,1,3": (
+        "tests/commands/test_loop.py: a person judges in a browser"
+    ),
+    "bash docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
     "heed explore runs": "tests/web/test_live.py: serves until it is stopped",
     "heed": "tests/commands/test_commands.py",
     "heed models NAME": "tests/models/test_models.py",

@@ -15,7 +15,7 @@ PAGES = [README, ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "tutorials
 BLOCK = re.compile(r'^```(console|python title="([\w./-]+)")\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # every indented line is a command; in a sentence these are, when they have arguments
-PROGRAMS = r"heed|make|pip|python|source|docs/\w+\.sh|\.venv/bin/\w+"
+PROGRAMS = r"heed|make|pip|python|source|bash|docs/\w+\.sh|\.venv/bin/\w+"
 BESIDE = re.compile(rf"^ {{4}}(\S.*?)(?: +#.*)?$|`((?:{PROGRAMS}) [^`\n]+)`", re.MULTILINE)
 # of each figure of lsa, whose last digits may differ on another processor
 TOLERANCE = 1.0
