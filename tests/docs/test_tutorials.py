@@ -53,7 +53,12 @@ ELSEWHERE = {
     "bash docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
     "heed explore runs": "tests/web/test_live.py: serves until it is stopped",
     "heed": "tests/commands/test_commands.py",
+    "heed trec --retriever bm25 --reranker ./my-cross-encoder": (
+        "tests/docs/test_tutorials.py: index.md's runs; 64 tokens hold no narrative of the sample"
+    ),
     "heed models NAME": "tests/models/test_models.py",
+    "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --query-lang eng "
+    "--reranker mine:Careful": "tests/datasets/test_mfollowir.py: this data set is the same with other queries",
     # 2.2 GiB a language, one of them; with small ones:
     "heed neuclir --lang fas --collection neuclir1 --year 2022 --year 2023": "tests/datasets/test_irds.py",
     "heed neuclir --lang fas --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large": (
