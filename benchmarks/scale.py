@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.scale_input import write_documents, write_topics
 from benchmarks.scale_table import AGAIN, WHOLE, as_markdown, as_text
+from benchmarks.timing import commit
 from heed.files import write_bytes, write_json
 from heed.reuse import digests
 
@@ -185,11 +186,13 @@ class Watch(threading.Thread):
 
 
 def machine() -> str:
-    """Versions, cores, memory and load of this machine."""
+    """Commit, versions, cores, memory and load of this machine."""
     names = " ".join(f"{name} {version(name)}" for name in ("pyserini", "numpy"))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
-    told = f"Python {platform.python_version()}, {names}; {os.cpu_count()} cores, {memory:.0f} GiB"
-    return f"{told}, {platform.machine()}, load before {os.getloadavg()[0]:.1f}"
+    versions = (
+        f"Commit {commit()}; Python {platform.python_version()}, {names}; {os.cpu_count()} cores, {memory:.0f} GiB"
+    )
+    return f"{versions}, {platform.machine()}, load before {os.getloadavg()[0]:.1f}"
 
 
 def _size(folder: Path) -> int:

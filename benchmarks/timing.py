@@ -77,19 +77,23 @@ def measured(area: str, settings: Settings) -> dict[str, Any]:
     command = f"python -m benchmarks --only {area}" + " --quick" * settings.quick
     if settings.repeat:
         command += f" --repeat {settings.repeat}"
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
     return {
         "command": command,
         "seconds": round(time.perf_counter() - start, 1),
         "date": date.today().isoformat(),
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "machine": machine(),
         "load": load,
         "about": result.about,
         "rows": [asdict(row) for row in result.rows],
     }
+
+
+def commit() -> str:
+    """Return the short name of the commit that is checked out; empty outside git."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
+    return done.stdout.strip()
 
 
 def seconds(work: Callable[[], object]) -> Seconds:
