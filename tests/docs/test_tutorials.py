@@ -27,7 +27,6 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 PRINTED_BESIDE = {
     ".venv/bin/heed neuclir --lang zho",
     "heed check --help",
-    "heed compare --help",
     "heed models ./my-cross-encoder",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker ./my-cross-encoder",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker mine:Careful",
@@ -36,6 +35,7 @@ PRINTED_BESIDE = {
 }
 # run elsewhere: by which file, or why by no test
 ELSEWHERE = {
+    "git clone URL heed && cd heed": "docs/installation.md: with the address of a repository, by hand",
     "make demo": "Makefile: sets up an environment, then the command that README shows",
     "make test": ".ci/run",
     "make harden": ".ci/run",
