@@ -28,6 +28,7 @@ PRINTED_BESIDE = {
     ".venv/bin/heed neuclir --lang zho",
     "heed check --help",
     "heed models ./my-cross-encoder",
+    "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker ./my-cross-encoder",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker mine:Careful",
     "heed published mfollowir",
@@ -59,6 +60,7 @@ ELSEWHERE = {
     "heed models NAME": "tests/models/test_models.py",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --query-lang eng "
     "--reranker mine:Careful": "tests/datasets/test_mfollowir.py: this data set is the same with other queries",
+    "heed fetch neuclir1 --lang fas": "tests/datasets/test_fetch.py",
     # 2.2 GiB a language, one of them; with small ones:
     "heed neuclir --lang fas --collection neuclir1 --year 2022 --year 2023": "tests/datasets/test_irds.py",
     "heed neuclir --lang fas --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large": (
