@@ -91,12 +91,15 @@ def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page
     tab.keyboard.press("f")
     tab.wait_for_selector("dialog[open] textarea")
     tab.keyboard.insert_text(HOSTILE)
-    tab.keyboard.press("Control+Enter")
+    tab.keyboard.press("Shift+Enter")
+    tab.keyboard.insert_text("doubtful")
+    tab.keyboard.press("Enter")
     tab.wait_for_selector(".flagged")
     assert HOSTILE in tab.inner_text(".flagged")
+    title = tab.inner_text(".document h2")
     [line] = (runs / "flags.jsonl").read_text().splitlines()
     flag = json.loads(line)
-    assert (flag["docid"], flag["topic"], flag["note"]) == (docid, "01", HOSTILE)
+    assert (flag["docid"], flag["topic"], flag["note"]) == (docid, "01", f"{HOSTILE}\ndoubtful")
     assert tab.locator(f'.ranking a[data-docid="{docid}"][data-flagged]').count() >= 1
     tab.keyboard.press("p")
     answered(tab)
@@ -115,6 +118,7 @@ def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page
     assert tab.evaluate("location.hash").startswith("#/./topic/01")
     show(tab, "#/./flags")
     assert HOSTILE in tab.locator(".found p").inner_text()
+    assert (tab.inner_text(".found .name"), tab.inner_text(".found .id")) == (title, docid)
 
 
 def test_the_playground_is_in_its_address_and_can_be_copied_as_a_topic(tab: "Page", server: Running) -> None:

@@ -353,6 +353,9 @@ def test_flags_survive_a_kill_and_can_be_taken_back(runs: Path, tmp_path: Path) 
         grade = Explored(read_tree(runs)[0]).judging.qrels["original"]["01"]["n005"]
         assert server.request("GET", "/api/flags")[2] == json.dumps([flag], separators=(",", ":"), ensure_ascii=False)
         assert (flag["note"], flag["grade"], flag["flagged"]) == (HOSTILE, grade, True)
+        [listed] = json.loads(server.request("GET", "/api/flags?folder=.")[2])
+        assert listed == flag | {"title": server.get("/api/document?folder=.&docid=n005")["title"]}
+        assert server.request("GET", "/api/flags?folder=absent")[0] == 404
         assert post(server, "/api/flag", place | {"condition": "changed"})[0] == 200
         assert post(server, "/api/flag", place | {"flagged": False})[0] == 200
         assert [each["condition"] for each in json.loads(server.request("GET", "/api/flags")[2])] == ["changed"]

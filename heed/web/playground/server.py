@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from heed.errors import DataError, HeedError
 from heed.report.topics.explored import Explored
-from heed.report.topics.views import DEPTH, document_view, folder_view, topic_view
+from heed.report.topics.views import DEPTH, document_view, folder_view, title_of, topic_view
 from heed.web.json_answers import json_route, read_json
 from heed.web.playground.answers import answer, reason
 from heed.web.playground.flags import Flag, Flags
@@ -67,7 +67,7 @@ class Server:
                 Route("/api/topic", json_route(self._topic)),
                 Route("/api/document", json_route(self._document)),
                 Route("/api/search", json_route(self._search)),
-                Route("/api/flags", json_route(lambda _: msgspec.to_builtins(self._flags.all()))),
+                Route("/api/flags", json_route(self._flags_with_titles)),
                 Route("/api/ask", self._ask, methods=["POST"]),
                 Route("/api/why", self._why, methods=["POST"]),
                 Route("/api/flag", self._flag, methods=["POST"]),
@@ -125,6 +125,17 @@ class Server:
             if await request.is_disconnected():
                 return Response(status_code=CLOSED)
             return JSONResponse(await run_in_threadpool(compute, live, ask))
+
+    def _flags_with_titles(self, request: Request) -> object:
+        """Return all flags; where a folder is named, its flags alone, with the titles of their documents."""
+        flags = self._flags.all()
+        if "folder" not in request.query_params:
+            return msgspec.to_builtins(flags)
+        explored = self._explored(request)
+        flags = [flag for flag in flags if flag.folder == explored.results.folder]
+        documents = explored.store.find([flag.docid for flag in flags]) if explored.store else {}
+        titles = {docid: title_of(document) for docid, document in documents.items()}
+        return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
 
     async def _flag(self, request: Request) -> Response:
         flag = _read(await read_json(request), Flag)

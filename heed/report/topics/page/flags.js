@@ -1,6 +1,7 @@
 // Judgements that somebody doubts: flagged at a document, listed, kept by the server in a file.
 
 import { make } from "../../page/shared/dom.js";
+import { foundLink } from "./search.js";
 
 /** The flags that the server has, and the dialog for one of them. */
 export class Flags {
@@ -37,7 +38,7 @@ export class Flags {
   /** Ask for a note, and flag the document's judgement under the topic and condition of `place`, or take it back. */
   ask(place, grade) {
     const known = this.at(place.folder, place.topic, place.docid).find((flag) => flag.condition === place.condition);
-    const note = make("textarea", { rows: 4, maxlength: 4000, "aria-label": "Note", placeholder: "Why it is doubtful (may be empty)" });
+    const note = make("textarea", { rows: 4, maxlength: 4000, "aria-label": "Note", placeholder: "Why it is doubtful (may be empty). Enter saves, Shift+Enter begins a line." });
     note.value = known?.note ?? "";
     const problem = make("p", { class: "problem", role: "alert" });
     const send = async (flagged) => {
@@ -51,7 +52,9 @@ export class Flags {
     };
     const judged = grade === null ? "not judged" : `grade ${grade}`;
     const keys = (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(true);
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      send(true);
     };
     note.addEventListener("keydown", keys);
     this.#dialog.replaceChildren(
@@ -80,11 +83,11 @@ export function flagMark(flags) {
   return make("p", { class: "flagged" }, ...lines.flatMap((line, i) => (i ? [make("br"), line] : [line])));
 }
 
-/** Return the children of the page that lists the flags of a folder; `link(flag)` is the document's address. */
-export function flagParts(flags, file, link) {
+/** Return the children of the page that lists flags with titles; `link(flag)` is the address of a document in `language`. */
+export function flagParts(flags, file, link, language) {
   const items = flags.map((flag) => {
     const judged = flag.grade === null ? "not judged" : `grade ${flag.grade}`;
-    const name = make("a", { href: link(flag) }, make("bdi", {}, flag.docid));
+    const name = foundLink(link(flag), flag.docid, language, flag.title || flag.docid);
     const about = ` topic ${flag.topic}, ${flag.condition}, ${judged}, ${flag.time.replace("T", " ").replace("Z", " UTC")}`;
     const note = flag.note ? [make("p", { dir: "auto" }, flag.note)] : [];
     return make("li", {}, name, make("span", { class: "soft" }, about), ...note);

@@ -41,7 +41,7 @@ async function search(route, { source, folder }) {
 }
 
 async function flags(route, { source, folder, marks }) {
-  await marks.read();
+  const [listed] = await Promise.all([source.flags({ folder: folder.folder }), marks.read()]);
   const link = ({ topic, docid, condition }) => hashOf(folder.folder, "document", docid, { topic, condition });
-  return flagParts(marks.of(folder.folder), source.flagsFile, link);
+  return flagParts(listed, source.flagsFile, link, folder.language);
 }

@@ -18,7 +18,7 @@ export function servedSource(element) {
     search: (name, q, signal) => get("search", { folder: name, q }, { signal }),
     ask: (question, signal) => post("ask", question, signal),
     why: (question) => post("why", question),
-    flags: () => get("flags"),
+    flags: (of) => get("flags", of),
     flag: (flag) => post("flag", flag),
     flagsFile: flags,
     depths: DEPTHS,
