@@ -83,8 +83,7 @@ MEASURES = (
         name="alpha_nDCG",
         function=alpha_ndcg,
         parameters={"@": "cutoff", "alpha": "alpha", "rel": "relevant"},
-        value="Σ over ranks r ≤ k and subtopics of (1 − α)ⁿ ÷ log₂(r + 1), n documents above with the subtopic; ÷ that "
-        "of the greedy ideal list",
+        value="nDCG@k in which a subtopic counts half (α = 0.5) with each further document that has it",
         needs=SUBTOPICS,
         source="Clarke et al. 2008; equal to NIST's ndeval",
         examples=("alpha_nDCG@20",),
@@ -93,7 +92,7 @@ MEASURES = (
         name="StRecall",
         function=subtopic_recall,
         parameters={"@": "cutoff", "rel": "relevant"},
-        value="subtopics among the first k ÷ subtopics",
+        value="share of the subtopics that the first k documents have",
         needs=SUBTOPICS,
         source="Zhai et al. 2003; ndeval",
         examples=("StRecall@20",),

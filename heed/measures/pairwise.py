@@ -162,8 +162,8 @@ MEASURES = (
         by_name=False,
         test="wilcoxon",  # as mFollowIR did
         signed=True,
-        value="with ranks r → s of documents no longer relevant: s ÷ r − 1 if risen, 1 − r ÷ s if fallen; mean",
-        needs="changed documents",
+        value="mean over the ruled-out documents; of rank r → s: 1 − r ÷ s if it fell, s ÷ r − 1 if it rose",
+        needs="qrels of both conditions, or `--qrel-diff`",
         source="FollowIR, eq. 1",
     ),
     Measure(
@@ -177,8 +177,8 @@ MEASURES = (
         comes_with=P_MRR,
         test="wilcoxon",
         signed=True,
-        value="the same equation over the documents that are relevant in both conditions; above 0 where they fell",
-        needs="qrels of both",
+        value="p-MRR of the documents that stay relevant: above 0 if they fell",
+        needs="qrels of both conditions",
     ),
     Measure(
         name=SELECTIVITY,
@@ -190,7 +190,7 @@ MEASURES = (
         test="wilcoxon",
         signed=True,
         value="p-MRR − p-MRR kept",
-        needs="both in the topic",
+        needs="documents of both kinds in the topic",
         source="Heed's own, see below",
     ),
     Measure(
@@ -200,8 +200,8 @@ MEASURES = (
         takes=lambda pair: (*pair.two, pair.traps),
         lower_is_better=True,
         by_name=False,
-        value="trap documents that rose ÷ trap documents",
-        needs="traps",
+        value="traps that rose ÷ traps",
+        needs="`--traps`",
         source="FollowTable, § 5.6",
     ),
     Measure(
@@ -214,7 +214,7 @@ MEASURES = (
         test="wilcoxon",
         signed=True,
         value="gain of weights 1 ÷ log₂(rank + 1), wanted − unwanted, ÷ the ideal one",
-        needs="qrels of both, the corpus size",
+        needs="qrels of both conditions, `--corpus-size`",
         source="FollowTable, eqs. 1–4",
     ),
 )

@@ -120,9 +120,10 @@ MEASURES = (
         by_name=False,
         test="wilcoxon",
         signed=True,
-        value="of documents that stay relevant: did they rise with the instruction and fall with its reverse?",
-        needs="a third, reversed run",
-        source="InfoSearch, eqs. 6–9, see the docstring",
+        value="mean reward of the documents that stay relevant: high if they rise with the instruction and fall with "
+        "the opposite one",
+        needs="a third run, under the opposite instruction",
+        source="InfoSearch, eqs. 6–9",
     ),
     Measure(
         name="SICR",
@@ -132,8 +133,9 @@ MEASURES = (
         about=lambda pair: (list(pair.runs.values()), pair.relevant),
         by_name=False,
         test="wilcoxon",
-        value="of documents that stay relevant: the share whose rank and score both do so",
-        needs="a third, reversed run",
+        value="share of the documents that stay relevant whose rank and score both rise with the instruction and fall "
+        "with the opposite one",
+        needs="a third run, under the opposite instruction",
         source="InfoSearch, eqs. 4–5",
     ),
     Measure(
@@ -141,8 +143,8 @@ MEASURES = (
         function=mean_rank,
         lower_is_better=True,
         by_name=False,
-        value="mean rank of the documents that stay relevant; printed as it is",
-        needs="qrels of both",
+        value="mean rank of the documents that stay relevant, not ×100",
+        needs="qrels of both conditions",
         source="InfoSearch, as its tables print it",
     ),
 )
