@@ -1,8 +1,10 @@
 """Every example of docs/extending.md, executed in order, and its classes by their names on the command line."""
 
+import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +15,32 @@ from conftest import ROOT, Heed
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.drop is deprecated")
 
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+FILES = dict(re.findall(r"```\w+ title=\"([\w.]+)\"\n(.*?)```", GUIDE, re.DOTALL))
+SHOWN = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", GUIDE, re.DOTALL)
+BLOCKS = [block for block, _ in SHOWN]
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The folder in which all blocks were executed one after the other, and the names that they left."""
     folder = tmp_path_factory.mktemp("extending")
-    names: dict[str, Any] = {"__name__": "guide"}
+    names: dict[str, Any] = {"__name__": "guide", "printed": []}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        for name, text in FILES.items():
+            Path(name).write_text(text)
         for block in BLOCKS:
-            exec(compile(block, "docs/extending.md", "exec"), names)  # noqa: S102 (our own guide)
+            with redirect_stdout(io.StringIO()) as printed:
+                exec(compile(block, "docs/extending.md", "exec"), names)  # noqa: S102 (our own guide)
+            names["printed"].append(printed.getvalue())
         yield folder, names
 
 
 def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     folder, names = executed
     assert len(BLOCKS) == 15
+    assert names["printed"] == [shown for _, shown in SHOWN]
     runs = folder / "runs" / "neuclir-sample" / "eng"
     for system in ("bm25", "overlap", "first-words", "letters"):
         assert names["bm25"].keys() == {"query", "original", "changed"}
@@ -78,14 +88,12 @@ def test_the_benchmark_of_the_guide_runs_from_its_entry(
     executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
 ) -> None:
     folder, names = executed
-    [topic] = names["birds"].topics
-    assert topic.instructions == {"original": "Hunters.\nNo bats."}
-    assert names["birds"].judging.qrels == {"original": {"1": {"owl": 1}}}
+    assert names["faq"].judging.qrels == {"query": {"0": {"0": 1}}}
     entry = ("--catalogue", folder / "mine.json")
-    copy = ("--dataset", "riddles/birds", "--data", folder / "riddles")
+    copy = ("--dataset", "alerts/ports", "--data", folder / "alerts")
     result = heed("pipelines.trec", *entry, *copy, "--retriever", "bm25", "--reranker", "none")
     assert result.returncode == 0, result.stderr
-    figures = json.loads((tmp_path / "runs/riddles/birds/summary.json").read_text())["rows"]
+    figures = json.loads((tmp_path / "runs/alerts/ports/summary.json").read_text())["rows"]
     assert {row["measure"] for row in figures} == {"nDCG@10", "R@5"}
-    told = heed("pipelines.fetch", "riddles", *entry, "--dry-run", "--quiet").stdout
-    assert "licence: CC-BY-4.0" in told and "me/riddles, hub data set at main" in told
+    told = heed("pipelines.fetch", "alerts", *entry, "--dry-run", "--quiet").stdout
+    assert "licence: CC-BY-4.0" in told and "me/alerts, hub data set at main" in told
