@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.published.figures import as_rows
-    from heed.published.layout import as_text
+    from heed.published.paper_tables import as_text
 
     paper, tables = published_tables(options, options.measure)
     print("\n\n".join(as_text(paper, table) for table in tables))

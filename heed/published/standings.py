@@ -9,7 +9,7 @@ import msgspec
 
 from heed.measures.summary import ABSENT, Row, aligned, format_value
 from heed.published.figures import Figure, find_table, read_paper
-from heed.published.layout import DOUBTFUL
+from heed.published.paper_tables import DOUBTFUL
 from heed.types import PAPERS
 
 SETTINGS = ("task", "candidates", "depth")  # of a table's setup: what makes figures differ most

@@ -9,7 +9,7 @@ from conftest import Heed
 
 from heed.errors import UsageError
 from heed.published.figures import Figure, Paper, as_rows, find_table, read_paper, select
-from heed.published.layout import as_text
+from heed.published.paper_tables import as_text
 from heed.types import PAPERS
 
 COMMAND = "pipelines.published"
