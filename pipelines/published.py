@@ -34,10 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.published.figures import as_rows
-    from heed.published.paper_tables import as_text
 
     paper, tables = published_tables(options, options.measure)
-    print("\n\n".join(as_text(paper, table) for table in tables))
+    print("\n\n".join(f"{paper.paper.title}, {table}" for table in tables))
     if options.json:
         write_json(options.json, as_rows(paper, tables))
 

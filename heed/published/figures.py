@@ -10,50 +10,13 @@ import difflib
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from heed.errors import UsageError
+from heed.published.paper_tables import Figure, Table
 from heed.types import PAPERS
-
-
-class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One printed number.
-
-    ``system`` and ``group`` are as printed, None in tables about the data; ``model`` is the registry's name, ``bm25``,
-    or None; ``condition`` is Heed's (``original>changed``), ``setting`` ``xx-xx``, ``en-xx`` or ``full collection``;
-    ``column`` and ``type`` are the heads printed; ``why`` says what contradicts a ``doubtful`` figure.
-    """
-
-    system: str | None
-    group: str | None
-    model: str | None
-    benchmark: str
-    subset: str
-    condition: str | None
-    measure: str
-    value: int | float
-    unit: Literal["x100", "1"]
-    setting: str | None = None
-    column: str | None = None
-    type: str | None = None
-    mark: str | None = None
-    note: str | None = None
-    model_note: str | None = None
-    doubtful: bool = False
-    why: str | None = None
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of a paper; ``setup`` is what a reproduction needs and the paper says."""
-
-    table: str
-    kind: str
-    caption: str
-    setup: dict[str, Any]
-    rows: list[Figure]
-    remarks: list[str] = []
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,7 +11,8 @@ from heed.datasets.followtable import local_subset
 from heed.datasets.infosearch import dimensions
 from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Model, Registry
-from heed.published.figures import Figure, Paper, Table
+from heed.published.figures import Paper
+from heed.published.paper_tables import Figure, Table
 from heed.published.settings import Setting, setting_of
 from heed.published.standings import system_labels
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.datasets.followir import REPOSITORIES
-from heed.published.figures import Figure
+from heed.published.paper_tables import Figure
 
 FIRST_STAGES = {"followtable": "Qwen/Qwen3-Embedding-0.6B", "infosearch": "intfloat/e5-mistral-7b-instruct"}
 FIRST_STAGE_DEPTH = 100

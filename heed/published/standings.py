@@ -8,8 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from heed.measures.summary import ABSENT, Row, aligned, format_value
-from heed.published.figures import Figure, find_table, read_paper
-from heed.published.paper_tables import DOUBTFUL
+from heed.published.figures import find_table, read_paper
+from heed.published.paper_tables import DOUBTFUL, Figure
 from heed.types import PAPERS
 
 SETTINGS = ("task", "candidates", "depth")  # of a table's setup: what makes figures differ most

@@ -7,7 +7,7 @@ from typing import TypedDict
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
 from heed.measures.three_runs import GOLD_RANK
-from heed.published.figures import Figure
+from heed.published.paper_tables import Figure
 from heed.published.reproduction import Task
 from heed.published.standings import heed_condition
 

@@ -2,7 +2,8 @@
 
 import argparse
 
-from heed.published.figures import Paper, Table, find_table, read_paper, select
+from heed.published.figures import Paper, find_table, read_paper, select
+from heed.published.paper_tables import Table
 from heed.types import PAPERS
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 from collections import defaultdict
 from hashlib import sha256
 from importlib.resources import files
@@ -8,8 +9,8 @@ import pytest
 from conftest import Heed
 
 from heed.errors import UsageError
-from heed.published.figures import Figure, Paper, as_rows, find_table, read_paper, select
-from heed.published.paper_tables import as_text
+from heed.published.figures import Paper, as_rows, find_table, read_paper, select
+from heed.published.paper_tables import Figure
 from heed.types import PAPERS
 
 COMMAND = "pipelines.published"
@@ -109,7 +110,7 @@ def test_a_figure_printed_twice_is_the_same_or_marked(key: str) -> None:
 def test_every_figure_of_a_table_is_printed_in_its_system_s_line(key: str, name: str) -> None:
     paper = read_paper(key)
     table = find_table(paper, name)
-    lines = as_text(paper, table).splitlines()
+    lines = str(table).splitlines()
     figures: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     for row in table.rows:
         figures[row.group, row.system or row.subset].append(f"{row.value}{'*' * row.doubtful}")
@@ -130,6 +131,19 @@ def test_a_table_stands_as_the_paper_has_it(heed: Heed) -> None:
         "                                 query  original  query>original",
         "group              system      nDCG@10   nDCG@10           p-MRR   IRS  relative time",
         "General Rerankers  Rank1 (7B)     83.1      79.0            18.3  46.3           403†",
+    ]
+
+
+def test_a_notebook_shows_a_table_with_one_head() -> None:
+    """The same table as above."""
+    paper = read_paper("followtable")
+    table, *_ = select([find_table(paper, "5")], system="rank1 (7b)")
+    assert repr(table) == "Table(Table 5: Rerankers on FollowTable, averages and time; 5 figures)"
+    assert len(repr(paper)) < 2000
+    pair = "query&gt;original"
+    assert re.findall(r"<t[hd] [^>]*>([^<]*)</", table._repr_html_()) == [
+        *("group", "system", "query nDCG@10", "original nDCG@10", f"{pair} p-MRR", f"{pair} IRS", "relative time"),
+        *("General Rerankers", "Rank1 (7B)", "83.1", "79.0", "18.3", "46.3", "403†"),
     ]
 
 

@@ -8,7 +8,8 @@ from mfollowir_copy import FILES as MFOLLOWIR
 
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry
-from heed.published.figures import Figure, read_paper, select
+from heed.published.figures import read_paper, select
+from heed.published.paper_tables import Figure
 from heed.published.reproduction import Machine, Task, tasks
 from heed.published.settings import Setting
 from heed.published.verdicts import cells
