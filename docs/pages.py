@@ -4,9 +4,14 @@ Links to files outside the folder, which the pages on the web do not have, becom
 """
 
 import argparse
+import html
 import importlib
+import json
 import posixpath
 import re
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
@@ -14,6 +19,7 @@ from mkdocs.structure.files import File, Files
 import heed
 from pipelines import COMMANDS
 
+NOTEBOOK = "tutorials/first-hour.ipynb"
 LINK = re.compile(r"\[([^\]]+)\]\(((?!https?:|#|mailto:)[^)#\s]+)(#[^)\s]*)?\)")
 API = {
     "Data": ("load", "load_files", "Collection", "Topic", "Query", "Document", "Documents", "Qrels", "Run", "language"),
@@ -26,7 +32,11 @@ API = {
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
-    pages = {"reference/python.md": _python(), "reference/commands.md": _commands()}
+    pages = {
+        "reference/python.md": _python(),
+        "reference/commands.md": _commands(),
+        "tutorials/notebook.md": "\n\n".join(_notebook(Path(config["docs_dir"]) / NOTEBOOK)),
+    }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -54,6 +64,28 @@ def _python() -> str:
             thing = getattr(heed, name)
             lines += [f"::: {thing.__module__}.{getattr(thing, '__qualname__', name)}", ""]
     return "\n".join(lines)
+
+
+def _notebook(path: Path) -> Iterator[str]:
+    """Yield the cells of a notebook as Markdown, with the outputs that are stored in it."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            yield source
+            continue
+        yield f"```python\n{source}\n```"
+        for output in cell["outputs"]:
+            forms = {
+                form: "".join(text) for form, text in output.get("data", {"text/plain": output.get("text")}).items()
+            }
+            if "text/html" in forms:
+                yield f"<div>\n{forms['text/html']}\n</div>"
+            elif "image/svg+xml" in forms:
+                image = b64encode(forms["image/svg+xml"].encode()).decode()
+                title = html.escape(forms["text/plain"])
+                yield f'<img alt="{title}" src="data:image/svg+xml;base64,{image}">'
+            else:
+                yield f"```text\n{forms['text/plain']}\n```"
 
 
 def _commands() -> str:
