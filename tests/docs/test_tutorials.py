@@ -47,7 +47,6 @@ ELSEWHERE = {
     ),
     "bash docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
     "heed explore runs": "tests/web/test_live.py: serves until it is stopped",
-    "heed": "tests/commands/test_commands.py",
     "heed trec --retriever bm25 --reranker ./my-cross-encoder": (
         "tests/docs/test_tutorials.py: index.md's runs; 64 tokens hold no narrative of the sample"
     ),
