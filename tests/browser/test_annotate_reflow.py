@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from accessibility import AXE, NARROW, WIDE, axe_core
-from annotating import Running, grade, running
+from annotating import Running, grade, running, sample_pool
 from annotating_browser import CHROMIUM, Assessor
 from conftest import write_jsonl
 
@@ -148,6 +148,19 @@ def test_a_tables_header_rows_stay_in_sight(chromium: "Browser", server: Running
     ann.press("ArrowLeft", "k")  # an arrow scrolls a wide table, a letter goes on
     assert ann.shown() == "table"
     ann.context.close()
+
+
+def test_the_head_has_two_rows_whatever_is_called_how(chromium: "Browser", tmp_path: Path) -> None:
+    pool = tmp_path / "neuclir-2024-persian-depth-100-second-round.jsonl"
+    sample_pool(pool)
+    with running(pool, "--lang", "fas") as server:
+        page = Assessor(chromium, server, "Katharina Schmidt").page
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        rows = {
+            page.locator(f"#top #{name}").bounding_box()["y"] // 30 for name in ("topics-button", "who", "help-button")
+        }
+        assert len(rows) == 2 and page.locator("#top").bounding_box()["height"] < 90
+        page.context.close()
 
 
 def test_a_csv_file_is_shown_as_a_table(chromium: "Browser", tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ async function start() {
     return;
   }
   byId("pool").textContent = page.task.pool;
+  byId("pool").title = page.task.pool;
   document.title = `${page.task.pool}: annotate`;
   page.tab = page.task.judged.includes("original") ? "original" : "changed";
   page.queue = new Queue(`heed-${page.task.name}`, { update: showSaving, saved, refused });
