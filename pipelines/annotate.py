@@ -39,10 +39,10 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed annotate``."""
     command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
     command.set_defaults(topics="", docs=(), lang="", translation="any")
-    command.add_argument("pool", type=Path, metavar="POOL", help="pool file; its order is the order of judging")
-    data = command.add_argument_group("data", "read at the first start and stored in the database")
-    topics_option(data, ", or an ir_datasets id")
-    docs_option(data, "; tables too")
+    command.add_argument("pool", type=Path, metavar="POOL", help="pool file, judged in its order")
+    data = command.add_argument_group("data", "read at the first start, then stored in the database")
+    topics_option(data, ", or an id of ir_datasets")
+    docs_option(data, "; also tables")
     lang_option(data)
     topics_format_option(data)
     fields_option(data)
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     judging.add_argument(
         "--only-relevant",
         action="store_true",
-        help="judge the relevant documents of --qrels again, as changed; in the export the others keep their grades",
+        help="judge the relevant documents of --qrels again, under changed narratives; others keep their grades",
     )
     judging.add_argument(
         "--assessor", metavar="NAME", help="who judges (default: the page asks), or whose judgements are exported"
@@ -62,10 +62,10 @@ def parser() -> argparse.ArgumentParser:
         "--assign",
         type=Path,
         metavar="FILE",
-        help="each line a topic, a tab, an assessor, who then has no other topics; several may judge a topic, blind",
+        help="lines of a topic, a tab and an assessor, who sees only these topics; several may judge a topic, blind",
     )
     judging.add_argument(
-        "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL with .db)"
+        "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL, ending in .db)"
     )
     judging.add_argument(
         "--add",
@@ -73,8 +73,8 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=[],
         metavar="PATH",
-        help="add the judgements of another assessor's database, which stays as it is, or export folder; or those of a "
-        "result file of Label Studio, doccano, CSV, Excel or JSON lines; repeatable",
+        help="add judgements from PATH: another assessor's database or export folder, or a result file of "
+        "Label Studio, doccano, CSV, Excel or JSON lines; PATH is only read; repeatable",
     )
     judging.add_argument(
         "--as",
@@ -82,16 +82,16 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="THERE=HERE",
-        help="what an assessor of an added database is called here: Ann=Ann if both are one person; repeatable",
+        help="name here of an assessor in an added database: Ann=Ann if both are one person; repeatable",
     )
-    server_options(judging, "that of the last start, or any")
+    server_options(judging, "the port of the last start, or any free one")
     judging.add_argument(
         "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
     )
     judging.add_argument(
         "--unjudged",
         choices=("leave", "-1", "0", "error"),
-        help="with --export, pooled documents without a grade: left out (default), with this grade, or an error",
+        help="what --export does with documents without a grade: leave them out (default), write -1 or 0, or stop",
     )
     log_options(command)
     return command

@@ -1,4 +1,4 @@
-"""Check runs as NIST does, and more; write corrected copies; prepare a track's package of runs."""
+"""Check runs as NIST does, and more; write corrected copies; make the package that a track asks for."""
 
 import argparse
 import re
@@ -32,34 +32,41 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed check``."""
     tracks = "; ".join(f"{name}: {track.about}" for name, track in TRACKS.items())
     command = command_parser("check", "RUN…", __doc__, EXAMPLES)
-    command.add_argument("run", nargs="+", type=Path, metavar="RUN", help="TREC runs; .gz")
+    command.add_argument("run", nargs="+", type=Path, metavar="RUN", help="TREC run; .gz")
     rules = command.add_argument_group("rules")
-    rules.add_argument("--track", choices=TRACKS, default="trec", help=f"whose rules (default trec): {tracks}")
-    rules.add_argument("--depth", type=positive, metavar="N", help="documents a topic (default: the track's)")
+    rules.add_argument("--track", choices=TRACKS, default="trec", help=f"rules of this track (default trec): {tracks}")
+    rules.add_argument("--depth", type=positive, metavar="N", help="most documents per topic (default: the track's)")
     rules.add_argument(
-        "--team", default="", metavar="NAME", help="the team's registered name, a part of NeuCLIR's tags"
+        "--team", default="", metavar="NAME", help="registered name of the team, a part of NeuCLIR's tags"
     )
-    rules.add_argument("--tag", default="", metavar="TAG", help="the tag that the run must have; --fix writes it")
-    rules.add_argument("--named-as-tag", action="store_true", help="a file not named as its tag is an error")
-    rules.add_argument("--topics", type=Path, metavar="PATH", help="topics in any form, or a list of ids")
-    rules.add_argument("--condition", choices=CONDITIONS, help="only topics that have this condition (default: all)")
+    rules.add_argument("--tag", default="", metavar="TAG", help="tag that the run must have; --fix writes it")
+    rules.add_argument("--named-as-tag", action="store_true", help="refuse a file that is not named as its tag")
+    rules.add_argument("--topics", type=Path, metavar="PATH", help="topics in any form, or a list of their ids")
+    rules.add_argument("--condition", choices=CONDITIONS, help="expect topics with this condition only (default: all)")
     rules.add_argument(
-        "--docs", nargs="+", default=[], metavar="[LANG=]PATH", help="the collection: .jsonl[.gz], folders, ids"
+        "--docs", nargs="+", default=[], metavar="[LANG=]PATH", help="documents: .jsonl[.gz], folders, or an id"
     )
     rules.add_argument(
-        "--docids", nargs="+", default=[], metavar="[LANG=]PATH", help="its ids, one a line, or indexes/…/documents"
+        "--docids", nargs="+", default=[], metavar="[LANG=]PATH", help="docids, one per line, or indexes/…/documents"
     )
-    rules.add_argument("--docid-pattern", metavar="REGEX", help="form of a whole docid (default: the track's)")
-    rules.add_argument("--reranking", type=Path, metavar="PATH", help="the run or pool (.jsonl) to be reranked")
+    rules.add_argument("--docid-pattern", metavar="REGEX", help="form that each docid must have (default: the track's)")
+    rules.add_argument("--reranking", type=Path, metavar="PATH", help="run or pool (.jsonl) that was to be reranked")
     output = command.add_argument_group("output")
-    output.add_argument("--limit", type=positive, default=20, metavar="N", help="problems shown of a kind (default 20)")
+    output.add_argument(
+        "--limit", type=positive, default=20, metavar="N", help="problems of a kind to print (default 20)"
+    )
     json_option(output)
     output.add_argument("--fix", metavar="PATH", help="write corrected copies into this folder, or one to this file")
     output.add_argument("--submission", type=Path, metavar="DIR", help="write a package of runs, form and manifest")
     output.add_argument(
-        "--metadata", nargs="+", type=Path, default=[], metavar="FILE", help="the track's form, filled in: YAML or JSON"
+        "--metadata",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="form of the track, filled in: YAML or JSON",
     )
-    output.add_argument("--no-gzip", action="store_true", help="leave the runs of the package uncompressed")
+    output.add_argument("--no-gzip", action="store_true", help="do not compress the runs of the package")
     log_options(output)
     return command
 

@@ -1,4 +1,4 @@
-"""Compare runs pairwise: same queries, another instruction. Two runs, three, or a folder of systems."""
+"""Compare runs of the same queries with other instructions: two runs, three, or all systems of a folder."""
 
 import argparse
 import sys
@@ -50,39 +50,42 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="RUN",
-        help="BASE NEW [REVERSED]: TREC, rank_llm JSON, MTEB predictions; .gz",
+        help="TREC run, rank_llm's JSON, MTEB's predictions; .gz",
     )
-    parser.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of a results folder instead")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of this results folder")
     parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
-    parser.add_argument("--lang", metavar="LANG", help="of judgements that name languages in column 2, take this one's")
+    parser.add_argument("--lang", metavar="LANG", help="use judgements whose column 2 names this language")
     parser.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
     parser.add_argument(
         "--qrel-diff",
         type=Path,
         metavar="PATH",
-        help="JSON lines of query-id and corpus-ids that changed, instead of --new-qrels",
+        help="instead of --new-qrels, JSON lines of query-id and of the corpus-ids whose grade changed",
     )
-    parser.add_argument("--traps", type=Path, metavar="PATH", help="trap documents for NFR, in the same form")
-    parser.add_argument("--pairs", type=Path, metavar="TSV", help="new qid, tab, base qid (default: by the ids)")
-    parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="documents searched; needed for IRS")
+    parser.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
+    parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
+    parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
     subset_option(parser)
     parser.add_argument(
         "--measure",
         action="append",
         metavar="NAME",
-        help=f"{help_text()}; repeatable (default nDCG@20, Judged@20, AP)",
+        help=f"measure: {help_text()}; repeatable (default nDCG@20, Judged@20, AP)",
     )
     parser.add_argument(
-        "--variant", choices=("paper", "released"), default="paper", help="the papers' formulas, or the released code's"
+        "--variant",
+        choices=("paper", "released"),
+        default="paper",
+        help="formulas of the papers, or of the released code",
     )
-    parser.add_argument("--holm", action="store_true", help="correct p-values for several systems (with --runs)")
+    parser.add_argument("--holm", action="store_true", help="with --runs, correct p-values for several systems")
     parser.add_argument(
         "--difference",
         type=float,
         metavar="POINTS",
-        help="say how many topics would show a difference of so many points",
+        help="print how many topics would show a difference of so many points",
     )
-    parser.add_argument("--per-topic", action="store_true", help="print every topic's values")
+    parser.add_argument("--per-topic", action="store_true", help="print the values of each topic")
     json_option(parser)
     log_options(parser)
     return parser

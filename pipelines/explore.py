@@ -1,4 +1,4 @@
-"""See why: topics, narratives, rankings and documents of results folders in the browser, and what a change would do."""
+"""Read topics, narratives, rankings and documents of results in the browser, and try changed instructions."""
 
 import argparse
 import secrets
@@ -34,22 +34,22 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed explore``."""
     command = command_parser("explore", "RUNS_DIR", __doc__, EXAMPLES)
     command.add_argument(
-        "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"
+        "runs", type=Path, metavar="RUNS_DIR", help="results folder, which has summary.json, or a tree of such folders"
     )
     command.add_argument(
         "--indexes",
         type=Path,
         metavar="DIR",
-        help="where the folder of indexes is now (default: where the runs left it)",
+        help="folder of indexes (default: the one that the runs used)",
     )
     command.add_argument(
-        "--flags", type=Path, metavar="FILE", help="doubtful judgements (default: RUNS_DIR/flags.jsonl)"
+        "--flags", type=Path, metavar="FILE", help="file of doubtful judgements (default: RUNS_DIR/flags.jsonl)"
     )
     command.add_argument(
         "--annotate",
         default="",
         metavar="URL",
-        help="the link that a running annotate printed: o judges a document there",
+        help="link that a running annotate printed; the key o then judges a document there",
     )
     server_options(command, "any")
     systems = command.add_argument_group("playground", "systems to be asked changed queries and instructions")
@@ -59,10 +59,11 @@ def parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="NAME",
-            help=f"a {kind} as for the collection commands, beside those of the runs that need no model; repeatable",
+            help=f"one more {kind}, as for the collection commands; those of the runs that need no model are "
+            "there; repeatable",
         )
     systems.add_argument(
-        "--rerank-depth", type=positive, metavar="N", help="documents a topic in the pool (default: as in the runs)"
+        "--rerank-depth", type=positive, metavar="N", help="documents per topic in the pool (default: as in the runs)"
     )
     model_options(command.add_argument_group("models"))
     machine_options(command)

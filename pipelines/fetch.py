@@ -1,4 +1,4 @@
-"""Fetch a collection, and say how to get what cannot be fetched; without a name: what there is."""
+"""Download a collection, or say how to get it; without a name, list all collections."""
 
 import argparse
 import sys
@@ -29,13 +29,13 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed fetch``."""
     command = command_parser("fetch", "[COLLECTION]", __doc__, EXAMPLES)
     command.add_argument(
-        "collection", nargs="?", metavar="COLLECTION", help="a collection, or a group of them as followir or infosearch"
+        "collection", nargs="?", metavar="COLLECTION", help="collection, or a group such as followir or infosearch"
     )
     command.add_argument(
         "--lang", action="append", metavar="LANG", help="language of the documents: zho or zh, fas, rus; repeatable"
     )
     command.add_argument(
-        "--dry-run", action="store_true", help="show what would be fetched, and fetch nothing; needs no network"
+        "--dry-run", action="store_true", help="print what would be downloaded, and download nothing; needs no network"
     )
     catalogue_option(command)
     log_options(command)

@@ -1,4 +1,4 @@
-"""InfoSearch: six dimensions of documents, each query alone, with an instruction, and with its reverse."""
+"""Run InfoSearch: six dimensions; each query alone, with an instruction, and with the reversed instruction."""
 
 import argparse
 import sys
@@ -23,14 +23,18 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed infosearch``."""
     command = command_parser("infosearch", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
-    data.add_argument("--dimension", action="append", choices=NAMES, help="repeatable (default: all six)")
+    data.add_argument(
+        "--dimension", action="append", choices=NAMES, help="dimension to run; repeatable (default: all six)"
+    )
     source = data.add_mutually_exclusive_group()
-    source.add_argument("--data", type=Path, metavar="DIR", help="a local copy: a folder of dimensions, or that of one")
+    source.add_argument(
+        "--data", type=Path, metavar="DIR", help="local copy: a folder of dimensions, or of one dimension"
+    )
     source.add_argument(
         "--collection",
         choices=("auto", "sample"),
         default="auto",
-        help="auto: what was fetched before, where all of it is on this machine, else the sample",
+        help="auto (default): InfoSearch if all of it was fetched before, else the sample",
     )
     collection_options(command, data, RERANK_DEPTH)
     return command

@@ -1,4 +1,4 @@
-"""Judge a pool by a language model, with UMBRELA's prompt: grades from 0 to 3 in a file apart from people's."""
+"""Judge a pool by a language model with UMBRELA's prompt; the grades, 0 to 3, go to a file of their own."""
 
 import argparse
 import sys
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from heed.models.registry.entries import Model
 
 RULES = """\
-Every document of the pool is one request: the query and, under a condition that has one, its instruction as one text,
-title and text of the document, and UMBRELA's prompt (arXiv 2406.06519). umbrela is the paper's, without examples;
-umbrela_0.0.7 is that of the package umbrela 0.0.7 with few_shot_count=0. The number of requests, their tokens and
-their price are printed before the first; --dry-run ends there. Answers are kept in --indexes, so that a
-command that was killed goes on where it was, and what was answered is not paid again.
+Each document of the pool is one request. It has UMBRELA's prompt (arXiv 2406.06519), the query, the instruction if the
+condition has one, and the document's title and text. The prompt umbrela is the paper's, without examples. umbrela_0.0.7
+is that of the package umbrela 0.0.7 with few_shot_count=0.
 
-An answer without a grade is no judgement: it is counted as refused, listed in the JSON, and not in the qrels.
-People's judgements are only read. Nothing takes the model's unless you name the file: compare --qrels POOL.MODEL….qrels
+The number of requests, their tokens and their price are printed before the first request. Answers are kept in
+--indexes: a killed command goes on where it was, and nothing is paid twice.
+
+An answer without a grade is no judgement. It is counted as refused, and is in the JSON but not in the qrels.
+
+No other command uses the model's judgements unless you name the file: heed compare --qrels POOL.MODEL….qrels
 """
 EXAMPLES = (
     "pool.jsonl --topics topics.jsonl --docs docs/ --model openai/gpt-4o --dry-run",
@@ -44,25 +46,27 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed judge``."""
     command = command_parser("judge", "POOL --topics PATH --docs PATH… --model NAME", __doc__, EXAMPLES, RULES)
-    command.add_argument("pool", type=Path, metavar="POOL", help="what pool wrote: who is judged for which topic")
+    command.add_argument("pool", type=Path, metavar="POOL", help="pool file that the model judges")
     data = command.add_argument_group("data")
     text_options(data)
     condition_option(data)
     judge = command.add_argument_group("judge")
     judge.add_argument(
-        "--model", required=True, metavar="NAME", help="a chat model: of an API, or a causal model's path or hub id"
+        "--model", required=True, metavar="NAME", help="chat model of an API, or path or hub id of a causal model"
     )
-    judge.add_argument("--prompt", choices=PROMPTS, default="umbrela", help="default umbrela")
-    judge.add_argument("--dry-run", action="store_true", help="print requests, tokens and price, and send nothing")
+    judge.add_argument("--prompt", choices=PROMPTS, default="umbrela", help="prompt (default umbrela)")
+    judge.add_argument(
+        "--dry-run", action="store_true", help="print number, tokens and price of requests; send nothing"
+    )
     judge.add_argument(
         "--parallel",
         type=positive,
         default=1,
         metavar="N",
-        help="N requests at once to an API; a 429 or a demanded pause stops all of them (default 1)",
+        help="send N requests to an API at once; all wait when it asks for a pause or answers 429 (default 1)",
     )
     people = command.add_argument_group("agreement with people")
-    people.add_argument("--qrels", type=Path, metavar="QRELS", help="people's judgements of the same pool: Cohen's κ")
+    people.add_argument("--qrels", type=Path, metavar="QRELS", help="people's judgements of the pool, for Cohen's κ")
     people.add_argument(
         "--run",
         nargs="+",
@@ -70,11 +74,11 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         type=Path,
         metavar="RUN",
-        help="the systems' runs under the same condition: Kendall's τ of their order by both; needs --qrels",
+        help="runs of systems under the same condition, for Kendall's τ of their order by people and by the model",
     )
     output = command.add_argument_group("output")
     output.add_argument(
-        "--out", type=Path, metavar="QRELS", help="default POOL.MODEL.CONDITION.qrels; a .json is written beside it"
+        "--out", type=Path, metavar="QRELS", help="qrels to write, beside a .json (default POOL.MODEL.CONDITION.qrels)"
     )
     indexes_option(output)
     log_options(output)

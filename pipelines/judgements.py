@@ -1,4 +1,4 @@
-"""Turn the results of annotation tools into qrels: Label Studio, doccano, Relevation, CSV, Excel, JSON lines."""
+"""Turn results of annotation tools into qrels: Label Studio, doccano, Relevation, CSV, Excel, JSON lines."""
 
 import argparse
 import sys
@@ -26,8 +26,8 @@ RULES = ("error", "majority", "highest")  # where assessors differ
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed judgements``."""
     command = command_parser("judgements", "FILE… --out QRELS", __doc__, EXAMPLES)
-    command.add_argument("file", nargs="+", type=Path, metavar="FILE", help="results of a tool, of any assessors")
-    command.add_argument("--out", type=Path, required=True, metavar="QRELS", help="the qrels to write")
+    command.add_argument("file", nargs="+", type=Path, metavar="FILE", help="result file of a tool, of any assessors")
+    command.add_argument("--out", type=Path, required=True, metavar="QRELS", help="qrels to write")
     command.add_argument(
         "--format", choices=("auto", *FORMATS), default="auto", help="form of the files (default: by their suffixes)"
     )
@@ -36,33 +36,33 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="LABEL=GRADE,…",
-        help="grades of labels that are words; then all other labels are errors. Repeatable. "
-        "(default: labels are whole numbers, and negative ones mean not judged, as for trec_eval)",
+        help="grades of labels that are words; any other label is then an error; repeatable (default: labels are whole "
+        "numbers, and a negative one means not judged, as for trec_eval)",
     )
     command.add_argument(
         "--resolve",
         choices=RULES,
         default=RULES[0],
-        help="where assessors differ: stop, take the grade of most assessors (of a tie the highest), or the highest "
-        "grade (default error)",
+        help="if assessors differ: stop with an error (default), take the grade of most assessors (in a tie "
+        "the highest), or the highest grade",
     )
     command.add_argument(
-        "--pool", type=Path, metavar="POOL", help="refuse documents outside this pool, count those not judged"
+        "--pool", type=Path, metavar="POOL", help="refuse documents outside this pool; count those not judged"
     )
     command.add_argument(
         "--condition",
         default="",
         metavar="NAME",
-        help="leave out what was judged under another one: an export of annotate has original and changed",
+        help="use only judgements under this condition; an export of annotate has original and changed",
     )
     command.add_argument(
         "--unjudged",
         choices=("leave", str(UNJUDGED)),
         default="leave",
-        help="documents of the pool without a grade: leave them out, or give them -1, which infAP reads as pooled and "
-        "not judged (default leave)",
+        help="documents of the pool without a grade: leave them out (default), or give them -1, which infAP reads as "
+        "pooled and not judged",
     )
-    command.add_argument("--map", type=Path, metavar="IDS", help="ids.json of the export for Relevation")
+    command.add_argument("--map", type=Path, metavar="IDS", help="ids.json that the export for Relevation wrote")
     log_options(command)
     return command
 

@@ -1,4 +1,4 @@
-"""The models of the registry: what each is and needs, and what of it is missing here; with NAME, what it sees."""
+"""List the models by name, with what each needs and what is missing here; with NAME, also the text that it reads."""
 
 import argparse
 import sys
@@ -54,13 +54,17 @@ def parser() -> argparse.ArgumentParser:
         "name",
         nargs="?",
         metavar="NAME[@PRESET]",
-        help="show this model in full, by its own name or one that a paper prints; nothing is downloaded",
+        help="show one model in full, by its name, a folder, or a name that a paper prints; downloads nothing",
     )
-    parser.add_argument("--family", metavar="FAMILY", help=f"list this family only, as causal or {BI_ENCODER}")
-    parser.add_argument("--status", choices=STATUSES, help="list these only; named: no usable weights are public")
-    parser.add_argument("--paper", choices=PAPERS, help="list what this paper ran, under its names")
+    parser.add_argument("--family", metavar="FAMILY", help=f"list this family only, such as causal or {BI_ENCODER}")
     parser.add_argument(
-        "--example", action="store_true", help="run the model: the score of the example's pair, to compare with yours"
+        "--status", choices=STATUSES, help="list models of this status only; named: no usable weights are public"
+    )
+    parser.add_argument("--paper", choices=PAPERS, help="list the models of this paper, under the names that it prints")
+    parser.add_argument(
+        "--example",
+        action="store_true",
+        help="run the model, and print the score of the example's pair, to compare with a script of yours",
     )
     running = parser.add_argument_group("how NAME is run")
     registry_options(running)

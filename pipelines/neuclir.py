@@ -1,4 +1,4 @@
-"""NeuCLIR, HC4 and mFollowIR: Chinese, Persian or Russian news, or all three, with instructions."""
+"""Run NeuCLIR, HC4 or mFollowIR: Chinese, Persian or Russian news, or all three, with instructions."""
 
 import argparse
 import sys
@@ -25,13 +25,13 @@ def parser() -> argparse.ArgumentParser:
         "--lang",
         required=True,
         metavar="LANG",
-        help="language of the documents: zho, fas or rus (or zh, fa, ru); or mlir: all three, in one ranked list",
+        help="language of the documents: zho, fas or rus (also zh, fa, ru), or mlir for all three in one ranked list",
     )
     data.add_argument(
         "--collection",
         choices=("auto", "sample", "neuclir1", "hc4"),
         default="auto",
-        help="auto: the real collection where its documents are on this machine, else the sample",
+        help="auto (default): NeuCLIR 1 or HC4 if their documents are on this machine, else the sample",
     )
     data.add_argument(
         "--year",
@@ -51,8 +51,9 @@ def parser() -> argparse.ArgumentParser:
     reading.add_argument(
         "--merge",
         choices=("score", "rank", "reranker"),
-        help="how the languages' lists of mlir become one: by score, each list's brought to [0, 1] (default); by rank; "
-        "or by the reranker, over a pool of all languages (with --query-lang eng)",
+        help="how the lists of mlir's languages become one: by score, brought to [0, 1] in each list "
+        "(default); by rank; "
+        "or by the reranker, over one pool of all languages, which needs --query-lang eng",
     )
     return command
 

@@ -1,4 +1,4 @@
-"""The figures of FollowIR, mFollowIR, FollowTable and InfoSearch, table by table, as the papers lay them out."""
+"""Print the figures of FollowIR, mFollowIR, FollowTable and InfoSearch, table by table, as in the papers."""
 
 import argparse
 import sys

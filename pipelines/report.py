@@ -1,4 +1,4 @@
-"""Tables and plots of results folders: text, Markdown, LaTeX, CSV, or one page to read in a browser."""
+"""Write tables and plots of results folders as text, Markdown, LaTeX, CSV, or one HTML page."""
 
 import argparse
 import sys
@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed report``."""
     parser = command_parser("report", "RUNS_DIR", __doc__, EXAMPLES)
     parser.add_argument(
-        "runs", type=Path, metavar="RUNS_DIR", help="a results folder (it has summary.json), or a tree of them"
+        "runs", type=Path, metavar="RUNS_DIR", help="results folder, which has summary.json, or a tree of such folders"
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="form of the tables (default text)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the tables to this file instead of stdout")
@@ -37,9 +37,9 @@ def parser() -> argparse.ArgumentParser:
         type=_page,
         const=Path(),
         metavar="FILE",
-        help="write tables and plots as one self-contained page (default file RUNS_DIR/report.html)",
+        help="write tables and plots as one HTML file (default RUNS_DIR/report.html)",
     )
-    parser.add_argument("--plots", type=Path, metavar="DIR", help="write every plot as a file into this folder")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write each plot as a file into this folder")
     parser.add_argument("--plot-format", choices=("svg", "png", "pdf"), default="svg", help="of --plots (default svg)")
     log_options(parser)
     return parser

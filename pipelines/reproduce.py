@@ -1,4 +1,4 @@
-"""Published rows again: run what can be run here, and say of each figure whether it comes out."""
+"""Run the rows of a paper's tables that can run here, and say of each figure whether it comes out."""
 
 import argparse
 import shlex
@@ -35,8 +35,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed reproduce``."""
     parser = command_parser("reproduce", "PAPER", __doc__, EXAMPLES)
     paper_options(parser)
-    parser.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the paper's data, a folder a subset")
-    parser.add_argument("--dry-run", action="store_true", help="list commands and what is missing here, run nothing")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="local copy of the paper's data, a folder per subset")
+    parser.add_argument("--dry-run", action="store_true", help="list commands and what is missing here; run nothing")
     out_option(parser, "runs/reproduce")
     json_option(parser)
     indexes_option(parser)

@@ -1,4 +1,4 @@
-"""Rescore one run, or a pool, under one condition with one reranker, and write a run."""
+"""Rescore one run or pool by one reranker under one condition, and write a run."""
 
 import argparse
 import sys
@@ -34,7 +34,7 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed rerank``."""
     command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
-    command.add_argument("run", type=Path, metavar="RUN", help="TREC run, or a pool (.jsonl): what is rescored")
+    command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
     text_options(command.add_argument_group("data"))
     system = command.add_argument_group("system")
     system.add_argument("--reranker", required=True, metavar="NAME", help=RERANKER)
@@ -42,8 +42,8 @@ def parser() -> argparse.ArgumentParser:
     depth_option(system, "rescore a topic's N best")
     maxp_option(system)
     output = command.add_argument_group("output")
-    output.add_argument("--out", required=True, type=Path, metavar="RUN", help="the new run; gzipped by suffix")
-    output.add_argument("--tag", metavar="TAG", help="the run's tag (default: reranker and condition)")
+    output.add_argument("--out", required=True, type=Path, metavar="RUN", help="run to write; .gz by its suffix")
+    output.add_argument("--tag", metavar="TAG", help="tag of the run (default: reranker and condition)")
     indexes_option(output)
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")

@@ -1,4 +1,4 @@
-"""FollowTable and any corpus of tables: queries alone, and with instructions on content or schema."""
+"""Run FollowTable or any tables: queries alone, and with instructions on content or schema."""
 
 import argparse
 import sys
@@ -26,10 +26,10 @@ def parser() -> argparse.ArgumentParser:
     data = command.add_argument_group("data")
     source = data.add_mutually_exclusive_group()
     source.add_argument(
-        "--subset", choices=SUBSETS, help="a subset of FollowTable fetched before, or the embedded sample (default)"
+        "--subset", choices=SUBSETS, help="subset of FollowTable fetched before, or the embedded sample (default)"
     )
     source.add_argument(
-        "--data", type=Path, metavar="DIR", help="a folder in FollowTable's layout: BEIR form or raw release"
+        "--data", type=Path, metavar="DIR", help="folder in FollowTable's layout: its BEIR form or raw release"
     )
     lang_option(data)
     reading = collection_options(command, data)
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         "--serialise",
         choices=FORMS,
         default="raw",
-        help="how a table is written for systems (default raw: as it came); all but raw put one row on a line",
+        help="text of a table that systems read (default raw, as it came); the others have one row per line",
     )
     reading.add_argument(
         "--field-weights",
@@ -45,9 +45,9 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         default=(1.0, 1.0, 1.0),
         metavar=("CAPTION", "HEADER", "CELLS"),
-        help="of the retriever bm25+fields (default 1 1 1)",
+        help="weights of the retriever bm25+fields (default 1 1 1)",
     )
-    reading.add_argument("--traps", type=Path, metavar="PATH", help="trap tables for NFR: query-id, corpus-ids a line")
+    reading.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, lines of query-id and corpus-ids")
     return command
 
 

@@ -1,6 +1,6 @@
-"""Train a reranker that follows instructions, with FollowIR's recipe: a LoRA adapter of a causal language model.
+"""Train a reranker that follows instructions by FollowIR's recipe, a LoRA adapter of a causal language model.
 
-DATA has one JSON object a line: query, instruction, document, label (true or false).
+Each line of DATA is a JSON object with query, instruction, document and label (true or false).
 """
 
 import argparse
@@ -32,25 +32,23 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed train``."""
     command = command_parser("train", "DATA.jsonl --base NAME --out DIR", __doc__, EXAMPLES)
+    command.add_argument("data", type=Path, metavar="DATA.jsonl", help="examples to learn from; .gz")
     command.add_argument(
-        "data", type=Path, metavar="DATA.jsonl", help="query, instruction, document, label a line; .gz"
-    )
-    command.add_argument(
-        "--base", required=True, metavar="NAME", help=f"causal model by path or hub id; FollowIR's: {BASE}"
+        "--base", required=True, metavar="NAME", help=f"causal model by path or hub id; FollowIR used {BASE}"
     )
     command.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the adapter")
     prompt = command.add_argument_group("prompt")
     prompt.add_argument(
-        "--like", default=LIKE, metavar="NAME", help=f"prompt and tokens of this model (default {LIKE})"
+        "--like", default=LIKE, metavar="NAME", help=f"use prompt and tokens of this model (default {LIKE})"
     )
-    prompt.add_argument("--prompt-template", metavar="TEXT", help="another prompt, with {query} and {document}")
-    prompt.add_argument("--tokens", nargs=2, metavar=("NO", "YES"), help="other vocabulary entries for the two answers")
+    prompt.add_argument("--prompt-template", metavar="TEXT", help="use this prompt, with {query} and {document}")
+    prompt.add_argument("--tokens", nargs=2, metavar=("NO", "YES"), help="use these two tokens as the answers")
     recipe = command.add_argument_group("recipe (defaults: FollowIR's)")
     usual = TrainingSettings()
     for name, default, description in (
-        ("epochs", usual.epochs, "times that each example is seen"),
-        ("batch", usual.batch, "examples a step"),
-        ("max-length", usual.max_length, "tokens a prompt; of a longer one the document is cut"),
+        ("epochs", usual.epochs, "how often each example is seen"),
+        ("batch", usual.batch, "examples per step"),
+        ("max-length", usual.max_length, "most tokens of a prompt; the document is cut"),
         ("rank", usual.rank, "LoRA's r"),
         ("alpha", usual.alpha, "LoRA's α"),
     ):
@@ -63,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     recipe.add_argument(
         "--seed", type=_seed, default=usual.seed, metavar="N", help=f"of first weights and order (default {usual.seed})"
     )
-    recipe.add_argument("--steps", type=positive, metavar="N", help="stop after so many steps, for a trial")
+    recipe.add_argument("--steps", type=positive, metavar="N", help="stop after N steps, for a trial")
     machine = command.add_argument_group("machine")
     device_option(machine)
     registry_options(machine)

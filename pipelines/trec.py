@@ -1,4 +1,4 @@
-"""Any TREC-style collection, those of the catalogue, and FollowIR's Robust04, News21 and Core17."""
+"""Run FollowIR, a collection that fetch lists, a data set of the hub, an id of ir_datasets, or files of yours."""
 
 import argparse
 import sys
@@ -29,19 +29,19 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument(
         "--dataset",
         metavar="NAME",
-        help="an entry of the catalogue (heed fetch lists them), a data set of the hub in MTEB's or BEIR's layout as "
-        "hub:OWNER/NAME, or an id of ir_datasets",
+        help="entry of the catalogue (heed fetch lists them), hub:OWNER/NAME for a data set of the hub in MTEB's or "
+        "BEIR's layout, or id of ir_datasets",
     )
     source.add_argument(
         "--benchmark",
         metavar="NAME",
         help="followir (all three), followir/robust04, followir/news21 or followir/core17; "
-        "with --docs the whole collection is searched",
+        "with --docs, the whole collection is searched",
     )
     lang_option(data)
     reading = collection_options(command, data)
     fields_option(reading, default=None)
-    reading.add_argument("--data", type=Path, metavar="DIR", help="a local copy of the data set, instead of the hub's")
+    reading.add_argument("--data", type=Path, metavar="DIR", help="local copy of the data set, in place of the hub's")
     catalogue_option(reading)
     return command
 

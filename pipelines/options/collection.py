@@ -28,8 +28,8 @@ def collection_options(
     ``rerank_depth`` is the depth of the pool where the user names none, by default that of runs.
     """
     parser.set_defaults(field_weights=(1.0, 1.0, 1.0), usual_rerank_depth=rerank_depth)
-    docs_option(data, ", or a folder in BEIR's or MTEB's layout, which brings topics and judgements along")
-    topics_option(data, ", or an ir_datasets id")
+    docs_option(data, "; a folder in BEIR's or MTEB's layout has topics and judgements too")
+    topics_option(data, ", or an id of ir_datasets")
     judgement_options(data)
     _system_options(parser.add_argument_group("systems"), rerank_depth)
     _output_options(parser.add_argument_group("output"))
@@ -56,28 +56,31 @@ def _system_options(systems: Group, rerank_depth: int | None) -> None:
         "--reranker", action="append", metavar="NAME", help=f"{RERANKER}; or none; repeatable (default: polarity)"
     )
     systems.add_argument(
-        "--condition", action="append", choices=CONDITIONS, help="repeatable (default: all that the topics carry)"
+        "--condition",
+        action="append",
+        choices=CONDITIONS,
+        help="condition to run; repeatable (default: all that the topics have)",
     )
-    depth_option(systems, "documents a topic in a run; printed tables show no measure that looks deeper")
+    depth_option(systems, "documents per topic in a run; printed tables leave out measures that look deeper")
     systems.add_argument(
         "--rerank-depth",
         type=positive,
         metavar="N",
-        help=f"documents a topic in the pool (default: {rerank_depth or '--depth'})",
+        help=f"documents per topic in the pool (default: {rerank_depth or '--depth'})",
     )
     systems.add_argument(
         "--measure",
         action="append",
         default=[],
         metavar="NAME",
-        help=f"a measure beside the collection's own: {help_text()}, or 'p-MRR kept' (docs/measures.md); repeatable",
+        help=f"one more measure: {help_text()}, or 'p-MRR kept' (docs/measures.md); repeatable",
     )
     systems.add_argument(
         "--run",
         action="append",
         metavar="NAME=FILE",
-        help="a run made elsewhere, measured beside the others: NAME.CONDITION=FILE, or NAME=FILE with {condition} "
-        "in it; repeatable",
+        help="a run made elsewhere, to be measured too: NAME.CONDITION=FILE, or NAME=FILE with {condition} in the "
+        "file's name; repeatable",
     )
 
 
@@ -93,7 +96,7 @@ def maxp_option(group: Group) -> None:
         nargs="?",
         const="400/200",
         metavar="WORDS/OVERLAP",
-        help="rerankers score a document by its best passage of so many words (default 400/200)",
+        help="score a document by its best passage; passages of WORDS overlap by OVERLAP (default 400/200)",
     )
 
 
@@ -104,7 +107,8 @@ def _output_options(output: Group) -> None:
         "--published",
         choices=("near", "all", "none"),
         default="near",
-        help="where a paper ran the same setting: its systems next to these (default near), or all of them",
+        help="print systems of a paper that ran the same setting: those with figures near these (default), "
+        "all, or none",
     )
     indexes_option(output)
     log_options(output)
@@ -114,8 +118,8 @@ def _search_options(search: Group) -> None:
     search.add_argument(
         "--pool",
         choices=("retrieved", "published"),
-        help="rescore what the retrievers found (default), or the candidate lists that came with the topics "
-        "(default of trec --benchmark)",
+        help="documents that rerankers get: those that the retrievers found (default), or the candidates published "
+        "with the topics (default of trec --benchmark)",
     )
     maxp_option(search)
     search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
@@ -125,19 +129,19 @@ def _search_options(search: Group) -> None:
         type=positive,
         default=1,
         metavar="N",
-        help="split BM25's index in N, made one after the other and searched as one (default 1)",
+        help="build BM25's index in N parts, one after the other, and search them as one (default 1)",
     )
     search.add_argument(
         "--index",
         metavar="DIR|NAME",
-        help="BM25 searches this Lucene index of Anserini or Pyserini, a folder or the name of a prebuilt one, "
-        "which is compared with the documents and only read",
+        help="Lucene index of Anserini or Pyserini that BM25 searches: a folder, or the name of a prebuilt index; "
+        "Heed compares it with the documents and writes nothing into it",
     )
     search.add_argument(
         "--vectors",
         type=Path,
         metavar="DIR",
-        help="the bi-encoder of --retriever searches these vectors of the documents instead of computing its own: npy "
-        "or Parquet with ids, a flat FAISS index with docids, encodings of Pyserini or Tevatron",
+        help="vectors of the documents, made by the bi-encoder of --retriever: .npy or Parquet with ids, a flat FAISS "
+        "index with docids, or the output of Pyserini's or Tevatron's encode",
     )
     search.add_argument("--faiss", choices=KINDS, default=KINDS[0], help="kind of FAISS index (default exact)")

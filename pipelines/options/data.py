@@ -17,7 +17,7 @@ def docs_option(group: Group, more: str = "", required: bool = False) -> None:
         nargs="+",
         required=required,
         metavar="PATH",
-        help=f"documents: .jsonl[.gz], TREC's SGML, folders of them, or an ir_datasets id{more}",
+        help=f"documents: .jsonl[.gz], TREC's SGML, folders of these, or an id of ir_datasets{more}",
     )
 
 
@@ -30,19 +30,19 @@ def topics_option(group: Group, more: str = "", required: bool = False) -> None:
 
 def topics_format_option(group: Group) -> None:
     """Add --topics-format."""
-    group.add_argument("--topics-format", choices=TOPIC_FORMS, help="read the topics as this form")
+    group.add_argument("--topics-format", choices=TOPIC_FORMS, help="form of the topics, if it is not recognised")
 
 
 def fields_option(group: Group, default: str | None = "title") -> None:
     """Add --fields; with the ``default`` None, a command sees whether it was used."""
     group.add_argument(
-        "--fields", choices=FIELDS, default=default, help="which text of a topic is the query (default title)"
+        "--fields", choices=FIELDS, default=default, help="text of a topic that is the query (default title)"
     )
 
 
 def name_option(group: Group) -> None:
     """Add --name."""
-    group.add_argument("--name", metavar="NAME", help="what the collection of --docs is called (default: as its file)")
+    group.add_argument("--name", metavar="NAME", help="name of the collection of --docs (default: that of its file)")
 
 
 def lang_option(group: Group) -> None:
@@ -65,13 +65,13 @@ def query_language_options(group: Group) -> None:
     group.add_argument(
         "--translation",
         choices=("human", "machine"),
-        help="take only this translation of topics (default: human where there is one)",
+        help="use only this translation of the topics (default: human if there is one)",
     )
 
 
 def subset_option(group: Group) -> None:
     """Add --subset, of MTEB's files of predictions."""
-    group.add_argument("--subset", metavar="NAME", help="subset of MTEB predictions, where a file holds several")
+    group.add_argument("--subset", metavar="NAME", help="subset of MTEB's predictions, if a file has several")
 
 
 def condition_option(group: Group) -> None:
@@ -79,7 +79,7 @@ def condition_option(group: Group) -> None:
     group.add_argument(
         "--condition",
         choices=CONDITIONS,
-        help="what goes with the query (default: original where the topics carry instructions, else query)",
+        help="condition to run (default: original if the topics have instructions, else query)",
     )
 
 
@@ -100,12 +100,12 @@ def reading_options(group: Group) -> None:
 def catalogue_option(group: Group) -> None:
     """Add a catalogue of collections of the user's own."""
     group.add_argument(
-        "--catalogue", type=Path, metavar="FILE", help="JSON with further collections, in the form of catalogue.json"
+        "--catalogue", type=Path, metavar="FILE", help="JSON file of more collections, in the form of catalogue.json"
     )
 
 
 def judgement_options(group: Group) -> None:
     """Add the judgements under each condition."""
-    group.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for query and original")
-    group.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for changed")
-    group.add_argument("--reversed-qrels", type=Path, metavar="PATH", help="judgements for reversed")
+    group.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the conditions query and original")
+    group.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for the condition changed")
+    group.add_argument("--reversed-qrels", type=Path, metavar="PATH", help="judgements for the condition reversed")

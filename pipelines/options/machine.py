@@ -29,7 +29,9 @@ def machine_options(parser: argparse.ArgumentParser) -> None:
         help="threads for Java and search (default: all cores)",
     )
     device_option(machine)
-    machine.add_argument("--heap", default="4g", metavar="SIZE", help="Java's largest heap, as 512m or 8g (default 4g)")
+    machine.add_argument(
+        "--heap", default="4g", metavar="SIZE", help="largest heap of Java, such as 512m or 8g (default 4g)"
+    )
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +40,17 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     engine.add_argument(
         "--engine",
         choices=ENGINES,
-        help="where models run: on this machine, or on a Ray cluster; the results are the same (default local)",
+        help="run models on this machine (default) or on a Ray cluster; the results are the same",
     )
     engine.add_argument(
         "--workers",
         type=positive,
         metavar="N",
-        help="processes that run models (default: one for each GPU; without several GPUs this process does it, "
-        "with ray one on each machine)",
+        help="number of processes that run models (default: one per GPU if there are several, else only this one; with "
+        "ray one per machine)",
     )
     engine.add_argument(
         "--ray-address",
         metavar="HOST:PORT",
-        help="the Ray cluster (default: RAY_ADDRESS, else one of the command's own)",
+        help="address of the Ray cluster (default: RAY_ADDRESS, else the command starts a cluster here)",
     )

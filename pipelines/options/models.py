@@ -7,21 +7,25 @@ from pipelines.options.parser import Group, positive
 
 def registry_options(group: Group) -> None:
     """Add where the entries of further models are, and whether their code may run."""
-    group.add_argument("--models", type=Path, metavar="FILE", help="JSON with further models, as registry.json")
     group.add_argument(
-        "--trust-remote-code", action="store_true", help="run code that comes with a model, at its pinned revision"
+        "--models", type=Path, metavar="FILE", help="JSON file of more models, in the form of registry.json"
+    )
+    group.add_argument(
+        "--trust-remote-code",
+        action="store_true",
+        help="let a model run code of its repository, at its pinned revision",
     )
 
 
 def family_option(group: Group) -> None:
     """Add --family."""
-    group.add_argument("--family", metavar="NAME", help="family of models without an entry, such as causal")
+    group.add_argument("--family", metavar="NAME", help="family of a model without an entry, such as causal")
 
 
 def template_options(group: Group) -> None:
     """Add the templates of models without an entry."""
     for part in ("query", "document", "prompt"):
-        group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of models without an entry")
+        group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
 
 
 def inference_options(group: Group) -> None:
@@ -39,20 +43,20 @@ def inference_options(group: Group) -> None:
         "--max-length",
         type=positive,
         metavar="N",
-        help="at most N tokens in a model's input, query, instruction and template included (default: the model's own)",
+        help="at most N tokens in an input, with query, instruction and template (default: the model's own limit)",
     )
     group.add_argument(
         "--inference",
         choices=("transformers", "vllm"),
         default="transformers",
-        help="what runs causal, reasoning and local list-wise rerankers; other models are not affected "
-        "(default transformers; vllm needs pip install vllm==0.32.0)",
+        help="library that runs causal, reasoning and local list-wise rerankers, and no others (default transformers; "
+        "vllm needs pip install vllm==0.32.0)",
     )
     group.add_argument(
         "--backend",
         choices=("torch", "openvino"),
-        help="what computes bi-encoders and cross-encoders of sentence-transformers; other models are not affected "
-        "(default torch; openvino needs an environment of its own, docs/installation.md)",
+        help="library that computes bi-encoders and cross-encoders of sentence-transformers, and no others (default "
+        "torch; openvino needs an environment of its own, docs/installation.md)",
     )
 
 

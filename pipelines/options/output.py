@@ -8,19 +8,21 @@ from pipelines.options.parser import Group
 
 def out_option(group: Group, folder: str = "runs") -> None:
     """Add the folder of results."""
-    group.add_argument("--out", type=Path, default=Path(folder), metavar="DIR", help=f"results (default {folder}/)")
+    group.add_argument(
+        "--out", type=Path, default=Path(folder), metavar="DIR", help=f"folder of results (default {folder}/)"
+    )
 
 
 def indexes_option(group: Group) -> None:
     """Add the folder of indexes."""
     group.add_argument(
-        "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="indexes (default indexes/)"
+        "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="folder of indexes (default indexes/)"
     )
 
 
 def json_option(group: Group) -> None:
     """Add the file of results as JSON."""
-    group.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file too")
+    group.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
 
 
 def log_options(group: Group) -> None:

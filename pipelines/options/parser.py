@@ -35,7 +35,7 @@ def command_parser(
     lines = "\n".join(f"  heed {name} {example}".rstrip() for example in examples)
     return CommandParser(
         prog=as_started(f"heed {name}"),
-        usage=f"%(prog)s {usage} [options]",
+        usage=" ".join(["%(prog)s", *usage.split(), "[options]"]),
         description=description,
         epilog=f"{rules}\nexamples:\n{lines}".lstrip(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -44,7 +44,6 @@ def command_parser(
 
 def positive(text: str) -> int:
     """Return a whole number from 1, as argparse wants its types."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"found {text}, expected at least 1")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1")
+    return int(text)

@@ -16,21 +16,20 @@ from pipelines.options.data import condition_option, docs_option, lang_option, s
 from pipelines.options.output import indexes_option, json_option, log_options
 from pipelines.options.parser import Group, command_parser, positive
 
-DESCRIPTION = "Pool any runs for judging: budgets, samples; orders for assessors; statistics and exports."
+DESCRIPTION = "Make a pool for judging from any runs, with statistics, and export it to annotation tools."
 RULES = """\
-The pool of a topic is the union of every run's first --depth documents (score descending, then docid descending).
---size cuts it to the best by reciprocal rank fusion. --budget N is for all topics together: they are pooled to
-the same depth, the deepest that fits, and the rest goes to the best fused documents of the next depth. Neither
-the order of the runs nor that of their lines matters.
+The pool of a topic is the union of the first --depth documents of every run. Equal scores are ordered by docid,
+descending. --size keeps the best by reciprocal rank fusion. --budget N is for all topics together: they are pooled to
+the same depth, the deepest that fits. The rest goes to the best documents of the next depth, by fusion. The order of
+the runs and of their lines does not matter.
 
-Runs called <system>.<condition>.run are pooled together; their system is left out as one. A pool is a topic's,
-under the id of the runs: narratives 12-og and 12-changed, or 3_0 and 3_1, have a pool each. --by-base makes one
-pool of a query's narratives: 12, 3. Then a document counts as judged (--exclude-judged, --judged) when it is
-judged under all of them.
+Runs named <system>.<condition>.run belong to one system, and are left out together. Narratives 12-og and 12-changed,
+or 3_0 and 3_1, have a pool each. --by-base makes one pool, 12 or 3, of all narratives of a query. In it a document is
+judged (--exclude-judged, --judged) when it is judged under all of them.
 
-Statistics count each list to the depth that the pool reached in a topic: the rank of the deepest document that it
-took from the lists, or further where all of them are in the pool, but no further than in the deepest topic. With
---qrels the pool is made again without each system, with as many documents, and reading the others no deeper.
+Statistics count each list down to the pool's depth in the topic: the rank of the deepest document that the pool took
+from a list. A list whose documents are all in the pool counts further, but not deeper than the deepest topic. With
+--qrels the pool is made again without each system, with as many documents, and without reading the others deeper.
 
 mtf and hedge learn from --judged: judge the first documents, then pool again.
 """
@@ -49,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     command = command_parser("pool", "RUN… --out POOL", DESCRIPTION, EXAMPLES, RULES)
     command.set_defaults(fields="title", topics_format=None, name=None)
     command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions; .gz")
-    command.add_argument("--out", required=True, type=Path, metavar="POOL", help='the pool, {"qid", "docids"} lines')
+    command.add_argument("--out", required=True, type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
     json_option(command)
     subset_option(command)
     _size_options(command.add_argument_group("how much is judged"))
@@ -57,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     order = command.add_argument_group("order")
     orders = "; ".join(f"{name}: {description}" for name, description in ORDERS.items())
     order.add_argument("--order", choices=ORDERS, default="hidden", help=f"{orders} (default hidden)")
-    order.add_argument("--seed", type=int, metavar="N", help="of the hidden order and of samples (default 0)")
+    order.add_argument("--seed", type=int, metavar="N", help="seed of the hidden order and of samples (default 0)")
     _export_options(command.add_argument_group("exports"))
     log_options(command)
     return command
@@ -73,7 +72,7 @@ def _export_options(exports: Group) -> None:
         metavar="FORM=PATH",
         help=f"write the pool also as {forms}; repeatable; forms that show text need --topics and --docs",
     )
-    topics_option(exports, "; for exports, and for languages")
+    topics_option(exports, "; for exports and for budgets of languages")
     docs_option(exports, "; for exports")
     lang_option(exports)
     condition_option(exports)
@@ -81,10 +80,10 @@ def _export_options(exports: Group) -> None:
 
 
 def _size_options(size: Group) -> None:
-    size.add_argument("--depth", type=positive, metavar="K", help=f"documents of each list (default {DEPTH})")
+    size.add_argument("--depth", type=positive, metavar="K", help=f"first K documents of each list (default {DEPTH})")
     for option, metavar, text in (
-        ("--size", "[QID=]N", "at most N a topic, by fusion"),
-        ("--budget", "[LANG=]N", "at most N in all, or in a language"),
+        ("--size", "[QID=]N", "at most N documents per topic, the best by reciprocal rank fusion"),
+        ("--budget", "[LANG=]N", "at most N documents in all, or in a language"),
     ):
         size.add_argument(option, action="append", default=[], type=_number, metavar=metavar, help=text)
     size.add_argument(
@@ -93,15 +92,16 @@ def _size_options(size: Group) -> None:
         default=[],
         type=_language_file,
         metavar="LANG=PATH",
-        help="the documents of LANG: a list of ids, JSONL or a folder; each list is then split by language, as in "
-        "NeuCLIR's multilingual runs; without it LANG is that of the topics in --topics",
+        help="the documents in LANG: a list of ids, JSONL or a folder; splits each list by language, as for NeuCLIR's "
+        "multilingual runs (default: the language of a topic in --topics)",
     )
     size.add_argument(
         "--sample",
         default=(),
         type=_strata,
         metavar="STRATA",
-        help="draw by best rank, such as 1-10:1.0,11-100:0.3; POOL.prels gets topic, stratum, docid, probability",
+        help="draw a sample by best rank, such as 1-10:1.0,11-100:0.3; POOL.prels then has topic, stratum, docid and "
+        "probability",
     )
     size.add_argument("--by-base", action="store_true", help="one pool for all narratives of a query")
     size.add_argument("--topic", action="append", default=[], metavar="QID", help="pool this topic only; repeatable")
@@ -114,25 +114,25 @@ def _judged_options(judged: Group) -> None:
         default=[],
         type=Path,
         metavar="QRELS",
-        help="leave out documents with a grade from 0 there; repeatable",
+        help="leave out documents that QRELS grades 0 or higher; repeatable",
     )
     judged.add_argument(
         "--only-relevant",
         type=Path,
         metavar="QRELS",
-        help="pool exactly the documents relevant there, retrieved or not, as mFollowIR judges them again for an "
-        "edited narrative; RUN may be missing",
+        help="pool exactly the documents that are relevant in QRELS, to judge them again for an edited narrative, as "
+        "mFollowIR does; needs no RUN",
     )
     judged.add_argument("--judged", type=Path, metavar="QRELS", help="judgements so far, for mtf and hedge")
     judged.add_argument(
         "--qrels",
         type=Path,
         metavar="QRELS",
-        help="whether they can be reused: each system is left out and all runs are ranked again; for a sample, the "
-        "estimates from them",
+        help="print whether these judgements can be used for a new system: each system is left out in turn, and all "
+        "runs are ranked again; for a sample, print the estimates",
     )
     judged.add_argument(
-        "--seconds-per-document", type=_seconds, metavar="S", help=f"judging time (assumed: {SECONDS:g})"
+        "--seconds-per-document", type=_seconds, metavar="S", help=f"time to judge a document (default {SECONDS:g})"
     )
 
 

@@ -10,8 +10,10 @@ from heed.types import PAPERS
 def paper_options(parser: argparse.ArgumentParser) -> None:
     """Add which published figures are meant; :func:`published_tables` reads them."""
     parser.add_argument("paper", choices=PAPERS, metavar="PAPER", help=", ".join(PAPERS))
-    parser.add_argument("--table", metavar="N", help="this table only, as 4 or 'Table 4' (default: all)")
-    parser.add_argument("--system", metavar="NAME", help="this system only, as printed or by the registry's name")
+    parser.add_argument("--table", metavar="N", help="this table only, such as 4 or 'Table 4' (default: all)")
+    parser.add_argument(
+        "--system", metavar="NAME", help="this system only, by the name that the paper prints or that of the registry"
+    )
     parser.add_argument("--subset", metavar="NAME", help="this subset only, such as robust04, zho, WTR or average")
 
 

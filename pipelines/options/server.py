@@ -13,9 +13,10 @@ def server_options(group: Group, port: str) -> None:
         action="append",
         default=[],
         metavar="HOST:PORT",
-        help="answer under this name too, that of a port forward's other end, such as localhost:9000; repeatable",
+        help="also answer to this name, for example the other end of a forwarded port, such as localhost:9000; "
+        "repeatable",
     )
-    group.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    group.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
 def check_server_options(options: argparse.Namespace) -> None:

@@ -46,7 +46,7 @@ def test_messages_and_help_name_commands_as_the_process_was_started(
     for start, form in (([str(script), "trec"], "heed "), (["-m", "pipelines.trec"], "python -m pipelines.")):
         for arguments, said in {
             ("--help",): "({}fetch lists",
-            ("--depth", "x"): "invalid positive value: 'x'; {}trec --help lists the options",
+            ("--depth", "x"): "found 'x', expected a whole number from 1; {}trec --help lists the options",
             ("--dataset", "no-such-thing"): "expected an entry of the catalogue ({}fetch lists them)",
         }.items():
             command = [sys.executable, *start, *arguments]

@@ -12,8 +12,8 @@ from heed.ranking import ranked
 ORDERS = {
     "hidden": "shuffled by the seed, so that neither rank nor system shows",
     "fused": "best first by reciprocal rank fusion",
-    "mtf": "move-to-front: run by run, staying with a run while it gives relevant documents",
-    "hedge": "Hedge: runs weighted by the judgements of their documents",
+    "mtf": "move-to-front, which reads a run as long as it gives relevant documents",
+    "hedge": "Hedge, which weights runs by the judgements of their documents",
 }
 GUIDED = ("mtf", "hedge")  # those that learn from judgements
 BETA = 0.1  # Hedge's learning rate; the paper allows any in (0, 1), this value is our choice
