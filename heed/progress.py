@@ -6,6 +6,7 @@ Every message goes to the logger ``heed``, so that a notebook or a job can choos
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -155,7 +156,8 @@ def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[It
     if quiet():
         yield from items
     elif sys.stderr.isatty() or "ipykernel" in sys.modules:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets has a bar of text
+            from tqdm.auto import tqdm
 
         yield from tqdm(items, total=total or None, desc=label, unit=f" {unit}", delay=2, file=sys.stderr)
     else:
