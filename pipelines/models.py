@@ -42,6 +42,9 @@ EXAMPLES = (
     "jhu-clsp/FollowIR-7B",
     "./my-cross-encoder --example",
 )
+RULES = (
+    "A class or a program of your own needs no entry: --reranker package.module:Class, --reranker command:PROGRAM.\n"
+)
 SHOWN_APART = ("source", "family", "guessed_from", "revision", "base", "base_revision", "remote_code", "variant")
 MARKS = {"gated": "gated", "remote_code": "runs its own code", "pickled": "pickled"}
 TEMPLATES = ("query", "bare", "document", "untitled", "prompt")
@@ -49,7 +52,7 @@ TEMPLATES = ("query", "bare", "document", "untitled", "prompt")
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed models``."""
-    parser = command_parser("models", "[NAME]", __doc__, EXAMPLES)
+    parser = command_parser("models", "[NAME]", __doc__, EXAMPLES, RULES)
     parser.add_argument(
         "name",
         nargs="?",

@@ -83,4 +83,6 @@ def _options_of_parts(options: argparse.Namespace, by: str, retrievers: Sequence
     measures = [measure for measure in options.measure if not needs_subtopics(measure)]
     rerankers = ["none"] if by == RERANKER else options.reranker
     of_parts = {"run": None, "measure": measures, "retriever": retrievers, "reranker": rerankers}
+    if by == RERANKER:
+        of_parts["config"] = None
     return argparse.Namespace(**{**vars(options), **of_parts})

@@ -13,10 +13,10 @@ from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
-from heed.types import Reranker, Topic
+from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
-from pipelines.options.collection import RERANKER, depth_option, maxp_option
+from pipelines.options.collection import RERANKER, depth_option, maxp_option, program_option
 from pipelines.options.data import condition_option, reading_options, subset_option, text_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     text_options(command.add_argument_group("data"))
     system = command.add_argument_group("system")
     system.add_argument("--reranker", required=True, metavar="NAME", help=RERANKER)
+    program_option(system)
     condition_option(system)
     depth_option(system, "rescore a topic's N best")
     maxp_option(system)
@@ -81,7 +82,8 @@ def _run(options: argparse.Namespace) -> None:
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
         reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
-        file = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
+        with closed(reranker):
+            file = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
         state = "used again" if file.reused else "written"
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
 

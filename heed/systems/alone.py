@@ -19,6 +19,7 @@ from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.reranking.rescore import checked, score_all
 from heed.reranking.similarity import Similarity
 from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS
+from heed.systems.programs import Program, checked_program, program_named
 from heed.systems.registry_models import installed_model, model_without_documents
 from heed.systems.settings import Machine, machine_of
 from heed.systems.user_objects import OwnEncoder, OwnReranker, class_name, is_built_in, is_encoder, load_object
@@ -33,6 +34,9 @@ def model_alone(
     ``otherwise`` is the family of a model whose files do not tell it. Raises :class:`UsageError` for names that need an
     index, and as :meth:`heed.systems.by_name.Systems.reranker` does.
     """
+    program = program_named(system) if isinstance(system, str) else system
+    if isinstance(program, Program):
+        return checked_program(program)
     if not isinstance(system, str):
         return system if is_built_in(system) else _checking(system, class_name(system))
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE)):
@@ -60,6 +64,7 @@ class _Alone:
     def __init__(self, system: Reranker | Encoder) -> None:
         self._system: Any = system
         self.name = system.name
+        self.made_by: Config = getattr(system, "made_by", {})
 
     @property
     def config(self) -> Config | None:

@@ -1,8 +1,8 @@
 """Systems by name: the one place that knows every retriever and reranker.
 
 A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``rank_bm25``, a model (an entry of the
-registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``, or
-``package.module:Class`` for an object of the user's own.
+registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``,
+``command:PROGRAM`` for a program, or ``package.module:Class`` for an object of the user's own.
 """
 
 from collections.abc import Collection, Iterable
@@ -37,6 +37,7 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
+from heed.systems.programs import Program, program_by_workers, program_named
 from heed.systems.registry_models import (
     encoder_by_workers,
     family_of,
@@ -52,7 +53,7 @@ from heed.systems.user_objects import (
     is_encoder,
     load_object,
 )
-from heed.types import Encoder, Reranker, Retriever
+from heed.types import Encoder, Reranker, Retriever, config_of
 from heed.workers.pool import WorkerPool
 
 RETRIEVERS = (*BM25_NAMES, "lsa")
@@ -72,6 +73,7 @@ class IndexReader(Protocol):
 class Systems:
     """Builds the systems of one experiment over the documents of ``corpus``; nothing is loaded before it is used.
 
+    ``program_version`` is the config of programs that are named as ``command:…``.
     ``index`` is a Lucene index made elsewhere, which the systems of BM25 search; ``vectors`` a folder with a
     bi-encoder's vectors of the documents.
     Where queries are ``instructed``, a model whose template has no place for the instruction is a warning.
@@ -87,6 +89,7 @@ class Systems:
     index: ForeignIndex | None = None
     vectors: Path | None = None
     instructed: bool = True
+    program_version: str | None = None
 
     def retriever(self, system: "str | Retriever | Encoder") -> Retriever:
         """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
@@ -102,6 +105,8 @@ class Systems:
             return self._own_bm25 if system == "bm25" and not self.index else self._bm25(system, self.index)
         if system.startswith(MTEB):
             return self._mteb_retriever(system)
+        if program_named(system):
+            raise UsageError(f"{system}: a program reranks, it does not search; use it as --reranker")
         if OBJECT.fullmatch(system):
             return self._user_retriever(load_object(system), system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
@@ -112,7 +117,7 @@ class Systems:
     def reranker(self, system: "str | Reranker") -> Reranker:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
-            return system if is_built_in(system) else OwnReranker(system, class_name(system))
+            return self._reranker_of_object(system)
         if system == "polarity":
             return self._polarity()
         if system == "best-cpu":  # of 0.2.0
@@ -128,6 +133,8 @@ class Systems:
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
         if system.startswith(MTEB):
             return self._mteb_reranker(system)
+        if program := program_named(system, self.program_version):
+            return program_by_workers(program, self.pool)
         if OBJECT.fullmatch(system):
             return OwnReranker(load_object(system), system)
         if system in RETRIEVERS:
@@ -212,6 +219,12 @@ class Systems:
             raise UsageError(f"{name}: searches by itself, no reranker; use it as --retriever")
         return Similarity(OwnEncoder(model, name), self.corpus) if is_encoder(model) else OwnReranker(model, name)
 
+    def _reranker_of_object(self, system: Any) -> Reranker:
+        if isinstance(system, Program):
+            return program_by_workers(system, self.pool)
+        reranker: Reranker = system if is_built_in(system) else OwnReranker(system, class_name(system))
+        return reranker
+
     def _retriever_of_object(self, system: Any) -> Retriever:
         if not is_built_in(system):
             return self._user_retriever(system, class_name(system))
@@ -228,10 +241,12 @@ def refuse_twins(names: Collection[str]) -> None:
     """Raise :class:`UsageError` for systems of one name, whose runs would overwrite one another."""
     listed = list(names)
     twins = sorted({name for name in listed if listed.count(name) > 1})
-    fail((f"system {name}: named twice, one run would overwrite the other; name it once" for name in twins), UsageError)
+    problem = "named twice, one run would overwrite the other; name it once, and a program as NAME=command:…"
+    fail((f"system {name}: {problem}" for name in twins), UsageError)
 
 
 def manifest_entry(system: Any) -> Recipe:
     """Return the entry of a system in a manifest."""
-    config: Recipe | None = getattr(system, "config", None)
-    return config if config is not None else {"class": class_name(getattr(system, "_system", system))}
+    config = config_of(system)
+    made_by: Recipe = getattr(system, "made_by", None) or {"class": class_name(system)}
+    return made_by if config is None else config

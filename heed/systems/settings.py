@@ -48,8 +48,9 @@ class Machine(NamedTuple):
     """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
 
     ``threads`` None for one a core. ``dtype``, ``max_length``, ``backend`` and ``batch_size`` are those of
-    :class:`heed.models.local.runtime.Runtime`. The results are the same on all machines, but for precision, lengths and
-    backend of models.
+    :class:`heed.models.local.runtime.Runtime`. ``program_version`` is the config of programs that are
+    named ``command:…``, with which their runs are used again. The results are the same on all machines, but for
+    precision, lengths and backend of models.
     """
 
     device: str = "auto"
@@ -61,6 +62,7 @@ class Machine(NamedTuple):
     max_length: int | None = None
     backend: str = "torch"
     batch_size: int | None = None
+    program_version: str | None = None
 
     def runtime(self, answers: Path) -> Runtime:
         """Return how models are run, with the folder for the answers of paid APIs."""
@@ -100,4 +102,5 @@ def systems_of(
         pool=workers,
         index=open_foreign_index(Path(search.lucene_index), corpus, machine.heap) if search.lucene_index else None,
         vectors=Path(search.vectors) if search.vectors else None,
+        program_version=machine.program_version,
     )

@@ -40,10 +40,11 @@ class OwnSystem:
             raise UsageError(f"{name}: is a class; give an object, such as {system.__name__}()")
         if not isinstance(label, str) or not FILE_NAME.fullmatch(label) or RESERVED.fullmatch(label):
             raise UsageError(
-                f"{name}: its name is {label!r}; give it an attribute name of letters, digits and . + @ : _ -, for its "
-                "run files, that is none of Heed's own systems"
+                f"{name}: its name is {label!r}; give it an attribute name (a program: NAME=command:…) of letters, "
+                "digits and . + @ : _ -, for its run files, that is none of Heed's own systems"
             )
         self.name, self._system, self._loaded = label, system, False
+        self.made_by: Config = {"class": class_name(system)}  # for a manifest, where there is no config
         if getattr(system, "config", None) is not None:
             self.config = _json(system.config, label)
 

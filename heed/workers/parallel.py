@@ -5,7 +5,7 @@ from operator import methodcaller
 from typing import Any, Protocol, runtime_checkable
 
 from heed.formats.document_store import DocumentStore
-from heed.types import Config, Document, Matrix, Query, begin, finish
+from heed.types import Config, Document, Matrix, Query, begin, config_of, finish
 from heed.workers.pool import TaskFor, WorkerPool, result_of
 from heed.workers.tasks import System, SystemTask
 
@@ -68,7 +68,8 @@ class ParallelReranker:
     def __init__(self, reranker: Any, system: System, pool: WorkerPool) -> None:
         """Let the workers of ``pool`` build ``system``, which is ``reranker`` here."""
         self.name: str = reranker.name
-        self.config: Config = reranker.config
+        self.config: Config | None = config_of(reranker)
+        self.made_by: Config = getattr(reranker, "made_by", {})
         self._system, self._pool = system, pool
         self.at_once = len(pool.workers)
 

@@ -85,7 +85,7 @@ class Process:
             result: Result = pipe.recv()
         except (EOFError, OSError) as error:
             process.join(GRACE)
-            raise LostError(f"process {process.pid} ended{_reason(process.exitcode)}") from error
+            raise LostError(f"process {process.pid} ended{ending(process.exitcode)}") from error
         return result
 
     def stop(self) -> None:
@@ -98,7 +98,8 @@ class Process:
             process.join()
 
 
-def _reason(status: int | None) -> str:
+def ending(status: int | None) -> str:
+    """Return in words how a process ended: with a status or by a signal; nothing for one that still runs."""
     if status is None:
         return ""
     return f" by signal {signal.Signals(-status).name}" if status < 0 else f" with status {status}"

@@ -15,8 +15,8 @@ from pipelines.options.parser import Group, positive
 
 RERANKER = (
     "polarity, a model by name, path or hub id (encoders too, by similarity), rank_bm25 (over each topic's "
-    "candidates alone), decompose:ENCODER, polarity+NAME, mteb:NAME by MTEB's code, or a class of your own as "
-    "package.module:Class"
+    "candidates alone), decompose:ENCODER, polarity+NAME, mteb:NAME by MTEB's code, a class of your own as "
+    "package.module:Class, or a program in any language as command:PROGRAM or NAME=command:PROGRAM"
 )
 
 
@@ -55,6 +55,7 @@ def _system_options(systems: Group, rerank_depth: int | None) -> None:
     systems.add_argument(
         "--reranker", action="append", metavar="NAME", help=f"{RERANKER}; or none; repeatable (default: polarity)"
     )
+    program_option(systems)
     systems.add_argument(
         "--condition",
         action="append",
@@ -87,6 +88,15 @@ def _system_options(systems: Group, rerank_depth: int | None) -> None:
 def depth_option(group: Group, text: str) -> None:
     """Add --depth; ``text`` says which documents it counts."""
     group.add_argument("--depth", type=positive, default=1000, metavar="N", help=f"{text} (default 1000)")
+
+
+def program_option(group: Group) -> None:
+    """Add --config."""
+    group.add_argument(
+        "--config",
+        metavar="TEXT",
+        help="the version of programs (command:…); while it is the same, their runs are used again (default: never)",
+    )
 
 
 def maxp_option(group: Group) -> None:

@@ -11,6 +11,7 @@ from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
+from heed.systems.programs import COMMAND
 from heed.systems.settings import Machine, Search
 from heed.workers import Workers
 
@@ -37,7 +38,17 @@ def runtime_of(options: argparse.Namespace, indexes: Path = Path("indexes")) -> 
 def machine_of(options: argparse.Namespace) -> Machine:
     """Return the settings of threads, Java's heap, workers and models."""
     workers = Workers(options.engine, options.workers, options.ray_address)
-    return Machine(threads=options.threads, heap=options.heap, workers=workers, **_inference(options))
+    version = _program_version(options)
+    return Machine(
+        threads=options.threads, heap=options.heap, workers=workers, program_version=version, **_inference(options)
+    )
+
+
+def _program_version(options: argparse.Namespace) -> str | None:
+    version: str | None = getattr(options, "config", None)  # explore has none: it writes no runs
+    if version is not None and COMMAND not in str(options.reranker):
+        raise UsageError(f"--config: is the version of a program, and --reranker names none as {COMMAND}PROGRAM")
+    return version
 
 
 def _inference(options: argparse.Namespace) -> dict[str, Any]:

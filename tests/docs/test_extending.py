@@ -3,6 +3,9 @@
 import io
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -10,6 +13,8 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Heed
+
+from heed.formats.trec_files import read_run
 
 # PyTerrier's own frames under pandas 3
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.drop is deprecated")
@@ -39,7 +44,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
 
 def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     folder, names = executed
-    assert len(BLOCKS) == 18
+    assert len(BLOCKS) == 20
     assert names["printed"] == [shown for _, shown in SHOWN]
     runs = folder / "runs" / "neuclir-sample" / "eng"
     for system in ("bm25", "overlap", "first-words", "letters"):
@@ -82,6 +87,38 @@ def test_the_classes_of_the_guide_give_the_same_runs_by_name(
     recipes = ("--reranker", "polarity+guide_classes:Overlap", "--reranker", "decompose:guide_classes:Letters")
     result = heed("pipelines.neuclir", *options, "--retriever", "bm25", *recipes)
     assert result.returncode == 0, result.stderr
+
+
+def perl_reads_json() -> bool:
+    """Whether Perl is here with its core modules, which small images of Debian lack."""
+    perl = shutil.which("perl")
+    return bool(perl) and subprocess.run([str(perl), "-MJSON::PP", "-e1"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{sys.executable} score.py",
+        pytest.param("perl score.pl", marks=pytest.mark.skipif(not perl_reads_json(), reason="no Perl with JSON::PP")),
+    ],
+)
+def test_the_programs_of_the_guide_give_the_scores_of_its_class(
+    executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed, command: str
+) -> None:
+    folder, names = executed
+    assert (names["slow"].name, names["slow"].seconds) == ("slow", 7200)
+    for name in ("score.py", "score.pl"):
+        (tmp_path / name).write_text(FILES[name])
+    sample = (
+        "--topics",
+        ROOT / "topics/neuclir-sample/eng.jsonl",
+        "--docs",
+        ROOT / "documents/neuclir-sample/eng.jsonl",
+    )
+    system = ("--condition", "changed", "--reranker", f"own=command:{command}", "--out", "own.run")
+    result = heed("pipelines.rerank", folder / "overlap.changed.run", *sample, *system)
+    assert result.returncode == 0, result.stderr
+    assert read_run(tmp_path / "own.run") == dict(names["mine"]["changed"])
 
 
 def test_the_benchmark_of_the_guide_runs_from_its_entry(

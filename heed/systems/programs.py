@@ -1,0 +1,186 @@
+"""A reranker that is a program in any language, ``command:./score --fast``: a JSON line a topic in, one out."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from heed.errors import ModelError, UsageError
+from heed.progress import log
+from heed.systems.line_process import LineError, LineProcess, shown
+from heed.systems.user_objects import OwnReranker
+from heed.types import Config, Document, Query, Reranker
+from heed.workers.parallel import ParallelReranker
+from heed.workers.pool import WorkerPool
+from heed.workers.tasks import plain_system
+
+COMMAND = "command:"
+NAMED = re.compile(rf"(?:([^=\s]*)=)?{COMMAND}(.*)", re.DOTALL)
+START, EACH = 600.0, 60.0  # seconds for an answer: to load a model, and for each document; a thousand have 17 hours
+
+
+class Program:
+    """A program as a :class:`heed.types.Reranker`: it is started once and answers each topic with its scores.
+
+    It reads lines from stdin until they end, each a JSON object in ASCII, ``qid, query, instruction, text, lang,
+    condition, documents``; the last is a list of ``{docid, title, text}``. It answers each with one line on stdout,
+    ``{"qid": …, "scores": […]}``: a number for each document, in their order, higher is better.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        *,
+        name: str = "",
+        config: Any = None,
+        seconds: float | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """Look for the program; :class:`UsageError` where there is none. :meth:`load` starts it in ``folder``.
+
+        ``command`` is split as a shell would, and no shell runs it. ``name`` is by default the program's file name.
+        ``config``, JSON data, names the program's version: with it runs are used again. An answer may take
+        ``seconds``, by default ten minutes and a minute for each document. ``folder`` is by default the working
+        directory of now.
+        """
+        self.arguments, self.folder, self.seconds = _split(command), folder or Path.cwd(), seconds
+        self.label = f"{COMMAND}{shlex.join(self.arguments)}"
+        self._executable = _find(self.arguments[0], self.folder, self.label)
+        self.name = name or Path(self.arguments[0]).name
+        self.config: Config | None = None if config is None else {"command": self.arguments, "version": config}
+        self._process: LineProcess | None = None
+
+    def load(self) -> None:
+        """Start the program; :class:`ModelError` where it cannot be started."""
+        self._started()
+
+    def _started(self) -> LineProcess:
+        if self._process is None:
+            try:
+                self._process = LineProcess(self.name, [self._executable, *self.arguments[1:]], self.folder)
+            except (OSError, ValueError) as error:
+                raise ModelError(
+                    f"{self.name}: {self._executable} cannot be started in {self.folder} ({error}); a script begins "
+                    "with a line such as #!/usr/bin/env python3, or has its interpreter named: command:python3 score.py"
+                ) from error
+        return self._process
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[Any]:
+        """Return the program's scores; :class:`ModelError`, with the end of its stderr, where it gives none."""
+        if not documents:
+            return []
+        seconds = START + EACH * len(documents) if self.seconds is None else self.seconds
+        process = self._started()
+        try:
+            return _scores(process.answer(_line(query, documents), seconds), query.qid)
+        except BaseException as error:
+            self._process = None
+            process.stop()
+            if not isinstance(error, LineError):
+                raise
+            remarks = "".join(f"\n  {line}" for line in process.remarks())
+            stderr = f"the end of its stderr:{remarks}" if remarks else "it printed nothing to stderr"
+            raise ModelError(f"{self.name}: topic {query.qid}: {error}; {stderr}") from error
+
+    def close(self) -> None:
+        """End the program's input and wait for its end; log a warning where it fails then."""
+        process, self._process = self._process, None
+        if process and (problem := process.close()):
+            log.warning(": ".join([self.name, problem, *process.remarks()[-1:]]))
+
+
+def program_named(system: str, version: str | None = None) -> Program | None:
+    """Return the program of ``command:…`` or ``NAME=command:…``, None for another name; ``version`` is its config."""
+    match = NAMED.fullmatch(system)
+    return Program(match[2], name=match[1] or "", config=version) if match else None
+
+
+def checked_program(program: Program) -> OwnReranker:
+    """Return a program as a reranker whose scores are checked."""
+    reranker = OwnReranker(program, program.label)
+    reranker.made_by = {"command": program.arguments}
+    return reranker
+
+
+def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:
+    """Return the reranker of a program; each worker of ``pool`` starts it, where workers are requested."""
+    local = checked_program(program)
+    if not (pool.requested and pool.workers):
+        return local
+    config = [program.name, program.config]
+    known = Program(
+        program.arguments, name=program.name, config=config
+    )  # a worker knows all that it builds by a config
+    arguments = (program.arguments, program.name, config, program.seconds, program.folder)
+    return ParallelReranker(local, plain_system(known.config or {}, _program_of_worker, *arguments), pool)
+
+
+def _program_of_worker(
+    arguments: list[str], name: str, config: Config, seconds: float | None, folder: Path
+) -> OwnReranker:
+    return checked_program(Program(arguments, name=name, config=config, seconds=seconds, folder=folder))
+
+
+def _split(command: str | Sequence[str]) -> list[str]:
+    """Return the arguments of a command line; :class:`UsageError` for one without any or with an open quotation."""
+    try:
+        arguments = shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError as error:
+        raise UsageError(f"{COMMAND}{command}: {error}; it is split as a shell would") from error
+    if not arguments or not arguments[0]:
+        raise UsageError(f"{COMMAND}{command}: names no program; expected such as command:./score --fast")
+    return arguments
+
+
+def _find(program: str, folder: Path, label: str) -> str:
+    """Return the path of ``program``, looked for as a shell would; :class:`UsageError` where it cannot be run."""
+    if os.sep not in program:
+        if path := shutil.which(program):
+            return str(Path(path).absolute())
+        raise UsageError(
+            f"{label}: no program {program} in the folders of PATH, {os.environ.get('PATH', '')}; one in the working "
+            f"directory is called ./{program}"
+        )
+    file = folder / program
+    if not file.is_file():
+        raise UsageError(f"{label}: there is no file {file}")
+    if not os.access(file, os.X_OK):
+        raise UsageError(f"{label}: {file} may not be executed; chmod +x it, or name its interpreter before it")
+    return str(file)
+
+
+def _line(query: Query, documents: Sequence[Document]) -> bytes:
+    """Return a topic as a line; in ASCII, as some languages end lines at U+2028 too, or read another encoding."""
+    listed = [{"docid": document.docid, "title": document.title, "text": document.text} for document in documents]
+    topic = {
+        "qid": query.qid,
+        "query": query.query,
+        "instruction": query.instruction,
+        "text": query.text,
+        "lang": query.lang,
+        "condition": query.condition,
+        "documents": listed,
+    }
+    return json.dumps(topic).encode()
+
+
+def _scores(line: bytes, qid: str) -> list[Any]:
+    """Return the scores in a program's answer to topic ``qid``; :class:`LineError` where it is no answer to it."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise LineError(f"printed {shown(line)}, expected a line of JSON with qid and scores; remarks go to stderr")
+    if answer.get("qid") != qid:
+        raise LineError(
+            f"answered qid {json.dumps(answer.get('qid')):.60}, expected {json.dumps(qid)}: a line for each topic"
+        )
+    scores = answer.get("scores")
+    if not isinstance(scores, list):
+        raise LineError(f"its scores are {json.dumps(scores):.60}, expected a list with one for each document")
+    return scores
