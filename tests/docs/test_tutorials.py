@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -110,8 +109,6 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(
         shutil.copytree(sample_runs("zho").parents[2], folder, dirs_exist_ok=True)
     if any("./my-cross-encoder" in command for command in others):
         (folder / "my-cross-encoder").symlink_to(request.getfixturevalue("tiny_cross_encoder"))
-    if sys.version_info >= (3, 12) and any("--lang fas" in step.command for step in shown_steps(page)):
-        pytest.skip("the page shows figures of Persian by Anserini 1.7, of Python 3.11")
     for step, printed in follow(page, folder):
         assert fits(step.shown, printed), f"{step.command}\nprinted:\n{printed}\nshown:\n" + "\n".join(step.shown)
     for command in others:

@@ -37,12 +37,14 @@ from heed.progress import brief, counted, log, warn
 from heed.types import Qrels, Run
 
 EFFECTS = ("τ", "drop", "loss")
-DEPTH_RULE = "the rank of the deepest document taken from a topic's lists; statistics count each list to it"
+DEPTH_RULE = "the rank of the deepest document taken from a topic's lists; overlaps are counted to this rank"
 REBUILT = (
-    "left out, and the pool made again with as many documents: the judgements that it lacks, τ between the rankings of "
-    "all runs, the system's drop in rank and its loss"
+    "each system left out, and the pool made again with as many documents: the judgements that are then missing, τ "
+    "between the rankings of all runs, the system's drop in rank, and its loss"
 )
-AT_DEPTH = "left out, and the other lists read no deeper: without the judgements of documents that it alone brought"
+AT_DEPTH = (
+    "each system left out, and the other lists read no deeper: without the judgements of documents that only it brought"
+)
 
 
 class PoolReport(NamedTuple):
@@ -217,7 +219,7 @@ def _range(smallest: int, largest: int) -> str:
 
 def _matrices(retrieved: Retrieved) -> Iterator[str]:
     pairs, runs = overlaps(retrieved), list(retrieved)
-    head = "of the row's pooled documents, those that the column's run retrieved too, %"
+    head = "% of the row's pooled documents that the column's run also retrieved"
     yield f"{head}\n{_matrix(runs, [pair.share for pair in pairs])}"
     yield f"Jaccard's coefficient ×100\n{_matrix(runs, [pair.jaccard for pair in pairs])}"
 
