@@ -9,7 +9,7 @@ from heed.notebook import html_table
 from heed.progress import escaped
 from heed.ranking import ranked
 from heed.report.topics.views import title_of
-from heed.reranking.rescore import checked, score_all
+from heed.reranking.rescore import score_alone
 from heed.types import Query, Reranker, Retriever, closed, load
 
 POOL = 100  # documents of the retriever that a reranker gets
@@ -52,8 +52,8 @@ def look(query: Query, k: int, store: DocumentStore, retriever: Retriever, reran
         docids = ranked(scores)
         with closed(reranker):
             load(reranker)
-            [values] = score_all(reranker, [(query, StoredDocuments(store, docids))])
-        scores = dict(zip(docids, checked(reranker.name, query.qid, docids, values), strict=True))
+            values = score_alone(reranker, query, StoredDocuments(store, docids))
+        scores = dict(zip(docids, values, strict=True))
     return hits_of(scores, k, store)
 
 

@@ -11,7 +11,7 @@ from msgspec.json import encode  # a twentieth of json's time
 
 from heed.errors import ModelError, fail
 from heed.files import digest_json
-from heed.formats.document_store import DocumentStore, StoredDocuments
+from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
 from heed.progress import bar, duration, log, plain_rate, timed
 from heed.types import Document, Query, Reranker, Run, begin, config_of, finish
 
@@ -107,6 +107,12 @@ def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[fl
     if isinstance(reranker, BatchReranker):
         return reranker.score_many(pairs)
     return (reranker.score(query, documents) for query, documents in pairs)
+
+
+def score_alone(reranker: Reranker, query: Query, documents: Sequence[Document]) -> list[float]:
+    """Return the scores of one query's documents, in their order, checked as :func:`checked` does."""
+    [scores] = score_all(reranker, [(query, documents)])
+    return checked(reranker.name, query.qid, docids_of(documents), scores)
 
 
 def _log_estimate(label: str, done: float, pairs: int, seconds: float) -> None:

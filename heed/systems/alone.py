@@ -16,7 +16,7 @@ from heed.models.local.mteb_models import mteb_model
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
-from heed.reranking.rescore import checked, score_all
+from heed.reranking.rescore import score_alone
 from heed.reranking.similarity import Similarity
 from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS
 from heed.systems.programs import Program, checked_program, program_named
@@ -100,10 +100,8 @@ class TextReranker(_Alone):
         code. A :class:`heed.Query` has its own instruction and language. Raises :class:`heed.ModelError` for a model
         that cannot be loaded, and for a score that is not finite.
         """
-        documents = _documents(texts)
         [question] = _queries([query], instruction, lang)
-        [scores] = score_all(self._system, [(question, documents)])
-        return checked(self.name, question.qid, [document.docid for document in documents], scores)
+        return score_alone(self._system, question, _documents(texts))
 
 
 class TextEncoder(_Alone):

@@ -19,7 +19,7 @@ from heed.ranking import ranked
 from heed.report.topics.explored import AGAIN, Explored
 from heed.reranking.polarity.explain import Explanation, explain
 from heed.reranking.polarity.reranker import Polarity
-from heed.reranking.rescore import checked, score_all
+from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.index import Searcher
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
@@ -231,8 +231,8 @@ class LiveSystems:
         docids = self._pool(self.topic(question))
         reranker = self._rerankers[name]
         with self._answering[name]:
-            [scores] = score_all(reranker, [(query, StoredDocuments(self.documents, docids))])
-        return dict(zip(docids, checked(name, query.qid, docids, scores), strict=True))
+            scores = score_alone(reranker, query, StoredDocuments(self.documents, docids))
+        return dict(zip(docids, scores, strict=True))
 
     def _pool(self, topic: Topic) -> list[str]:
         """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
