@@ -95,6 +95,8 @@ def test_a_decision_says_what_is_read_again_and_both_qrels_are_the_truth(
         assert "1 relevant documents have no grade under the changed narrative: D3; judge them" in left_out
         bob.press("1")
         bob.until("document.querySelector('#notice').innerText.includes('Every topic is finished')")
+        gauge = bob.text("#gauge")
+        assert "1 of 3 out: 33%" in gauge and "The mark is at half: in FollowIR about half" in gauge
     result = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
     assert result.returncode == 0 and "left out" not in result.stdout, result.stdout
     assert exported(tmp_path / "out") == {"original": ORIGINAL, "changed": CHANGED}

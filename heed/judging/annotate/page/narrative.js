@@ -150,7 +150,7 @@ export function showGauge() {
   if (place.hidden) return;
   if (!relevant.length) {
     place.replaceChildren(
-      make("h2", { class: "label" }, "Half of the relevant"),
+      make("h2", { class: "label" }, "Ruled out by the edit"),
       make("p", { class: "soft" }, "No document is relevant under the original narrative yet."),
     );
     return;
@@ -175,7 +175,7 @@ export function showGauge() {
   bar.append(make("i", { class: "half" }));
   const range = left ? `, at most ${share(out + left)}% when all are read again` : "";
   place.replaceChildren(
-    make("h2", { class: "label" }, "Half of the relevant"),
+    make("h2", { class: "label" }, "Ruled out by the edit"),
     make("p", { id: "gauge-share" }, make("b", {}, `${out} of ${relevant.length} out: ${share(out)}%`), range),
     bar,
     make(
@@ -185,6 +185,7 @@ export function showGauge() {
       key("left", `${left} to be read again`),
       key("kept", `${kept} still relevant`),
     ),
+    make("p", { class: "soft" }, "The mark is at half: in FollowIR about half of the relevant documents were ruled out."),
   );
 }
 
