@@ -57,7 +57,12 @@ def _python() -> str:
     known = {name for names in API.values() for name in names}
     if known != set(heed.__all__):
         raise ValueError(f"docs/pages.py: the names of heed and of its reference differ: {known ^ set(heed.__all__)}")
-    lines = ["# Python", "", "What `import heed` gives. [Extending Heed](../extending.md) shows it at work.", ""]
+    lines = [
+        "# Python",
+        "",
+        "The names of `import heed`. [Extending Heed](../extending.md) has examples with their output.",
+        "",
+    ]
     for title, names in API.items():
         lines += [f"## {title}", ""]
         for name in names:

@@ -139,7 +139,7 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
             facts = {"examples": len(examples), "loss": losses, "model": entry}
             write_note(part / NOTE, Note(recipe, _digests(part), facts))
         shutil.rmtree(work, ignore_errors=True)
-    log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; run it with --reranker {out} --family causal")
+    log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; run it with --reranker {out}")
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -121,7 +121,7 @@ def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, sma
     result = heed(COMMAND, *small, "--reranker", "./lm", "--condition", "query", "--device", "cpu")
     assert result.returncode == 1
     assert "./lm: family causal, guessed from config.json (Qwen3ForCausalLM)" in result.stderr
-    needed = "prompt and tokens missing, which a causal reranker needs; say them in a file for --models"
+    needed = "prompt and tokens missing, which a causal reranker needs; give them in a file with --models"
     assert f"error: ./lm: {needed}" in result.stderr
 
 

@@ -192,8 +192,8 @@ def check_entry(model: Model) -> None:
     if missing:
         entry = {model.name: {"source": model.source, "family": model.family, **SKELETON}}
         raise ModelError(
-            f"{model.source}: {' and '.join(missing)} missing, which a {model.family} reranker needs; say them in a "
-            f"file for --models, such as {json.dumps(entry, ensure_ascii=False)}"
+            f"{model.source}: {' and '.join(missing)} missing, which a {model.family} reranker needs; give them in "
+            f"a file with --models, such as {json.dumps(entry, ensure_ascii=False)}"
         )
 
 

@@ -184,8 +184,8 @@ def _sample(store: DocumentStore, missing: set[str]) -> Iterator[Document]:
 
 def _log_comparison(path: Path, sha256: str, facts: Comparison, corpus: Corpus) -> None:
     log.info(
-        f"{path}: Lucene index of {facts.documents} documents, SHA-256 {sha256[:16]}…; its terms are those of the "
-        f"analyser of {corpus.language.code} in {facts.equal} of {facts.compared} documents compared"
+        f"{path}: Lucene index of {facts.documents} documents, SHA-256 {sha256[:16]}…; {facts.equal} of "
+        f"{facts.compared} compared have the terms of the analyser of {corpus.language.code}"
     )
     if facts.equal < facts.compared:
         warn(
