@@ -114,7 +114,7 @@ JOBS = (
         "report",
         (
             *("pipelines.report", "results", "--format", "latex", "--out", "runs/tables.tex", "--html"),
-            *("runs/report.html", "--plots", "runs/plots"),
+            *("runs/report.html", "--plots", "runs/plots", "--site", "runs/site"),
         ),
         _tree,
     ),

@@ -1,4 +1,4 @@
-"""Write tables and plots of results folders as text, Markdown, LaTeX, CSV, or one HTML page."""
+"""Write tables and plots of results folders as text, Markdown, LaTeX, CSV, one HTML page, or a static site."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.errors import UsageError
 from heed.files import write_bytes
 from heed.progress import bar, log, timed
 from pipelines.command import run_command
@@ -19,15 +20,20 @@ EXAMPLES = (
     "runs",
     "runs --format latex --out tables.tex",
     "runs/neuclir-sample/zho --html --plots plots --plot-format pdf",
+    "runs ../others/runs --site public --title 'Our systems'",
 )
 FORMATS = ("text", "markdown", "latex", "csv")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed report``."""
-    parser = command_parser("report", "RUNS_DIR", __doc__, EXAMPLES)
+    parser = command_parser("report", "RUNS_DIR…", __doc__, EXAMPLES)
     parser.add_argument(
-        "runs", type=Path, metavar="RUNS_DIR", help="results folder, which has summary.json, or a tree of such folders"
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUNS_DIR",
+        help="results folder, which has summary.json, or a tree of such folders",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="form of the tables (default text)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the tables to this file instead of stdout")
@@ -41,6 +47,14 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write each plot as a file into this folder")
     parser.add_argument("--plot-format", choices=("svg", "png", "pdf"), default="svg", help="of --plots (default svg)")
+    parser.add_argument(
+        "--site",
+        type=Path,
+        metavar="DIR",
+        help="write a static site into this folder: index.html with the systems by collection, and a page for each "
+        "results folder",
+    )
+    parser.add_argument("--title", default="Leaderboard", help="heading of --site (default %(default)s)")
     log_options(parser)
     return parser
 
@@ -59,10 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.report.page import write_page
-    from heed.report.results import read_tree
+    from heed.report.results import read_folders
+    from heed.report.site import write_site
     from heed.report.tables import tables
 
-    folders = read_tree(options.runs)
+    if options.html == Path() and len(options.runs) > 1:
+        raise UsageError("--html of several folders: give its file, as in --html report.html")
+    folders = read_folders(options.runs)
     for results in folders:
         for warning in results.warnings:
             log.warning(f"{results.folder}: {warning}")
@@ -80,10 +97,14 @@ def _run(options: argparse.Namespace) -> None:
         with timed("plots"):
             _write_plots(folders, options.plots, options.plot_format)
     if options.html:
-        path = options.runs / "report.html" if options.html == Path() else options.html
+        path = options.runs[0] / "report.html" if options.html == Path() else options.html
         with timed("page"):
-            size = write_page(folders, options.runs, path)
+            size = write_page(folders, options.runs[0], path)
         log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
+    if options.site:
+        with timed("site"):
+            write_site(folders, options.site, options.title)
+        log.info(f"{options.site / 'index.html'}: the site of {len(folders)} results folders, open it in a browser")
 
 
 def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:

@@ -84,13 +84,13 @@ def _column_of(row: Row) -> Column:
     return row["condition"], row["measure"].lower()
 
 
-def by_column(collection: str, subset: str) -> dict[Column, dict[str, float]]:
-    """Return the published figures ×100 by column, condition and measure, and by the system's name."""
+def by_column(collection: str, subset: str) -> dict[Column, dict[str, Figure]]:
+    """Return the published figures by column, condition and measure, and by the system's name."""
     figures = [figure for table in comparable(collection, subset).values() for figure in table]
     labels = system_labels(figures)
-    columns: dict[Column, dict[str, float]] = {}
+    columns: dict[Column, dict[str, Figure]] = {}
     for figure in figures:
-        columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = times_100(figure)
+        columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = figure
     return columns
 
 
@@ -116,10 +116,10 @@ def _standing(row: Row, column: Sequence[Figure]) -> Standing:
 
 
 def _named(figure: Figure | None) -> str:
-    return f"{figure.system} {_digits(figure)}" if figure else ""
+    return f"{figure.system} {digits(figure)}" if figure else ""
 
 
-def _digits(figure: Figure) -> str:
+def digits(figure: Figure) -> str:
     """Return a figure with the digits that are printed."""
     return f"{times_100(figure)}{DOUBTFUL * figure.doubtful}"
 
@@ -171,7 +171,7 @@ def _ordered(rows: Sequence[Row], figures: Sequence[Figure]) -> list[list[str]]:
     cells: dict[str, dict[Column, tuple[float, str]]] = {}
     for figure in figures:
         label = labels[figure.group, figure.system]
-        cells.setdefault(label, {})[_column(figure)] = times_100(figure), _digits(figure)
+        cells.setdefault(label, {})[_column(figure)] = times_100(figure), digits(figure)
     for row in rows:
         figure_of = cells.setdefault(f"{HERE} {row['system']}", {})
         figure_of[_column_of(row)] = 100 * row["value"], format_value(row["measure"], row["value"])

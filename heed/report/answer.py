@@ -41,13 +41,17 @@ class Answer(NamedTuple):
     shown: str
 
 
-def answer(results: Results) -> Answer | None:
-    """Return the answer of a folder; None where no measure compares two conditions."""
+def answer(results: Results, further: Sequence[str] = ()) -> Answer | None:
+    """Return the answer of a folder; None where no measure compares two conditions.
+
+    It has columns of ``further`` measures of the same two conditions.
+    """
     had = [(row["condition"], row["measure"]) for row in results.rows if row["condition"] not in TYPES]
     chosen = ((names, column) for names, decides in MEASURES for column in had if column[1] == decides)
     measures, (pair, deciding) = next(chosen, ((), ("", "")))
     if not measures:
         return None
+    measures = tuple(dict.fromkeys((*measures, *further)))
     main = next((name for condition, name in had if condition == pair.rpartition(">")[2]), "")
     columns = [(condition, main) for condition in (*pair.split(">"), "reversed")] + [(pair, name) for name in measures]
     indices = {(row["system"], row["condition"], row["measure"]): index for index, row in enumerate(results.rows)}

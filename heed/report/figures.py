@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heed.measures.summary import Detail, factor, lower_is_better
-from heed.published.standings import by_column
+from heed.published.standings import by_column, times_100
 from heed.report.charts.part_charts import TYPES
 from heed.report.manifest_reader import Settings
 from heed.report.results import Results
@@ -39,7 +39,9 @@ def figures(results: Results, settings: Settings) -> dict[str, Any]:
             "factor": factor(measure),
             "means": [by_system.get(system) for system in systems],
             "part": condition in TYPES or " " in condition,
-            "published": sorted(published.get((condition, measure.lower()), {}).items()),
+            "published": sorted(
+                (name, times_100(figure)) for name, figure in published.get((condition, measure.lower()), {}).items()
+            ),
         }
         columns.append(column | _by_topic(details.get((condition, measure), {}), systems, index_of))
     return {

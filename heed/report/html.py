@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 
@@ -43,8 +43,11 @@ def policy(parts: Sequence[Part], connect: str = "'none'") -> str:
 @cache
 def template(name: str) -> Template:
     """Return the template ``name`` of ``page/``, compiled once: that takes longer than writing a small page with it."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    return environment.from_string(files("heed.report").joinpath("page", name).read_text("utf-8"))
+    loader = FunctionLoader(lambda name: files("heed.report").joinpath("page", name).read_text("utf-8"))
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, loader=loader
+    )
+    return environment.get_template(name)
 
 
 def _joined(parts: Sequence[Part]) -> tuple[str, str]:

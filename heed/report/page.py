@@ -28,7 +28,7 @@ from heed.report.topics.explorer import embedded
 LARGEST = 20_000_000  # characters of a page; topics and documents get what tables and charts leave
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 STYLES = ("shared/colours.css", "report.css")
-SCRIPTS = ("report.js", "pair.js", "places.js")
+SCRIPTS = ("sorting.js", "report.js", "pair.js", "places.js")
 
 
 class Picture(NamedTuple):
@@ -60,11 +60,15 @@ def write_page(results: Sequence[Results], runs: Path, path: Path, charts: bool 
     return len(content)
 
 
-def page(results: Sequence[Results], runs: Path, charts: bool = True) -> str:
-    """Return the whole page of ``results``, which are at and below the folder ``runs``, with or without charts."""
-    tables = overview(results, runs, charts)
+def page(results: Sequence[Results], runs: Path, charts: bool = True, site: str = "") -> str:
+    """Return the whole page of ``results``, which are at and below the folder ``runs``, with or without charts.
+
+    In a ``site`` of that title it is named after its collection, and leads back to the first page.
+    """
+    title = results[0].title if site else page_title(runs)
+    tables = overview(results, title, charts, site)
     topics = embedded(results, max(LARGEST - len(tables.html), 0))
-    return compose(page_title(runs), [topics, tables])
+    return compose(title, [topics, tables])
 
 
 def page_title(runs: Path) -> str:
@@ -72,8 +76,8 @@ def page_title(runs: Path) -> str:
     return runs.resolve().name
 
 
-def overview(results: Sequence[Results], runs: Path, charts: bool = True) -> Part:
-    """Return the part with the tables and charts of ``results``, at and below ``runs``, and the figures by topic."""
+def overview(results: Sequence[Results], title: str, charts: bool = True, site: str = "") -> Part:
+    """Return the part with the tables and charts of ``results``, and the figures by topic."""
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
     data = Markup(_json([figures(section.results, section.settings) for section in sections]))  # noqa: S704
@@ -83,7 +87,8 @@ def overview(results: Sequence[Results], runs: Path, charts: bool = True) -> Par
     }
     across = [each for each in pictures if each.folder not in folders or each.kind == "radar"]
     html = template("overview.html.jinja").render(
-        title=page_title(runs),
+        title=title,
+        site=site,
         sections=sections,
         plots=by_folder,
         across=across,
@@ -98,10 +103,10 @@ def overview(results: Sequence[Results], runs: Path, charts: bool = True) -> Par
     return look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
 
 
-def look() -> Part:
-    """Return the overview's style and script, which are the same for all results."""
+def look(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> Part:
+    """Return style and script of a page from files of ``page/``: those of the overview are the same for all results."""
     folder = files("heed.report") / "page"
-    style, script = ("\n".join((folder / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
+    style, script = ("\n".join((folder / name).read_text("utf-8") for name in names) for names in (styles, scripts))
     return Part(Markup(), style, script)
 
 
@@ -117,10 +122,10 @@ def _section(results: Results, settings: Settings) -> Section:
     pair = systems_link(results.folder, *two) if len(two) > 1 else ""
     has_topics = any(detail["per_topic"] for detail in results.details)
     topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
-    return Section(results, answer(results), settings, _best_rows(results), charted, pair, topics)
+    return Section(results, answer(results), settings, best_rows(results), charted, pair, topics)
 
 
-def _best_rows(results: Results) -> set[int]:
+def best_rows(results: Results) -> set[int]:
     """Return the indices of the best printed figures of each condition, measure and number of topics."""
     columns: dict[tuple[str, str, int], dict[int, str]] = {}
     for index, row in enumerate(results.rows):

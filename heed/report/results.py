@@ -1,7 +1,8 @@
 """Results folders read and checked: ``summary.json``, ``per_topic.json``, and whether the runs beside them changed."""
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
@@ -92,6 +93,15 @@ def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
         results._replace(doubt=doubt, warnings=[doubt, *results.warnings]) if doubt else results
         for results, doubt in zip(having, doubts, strict=True)
     ]
+
+
+def read_folders(folders: Sequence[Path]) -> list[Results]:
+    """Return all results at and below ``folders``, each once; of several, named by the path from the common parent."""
+    if len(folders) == 1:
+        return read_tree(folders[0])
+    by_path = {results.path.resolve(): results for folder in folders for results in read_tree(folder)}
+    parent = Path(os.path.commonpath(by_path))
+    return [each._replace(folder=path.relative_to(parent).as_posix()) for path, each in by_path.items()]
 
 
 def _mismatch(folder: Path) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.summary import Row, Shift, lower_is_better
-from heed.published.standings import by_column
+from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series
 from heed.report.charts.rendering import Chart
@@ -115,7 +115,7 @@ def _planes(results: Results, most: int) -> Iterator[Plot]:
             columns = by_column(results.collection, results.subset)
             axes = ("original", measure.lower()), (condition, following.lower())
             x, y = (columns.get(axis, {}) for axis in axes)
-            others = [Point(name, x[name], y[name]) for name in x if name in y]
+            others = [Point(name, times_100(x[name]), times_100(y[name])) for name in x if name in y]
             titles = f"{measure} of original, ×100", f"{following} of {condition}, ×100"
             named = best(results, min(most, MOST)).systems
             spec = partial(scatter.scatter, results.folder, points, named, titles, others)

@@ -23,7 +23,8 @@ def served_page(results: Sequence[Results], runs: Path, flags: Path, annotate: s
     served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
     data = Markup(json.dumps(served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
     explorer = _explorer()._replace(html=HTML.format(data))
-    return compose(page_title(runs), [explorer, overview(results, runs)], OWN_SERVER)
+    title = page_title(runs)
+    return compose(title, [explorer, overview(results, title)], OWN_SERVER)
 
 
 def served_policy() -> str:

@@ -1,0 +1,170 @@
+"""The tables of a leaderboard: systems by collection, each figure with its link, and published systems beside them."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from heed.errors import HeedError
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.summary import format_value, layout
+from heed.published.paper_tables import Figure
+from heed.published.standings import by_column, digits, times_100
+from heed.report.answer import Answer, answer
+from heed.report.manifest_reader import read_manifest
+from heed.report.page import best_rows
+from heed.report.page_links import page_link
+from heed.report.results import Results
+
+UNSAFE = re.compile(r"[^A-Za-z0-9]+")
+LONGEST = 80  # characters of a page's name, without its number and suffix
+FIRST = "index.html"
+
+
+class Cell(NamedTuple):
+    """A figure on the printed scale and as text, with its interval, or why a published one is doubtful."""
+
+    value: float
+    text: str
+    interval: str = ""
+    why: str = ""
+    is_best: bool = False
+
+
+class Line(NamedTuple):
+    """A system of a table; ``link`` leads to its topics, and is empty of a published system."""
+
+    system: str
+    link: str
+    cells: list[Cell | None]
+
+
+class Table(NamedTuple):
+    """The systems of one collection, the best first by the deciding column, and the reports that they are from.
+
+    ``title`` is the collection's; ``topics`` is over how many the deciding measure is, ``decides`` its column.
+    """
+
+    title: str
+    answer: Answer
+    pages: list[str]
+    topics: int
+    decides: int
+    lines: list[Line]
+    paper: str  # the collection's name where it has published systems, else empty
+    warnings: list[str]
+
+
+def page_names(folders: Sequence[Results]) -> list[str]:
+    """Return the name of each folder's page: collection and subset in letters that are safe everywhere, no two alike.
+
+    The same folders in the same order have the same names.
+    """
+    names: list[str] = []
+    for results in folders:
+        stem = UNSAFE.sub("-", results.title)[:LONGEST].strip("-") or "results"
+        numbered = [f"{stem}.html", *(f"{stem}-{number}.html" for number in range(2, len(folders) + 2))]
+        taken = {FIRST, *(name.lower() for name in names)}
+        names.append(next(name for name in numbered if name.lower() not in taken))
+    return names
+
+
+def leaderboard(folders: Sequence[Results], names: Sequence[str]) -> list[Table]:
+    """Return a table for each collection of ``folders``, whose pages have ``names``.
+
+    Folders of one collection with the same topics and judgements are one table.
+    """
+    groups: dict[tuple[str, str], list[tuple[Results, str]]] = {}
+    for results, name in zip(folders, names, strict=True):
+        groups.setdefault((results.title, _judgements(results)), []).append((results, name))
+    return [_table(group) for group in groups.values()]
+
+
+def _judgements(results: Results) -> str:
+    """Return the digests of topics and judgements in the manifest as text; empty where there is none."""
+    try:
+        data = read_manifest(results.path)["data"]["test collection"]
+        return f"{data['topics']} {data['qrels']}"
+    except (HeedError, KeyError, TypeError):
+        return ""
+
+
+def _table(group: Sequence[tuple[Results, str]]) -> Table:
+    """Return the table of the folders of one collection, which come with the names of their pages."""
+    results, links = _joined(group)
+    answered = answer(results, (P_MRR, SELECTIVITY)) or _of_first_measure(results)
+    published = _published(results, answered)
+    decides = answered.columns.index((answered.pair, answered.deciding))
+    lines = [*_ours(results, answered, links), *published]
+
+    def merit(line: Line) -> list[float]:
+        values = [cell.value if cell else -math.inf for cell in line.cells]
+        return [values[decides], *reversed(values)]
+
+    lines.sort(key=merit, reverse=True)
+    deciding = (answered.pair, answered.deciding)
+    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == deciding)
+    paper = results.collection if published else ""
+    pages = [page for _, page in group]
+    return Table(results.title, answered, pages, topics, decides, lines, paper, results.warnings)
+
+
+def _joined(group: Sequence[tuple[Results, str]]) -> tuple[Results, dict[str, str]]:
+    """Return the results of several folders as those of one, and the link of each system.
+
+    A system's name that an earlier folder has too is followed by its folder.
+    """
+    joined, links = group[0][0]._replace(rows=[], details=[], warnings=[]), dict[str, str]()
+    for results, page in group:
+        systems = dict.fromkeys(row["system"] for row in results.rows)
+        names = {system: f"{system} ({results.folder})" if system in links else system for system in systems}
+        links |= {name: page + page_link(".", "topic", system=system) for system, name in names.items()}
+        joined.rows.extend(row | {"system": names[row["system"]]} for row in results.rows)
+        joined.details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
+        joined.warnings.extend(warning for warning in results.warnings if warning not in joined.warnings)
+    return joined, links
+
+
+def _of_first_measure(results: Results) -> Answer:
+    """Return the first measure under each condition, for results without a comparison of two conditions."""
+    measure = layout(results.rows).measures[0]
+    indices = {
+        (row["system"], row["condition"], measure): index
+        for index, row in enumerate(results.rows)
+        if row["measure"] == measure
+    }
+    columns = list(dict.fromkeys((condition, measure) for _, condition, _ in indices))
+    systems = list(dict.fromkeys(row["system"] for row in results.rows))
+    return Answer(*columns[0], columns, systems, indices, {}, {"following": [], "against": [], "unclear": []}, "")
+
+
+def _ours(results: Results, answered: Answer, links: dict[str, str]) -> list[Line]:
+    best = best_rows(results)
+
+    def cell(system: str, condition: str, measure: str) -> Cell | None:
+        index = answered.indices.get((system, condition, measure))
+        if index is None:
+            return None
+        text = format_value(measure, results.rows[index]["value"])
+        between = answered.intervals.get((system, condition, measure))
+        interval = f"[{', '.join(format_value(measure, bound) for bound in between)}]" if between else ""
+        return Cell(float(text), text, interval, is_best=index in best)
+
+    return [
+        Line(system, links[system], [cell(system, *column) for column in answered.columns])
+        for system in answered.systems
+    ]
+
+
+def _published(results: Results, answered: Answer) -> list[Line]:
+    figures = by_column(results.collection, results.subset)
+    columns = [figures.get((condition, measure.lower()), {}) for condition, measure in answered.columns]
+
+    def cell(figure: Figure) -> Cell:
+        return Cell(times_100(figure), digits(figure), why=figure.why or "")
+
+    systems = dict.fromkeys(system for column in columns for system in column)
+    return [
+        Line(system, "", [cell(column[system]) if system in column else None for column in columns])
+        for system in systems
+    ]
