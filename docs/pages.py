@@ -118,7 +118,8 @@ def _row(action: argparse.Action) -> str:
     shown = value or action.dest.upper()
     argument = f" {shown}" if action.option_strings and action.nargs != 0 else ""
     text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
-    return f"| {', '.join(f'`{one}{argument}`'.replace('|', chr(92) + '|') for one in names)} | {_cell(text)} |"
+    shown_names = ", ".join(f"`{one}{argument}`".replace("|", chr(92) + "|") for one in names)
+    return f"| {shown_names} | {'<br>'.join(map(_cell, text.splitlines()))} |"
 
 
 def _cell(text: str) -> str:

@@ -18,7 +18,7 @@ from heed.submission.tracks import TRACKS, Shape, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
-from pipelines.options.parser import command_parser, positive
+from pipelines.options.parser import command_parser, listed, positive
 
 EXAMPLES = (
     "runs/neuclir-sample/zho/*.run --topics topics/neuclir-sample/zho.jsonl",
@@ -30,11 +30,13 @@ EXAMPLES = (
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed check``."""
-    tracks = "; ".join(f"{name}: {track.about}" for name, track in TRACKS.items())
+    tracks = listed({name: track.about for name, track in TRACKS.items()})
     command = command_parser("check", "RUN…", __doc__, EXAMPLES)
     command.add_argument("run", nargs="+", type=Path, metavar="RUN", help="TREC run; .gz")
     rules = command.add_argument_group("rules")
-    rules.add_argument("--track", choices=TRACKS, default="trec", help=f"rules of this track (default trec): {tracks}")
+    rules.add_argument(
+        "--track", choices=TRACKS, default="trec", metavar="NAME", help=f"rules of this track (default trec):{tracks}"
+    )
     rules.add_argument("--depth", type=positive, metavar="N", help="most documents per topic (default: the track's)")
     rules.add_argument(
         "--team", default="", metavar="NAME", help="registered name of the team, a part of NeuCLIR's tags"

@@ -16,12 +16,12 @@ from heed.retrieval.corpus import Corpus
 from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
-from pipelines.options.collection import RERANKER, depth_option, maxp_option, program_option
+from pipelines.options.collection import RERANKERS, depth_option, maxp_option, program_option
 from pipelines.options.data import condition_option, reading_options, subset_option, text_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
-from pipelines.options.parser import command_parser
+from pipelines.options.parser import command_parser, listed
 
 EXAMPLES = (
     "bm25.run --topics topics.jsonl --docs news.jsonl --reranker polarity --out polarity.run",
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
     text_options(command.add_argument_group("data"))
     system = command.add_argument_group("system")
-    system.add_argument("--reranker", required=True, metavar="NAME", help=RERANKER)
+    system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(RERANKERS)}")
     program_option(system)
     condition_option(system)
     depth_option(system, "rescore a topic's N best")
@@ -97,7 +97,7 @@ def _reranker(options: argparse.Namespace, corpus: Corpus, workers: WorkerPool, 
     cut = maxp_of(options)
     if not cut:
         return reranker
-    docids = {docid for listed in pooled.values() for docid in listed}
+    docids = {docid for of_topic in pooled.values() for docid in of_topic}
     return systems.maxp(reranker, docids, cut)
 
 

@@ -11,13 +11,27 @@ from pipelines.options.data import docs_option, judgement_options, name_option, 
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
-from pipelines.options.parser import Group, positive
+from pipelines.options.parser import Group, listed, positive
 
-RERANKER = (
-    "polarity, a model by name, path or hub id (encoders too, by similarity), rank_bm25 (over each topic's "
-    "candidates alone), decompose:ENCODER, polarity+NAME, mteb:NAME by MTEB's code, a class of your own as "
-    "package.module:Class, or a program in any language as command:PROGRAM or NAME=command:PROGRAM"
-)
+RETRIEVERS = {
+    "bm25, bm25+rm3, bm25+rocchio": "BM25 of Lucene, also with feedback",
+    "bm25+fields": "BM25 of tables by caption, header and cells",
+    "lsa": "a dense baseline that needs no model",
+    "NAME": "an encoder by name, path or hub id",
+    "mteb:NAME": "a model by MTEB's code",
+    "package.module:Class": "a class of your own",
+    "none": "only runs of --run, or --pool published",
+}
+RERANKERS = {
+    "polarity": "reads the instruction and needs no model",
+    "NAME": "a model by name, path or hub id; an encoder compares by similarity",
+    "rank_bm25": "BM25 over each topic's candidates alone",
+    "decompose:ENCODER": "an encoder that reads instructions without training",
+    "polarity+NAME": "both, their scores added",
+    "mteb:NAME": "a model by MTEB's code",
+    "package.module:Class": "a class of your own",
+    "command:PROGRAM, NAME=command:PROGRAM": "a program in any language",
+}
 
 
 def collection_options(
@@ -48,12 +62,13 @@ def _system_options(systems: Group, rerank_depth: int | None) -> None:
         "--retriever",
         action="append",
         metavar="NAME",
-        help="bm25, bm25+rm3, bm25+rocchio, bm25+fields (tables), lsa, an encoder by name, path or hub id, "
-        "mteb:NAME by MTEB's code, a class of your own as package.module:Class, or none; repeatable (default: "
-        "bm25, and on the embedded samples lsa too)",
+        help="retriever; repeatable (default: bm25, and on the embedded samples lsa too):" + listed(RETRIEVERS),
     )
     systems.add_argument(
-        "--reranker", action="append", metavar="NAME", help=f"{RERANKER}; or none; repeatable (default: polarity)"
+        "--reranker",
+        action="append",
+        metavar="NAME",
+        help=f"reranker, or none; repeatable (default: polarity):{listed(RERANKERS)}",
     )
     program_option(systems)
     systems.add_argument(

@@ -2,13 +2,22 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import NoReturn
 
 from heed.progress import escaped
 from pipelines import as_started
 
 Group = argparse._ActionsContainer  # a parser, or a group of one: what options are added to
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Writes descriptions as they are, and each line of an option's help as a paragraph."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return list(chain.from_iterable(map(partial(super()._split_lines, width=width), text.splitlines())))
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -38,8 +47,13 @@ def command_parser(
         usage=" ".join(["%(prog)s", *usage.split(), "[options]"]),
         description=description,
         epilog=f"{rules}\nexamples:\n{lines}".lstrip(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
+
+
+def listed(texts: Mapping[str, str]) -> str:
+    """Return the help of an option's choices: each with its text, on a line of its own."""
+    return "".join(f"\n{name}: {text}" for name, text in texts.items())
 
 
 def positive(text: str) -> int:

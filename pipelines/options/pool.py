@@ -14,7 +14,7 @@ from heed.judging.pools.samples import Stratum, parse_strata
 from heed.judging.pools.statistics import SECONDS
 from pipelines.options.data import condition_option, docs_option, lang_option, subset_option, topics_option
 from pipelines.options.output import indexes_option, json_option, log_options
-from pipelines.options.parser import Group, command_parser, positive
+from pipelines.options.parser import Group, command_parser, listed, positive
 
 DESCRIPTION = "Make a pool for judging from any runs, with statistics, and export it to annotation tools."
 RULES = """\
@@ -54,8 +54,12 @@ def parser() -> argparse.ArgumentParser:
     _size_options(command.add_argument_group("how much is judged"))
     _judged_options(command.add_argument_group("judgements"))
     order = command.add_argument_group("order")
-    orders = "; ".join(f"{name}: {description}" for name, description in ORDERS.items())
-    order.add_argument("--order", choices=ORDERS, default="hidden", help=f"{orders} (default hidden)")
+    order.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="hidden",
+        help=f"order of a topic's documents (default hidden):{listed(ORDERS)}",
+    )
     order.add_argument("--seed", type=int, metavar="N", help="seed of the hidden order and of samples (default 0)")
     _export_options(command.add_argument_group("exports"))
     log_options(command)
@@ -63,14 +67,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _export_options(exports: Group) -> None:
-    forms = "; ".join(f"{name}: {description}" for name, description in FORMATS.items())
     exports.add_argument(
         "--export",
         action="append",
         default=[],
         type=_export,
         metavar="FORM=PATH",
-        help=f"write the pool also as {forms}; repeatable; forms that show text need --topics and --docs",
+        help=f"also write the pool in a form; repeatable; text needs --topics and --docs:{listed(FORMATS)}",
     )
     topics_option(exports, "; for exports and for budgets of languages")
     docs_option(exports, "; for exports")
