@@ -136,7 +136,7 @@ class Collection:
             values = irs(runs["query"], runs["original"], qrels["original"], gone, self._data.store.count)
             return {**found, "IRS": values}
         fell, stayed = (p_mrr(runs["original"], runs["changed"], docids) for docids in (gone, self._data.kept))
-        return {**found, "selectivity": {qid: fell[qid] - stayed[qid] for qid in fell.keys() & stayed.keys()}}
+        return {**found, "selectivity": {qid: fell[qid] - stayed[qid] for qid in sorted(fell.keys() & stayed.keys())}}
 
 
 def objective(found: Sequence[Figures], bm25: Sequence[Figures], qids: Sequence[set[str]]) -> float:
