@@ -7,7 +7,7 @@ fails where the page is not what it would be.
 import argparse
 import ast
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,20 +18,52 @@ PAGE = ROOT / "docs" / "fidelity.md"
 TESTS = ROOT / "tests"
 MARKER = "pytest.mark.golden"
 HEAD = """\
-# What Heed was compared with
+# Is a score what another program computes?
 
-Written by `python -m hardening.fidelity` from the tests that carry the marker `golden`; do not edit. Each of them
-compares with what another program computes: one that is installed beside Heed runs in the test; what another one gave
-is recorded in `tests/data/golden/`, with its version and the script that recorded it. They run on tiny weights, since
-two programs differ in how they treat texts, tokens and numbers: no figure of real weights is compared here.
+Each line of these tables is a test that compares Heed with another program. If that program can be installed beside
+Heed, the test runs it. Otherwise its output was recorded once in `tests/data/golden/`, with its version and the script
+that recorded it. How close two numbers must be stands in the test: for most scores of models, 1e-5 in float32.
 
-A **family** is compared from text to score: any model of it is computed as the other program computes it. A **system**
-is compared by its entry: templates, lengths, tokens. What is *only read* was written from the source that its note
-names, and no test compares it with that source; its family's comparisons hold for it. What is *named only* cannot run.
+Tests of models use tiny random weights. They show that texts, tokens and arithmetic are equal. They do not show that
+published figures are reproduced: [`heed reproduce`](reports.md#the-papers-own-figures) runs published rows again.
+
+## Measures, runs and files
+
+| compared with | what is equal | test |
+|---|---|---|
 """
-FAMILY_HEAD = ["", "## Families", "", "| family | entries | compared with | what | test |", "|---|---|---|---|---|"]
-SYSTEM_HEAD = ["", "## Systems", "", "| system | family | compared with | what | test |", "|---|---|---|---|---|"]
-OTHER_HEAD = ["", "## Figures, runs and files", "", "| compared with | what | test |", "|---|---|---|"]
+UNCOMPARED = """
+## What is compared with nothing
+
+- The measures IRS, NFR, WISE, SICR, INSTFOL, WinRate, MonotonicOrder, FlipRate and selectivity. Their tests are
+  calculated by hand from their equations.
+- `polarity` and `decompose:`, which are Heed's own: no other program computes them.
+"""
+FAMILY_HEAD = """
+## Families
+
+A family is a kind of model, and is compared from text to score.
+
+| family | systems | compared with | what is equal | test |
+|---|---|---|---|---|
+"""
+SYSTEM_HEAD = """
+## Systems
+
+A system is an entry of the registry. What the entry decides is compared: templates, lengths, tokens. `NAME@followir` is
+the model as the FollowIR paper ran it; so for the other papers, and `NAME@mteb` as MTEB runs it. *Only read* means: the
+entry was written after the authors' code or card, and no test of its own compares it.
+
+| system | family | compared with | what is equal | test | note |
+|---|---|---|---|---|---|
+"""
+NAMED_HEAD = """
+## Named in papers, and not runnable
+
+"""
+FOOT = """
+<!-- Written by `python -m hardening.fidelity` from the golden markers of the tests and the registry; do not edit. -->
+"""
 
 
 class Comparison(NamedTuple):
@@ -45,11 +77,6 @@ class Comparison(NamedTuple):
     program: str
     compared: str
     systems: tuple[str, ...]
-
-    @property
-    def cells(self) -> str:
-        """Return program, what is compared and a link to the test's file as the cells of a row."""
-        return f"{self.program} | {self.compared} | [{self.test}](../tests/{self.place.partition(':')[0]}) |"
 
 
 def main() -> int:
@@ -129,40 +156,76 @@ def problems(found: Sequence[Comparison], entries: Mapping[str, Model]) -> list[
 
 def page(found: Sequence[Comparison], entries: Mapping[str, Model]) -> str:
     """Return the page's text."""
-    lines = [*FAMILY_HEAD]
-    for family in FAMILIES:
-        lines += _family_rows(family, found, [name for name, model in entries.items() if model.family == family])
-    lines += SYSTEM_HEAD
-    for name, model in entries.items():
-        lines += _system_rows(name, model, found)
-    others = [one for one in found if not one.systems]
-    lines += [*OTHER_HEAD, *(f"| {one.cells}" for one in others)] if others else []
-    return HEAD + "\n".join(lines) + "\n"
+    running = {name: model for name, model in entries.items() if model.status != "named"}
+    families = {family: [name for name, model in running.items() if model.family == family] for family in FAMILIES}
+    rows_of_systems = [row for name, model in running.items() for row in _system_rows(name, model, found)]
+    rows_of_families = [row for family, names in families.items() for row in _family_rows(family, names, found)]
+    named = [f"- `{name}`: {_cell(model.note)}" for name, model in entries.items() if model.status == "named"]
+    parts = (
+        (HEAD, [_row(cells) for cells in _cells(one for one in found if not one.systems)]),
+        (UNCOMPARED, _uncompared(families, found)),
+        (FAMILY_HEAD, rows_of_families),
+        (SYSTEM_HEAD, rows_of_systems),
+        (NAMED_HEAD, named),
+    )
+    return "".join(head + "".join(f"{line}\n" for line in lines) for head, lines in parts) + FOOT
 
 
-def _family_rows(family: str, found: Sequence[Comparison], entries: Sequence[str]) -> list[str]:
-    rows = [f"| {family} | {len(entries)} | {one.cells}" for one in found if family in one.systems]
-    alone = any(name.partition("@")[0] in entries for one in found for name in one.systems)
-    return rows or [f"| {family} | {len(entries)} | *{'its systems alone, below' if alone else 'nothing'}* | | |"]
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(found: Iterable[Comparison]) -> list[tuple[str, str, str]]:
+    """Return program, what is equal, and links to the tests: one row for each program, in the order of the tests."""
+    programs: dict[str, list[Comparison]] = {}
+    for one in found:
+        programs.setdefault(one.program, []).append(one)
+    return [
+        (program, *("; ".join(dict.fromkeys(texts)) for texts in ([one.compared for one in some], map(_link, some))))
+        for program, some in programs.items()
+    ]
+
+
+def _link(one: Comparison) -> str:
+    path = one.place.partition(":")[0]
+    return f"[{Path(path).stem.removeprefix('test_')}](../tests/{path})"
+
+
+def _uncompared(families: Mapping[str, Sequence[str]], found: Sequence[Comparison]) -> list[str]:
+    """Return the lines about families of which nothing is compared, and how many systems are only read."""
+    names = {name.partition("@")[0] for one in found for name in one.systems}
+    without = [family for family, systems in families.items() if systems and not names & {family, *systems}]
+    unread = sum(name not in names for systems in families.values() for name in systems)
+    total = sum(map(len, families.values()))
+    listed = ", ".join(f"{family} ({len(families[family])} systems)" for family in without)
+    return [
+        *([f"- The families {listed}: what such a server answers is not computed by Heed."] if without else []),
+        f"- {unread} of {total} systems have no test of their own; their families have, except those above.",
+    ]
+
+
+def _family_rows(family: str, systems: Sequence[str], found: Sequence[Comparison]) -> list[str]:
+    label = (family, str(len(systems)))
+    rows = [_row((*label, *cells)) for cells in _cells(one for one in found if family in one.systems)]
+    by_system = any(name.partition("@")[0] in systems for one in found for name in one.systems)
+    return rows or [_row((*label, "*see its systems*" if by_system else "*nothing*", "", ""))]
 
 
 def _system_rows(name: str, model: Model, found: Sequence[Comparison]) -> list[str]:
     """Return the rows of an entry and its presets; presets that change nothing stand beside the entry's name."""
-    family = model.family or "unknown"
     same = [preset for preset, fields in model.presets.items() if not fields]
-    label = ", ".join([f"`{name}`", *(f"@{preset}" for preset in same)])
-    rows = [f"| {label} | {family} | {one.cells}" for one in _of({name, *(f"{name}@{one}" for one in same)}, found)]
-    if not rows:
-        state = "named only" if model.status == "named" else "only read"
-        rows = [f"| {label} | {family} | *{state}* | {_cell(model.note)} | |"]
-    changed = [preset for preset in model.presets if preset not in same]
-    unread = [preset for preset in changed if not _of({f"{name}@{preset}"}, found)]
-    for preset in changed:
-        own = _of({f"{name}@{preset}"}, found)
-        rows += [f"| `{name}@{preset}` | {_family_of(model, preset)} | {one.cells}" for one in own]
-    if unread:
-        rows.append(f"| {', '.join(f'`{name}@{preset}`' for preset in unread)} | {family} | *only read* | | |")
-    return rows
+    names = [name, *(f"{name}@{preset}" for preset in same)]
+    label, note = ", ".join(f"`{one}`" for one in names), _cell(model.note)
+    compared = _cells(_of(names, found)) or [("*only read*", "", "")]
+    rows = [_row((label, model.family or "unknown", *cells, "" if i else note)) for i, cells in enumerate(compared)]
+    unread: dict[str, list[str]] = {}
+    for preset in model.presets:
+        full, family = f"{name}@{preset}", _family_of(model, preset)
+        cells_of_preset = _cells(_of([full], found))
+        rows += [_row((f"`{full}`", family, *cells, "")) for cells in cells_of_preset if preset not in same]
+        if not cells_of_preset and preset not in same:
+            unread.setdefault(family, []).append(f"`{full}`")
+    return rows + [_row((", ".join(presets), family, "*only read*", "", "", "")) for family, presets in unread.items()]
 
 
 def _family_of(model: Model, preset: str) -> str:
@@ -170,7 +233,7 @@ def _family_of(model: Model, preset: str) -> str:
 
 
 def _of(names: Collection[str], found: Sequence[Comparison]) -> list[Comparison]:
-    return [one for one in found if names & set(one.systems)]
+    return [one for one in found if not set(names).isdisjoint(one.systems)]
 
 
 def _cell(text: str) -> str:

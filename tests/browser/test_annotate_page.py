@@ -216,7 +216,9 @@ OTHERWISE = {  # words that the page marks without Java and Anserini's analysis 
 
 
 @pytest.mark.golden(
-    program="Anserini 1.7.1, Anserini 2.3.0", compared="words of the query marked in 29 languages", systems=("bm25",)
+    program="Anserini 1.7.1, Anserini 2.3.0",
+    compared="words that the annotation site marks, in 29 languages",
+    systems=("bm25",),
 )
 def test_words_are_marked_that_anserinis_analysis_matches(chromium: "Browser", server: Running) -> None:
     theirs = GOLDEN[f"Anserini {anserini_version()}"]

@@ -92,7 +92,7 @@ def scores(model: Model) -> list[list[float]]:
 
 @pytest.mark.golden(
     program="mteb 1.21.0",
-    compared="scores, cut texts",
+    compared="scores, of truncated texts too",
     systems=SYSTEMS,
 )
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft asks for it when it adapts
@@ -102,7 +102,7 @@ def test_scores_are_those_of_mtebs_loader(tiny: Any, name: str) -> None:
     np.testing.assert_allclose(scores(on(name, tiny(recorded["kind"]))), recorded["scores"], atol=2e-5)
 
 
-@pytest.mark.golden(program="mteb 1.21.0", compared="prompts that need no cut", systems=PROMPTED)
+@pytest.mark.golden(program="mteb 1.21.0", compared="prompts that fit without truncation", systems=PROMPTED)
 @pytest.mark.parametrize("name", PROMPTED)
 def test_prompts_are_those_of_mtebs_loader(name: str) -> None:
     model = Registry().find(name)

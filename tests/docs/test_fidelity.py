@@ -59,14 +59,15 @@ def test_a_system_is_compared_only_read_or_named_only() -> None:
     found = [
         Comparison("test_a.py:3", "test_b", "p 1", "scores", ("causal", "e@x")),
         Comparison("test_a.py:9", "test_c", "q 2", "figures", ()),
+        Comparison("test_a.py:12", "test_d", "q 2", "figures", ()),  # the same, once more
     ]
     text = page(found, entries)
-    told = "p 1 | scores | [test_b](../tests/test_a.py) |"
-    assert f"| causal | 1 | {told}" in text and "| table-encoder | 1 | *nothing* | | |" in text
-    assert "| `e`, @same | causal | *only read* | From a &lt;b> \\| c. | |" in text
-    assert f"| `e@x` | causal | {told}" in text and "| `e@y` | causal | *only read* | | |" in text
-    assert "| `n` | table-encoder | *named only* | No weights. | |" in text
-    assert "| q 2 | figures | [test_c](../tests/test_a.py) |" in text
+    told = "p 1 | scores | [a](../tests/test_a.py) |"
+    assert f"| causal | 1 | {told}" in text and "| table-encoder | 0 | *nothing* |  |  |" in text
+    assert "| `e`, `e@same` | causal | *only read* |  |  | From a &lt;b> \\| c. |" in text
+    assert f"| `e@x` | causal | {told}" in text and "| `e@y` | causal | *only read* |  |  |  |" in text
+    assert "- `n`: No weights." in text
+    assert "| q 2 | figures | [a](../tests/test_a.py) |" in text
     assert problems(found, entries) == []
     wrong = [Comparison("test_a.py:3", "test_b", "p 1", "scores", ("f", "e@z", "e@int8"))]
     assert problems(wrong, entries) == [

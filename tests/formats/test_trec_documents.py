@@ -44,7 +44,7 @@ def documents(path: Path, content: str | bytes) -> list[tuple[str, ...]]:
     return [line.document[:3] if line.document else (f"line {line.line_no}", line.problem) for line in read(path)]
 
 
-@pytest.mark.golden(program="ir-datasets 0.6.3", compared="the words of TREC's documents", systems=())
+@pytest.mark.golden(program="ir-datasets 0.6.3", compared="the text of TREC documents", systems=())
 @pytest.mark.parametrize("docno", NEWS)
 def test_the_words_are_those_of_ir_datasets(tmp_path: Path, docno: str) -> None:
     """By its reader of disks 4 and 5, which has WSJ's HL in the text; it loses AP's HEAD, that of a page in HTML."""

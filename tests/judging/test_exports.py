@@ -392,7 +392,7 @@ def test_an_mteb_folder_is_read_by_heed(tmp_path: Path) -> None:
     assert [(topic.qid, topic.query) for topic in read] == [("12", "economic growth <b>"), ("0x", "=经济")]
 
 
-@pytest.mark.golden(program="mteb 2.26.24", compared="an exported folder, read by it", systems=())
+@pytest.mark.golden(program="mteb 2.26.24", compared="a folder that Heed exported, as mteb reads it", systems=())
 def test_an_mteb_folder_is_read_by_mteb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
     from mteb.abstasks.retrieval_dataset_loaders import RetrievalDatasetLoader  # of mteb 2.26.24

@@ -319,7 +319,7 @@ def test_prompts_and_grades_are_umbrelas() -> None:
         assert parse_grade(answer) == (grade if valid else None), answer
 
 
-@pytest.mark.golden(program="umbrela 16cba3e", compared="the grade of answers with several", systems=())
+@pytest.mark.golden(program="umbrela 16cba3e", compared="which grade counts in an answer with several", systems=())
 @pytest.mark.parametrize(("answer", "grade"), GOLDEN["several"])
 def test_of_several_grades_the_last_one_counts_as_in_umbrela(answer: str, grade: int) -> None:
     """The last by the first of its patterns that is there, not the last in the answer."""

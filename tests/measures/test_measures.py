@@ -133,7 +133,7 @@ print("equal")
 """
 
 
-@pytest.mark.golden(program="pytrec-eval-terrier 0.5.11", compared="measures of negative grades", systems=())
+@pytest.mark.golden(program="pytrec-eval-terrier 0.5.11", compared="standard measures with negative grades", systems=())
 def test_topics_whose_grades_are_all_negative_count_0() -> None:
     """In a process of its own, since pytrec_eval ends it, or hangs, where a topic's best grade is below 0."""
     done = subprocess.run([sys.executable, "-c", NEGATIVE], capture_output=True, text=True, timeout=120)

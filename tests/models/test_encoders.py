@@ -92,7 +92,9 @@ def unit(rows: list[torch.Tensor]) -> np.ndarray:
 
 
 @pytest.mark.golden(
-    program="transformers 5.23.0", compared="vectors of a decoder's last token, cut texts", systems=("bi-encoder",)
+    program="transformers 5.23.0",
+    compared="vectors of a decoder's last token, of truncated texts too",
+    systems=("bi-encoder",),
 )
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_the_appended_end_is_what_is_pooled_also_where_a_text_is_cut(decoder: Path, side: str) -> None:
@@ -246,7 +248,7 @@ def test_the_entry_goes_before_the_models_own_files(
 
 @pytest.mark.golden(
     program="transformers 5.23.0",
-    compared="vectors without their instruction, attention both ways",
+    compared="vectors that leave the instruction out of the mean; bidirectional attention",
     systems=("bi-encoder",),
 )
 def test_a_prefix_that_is_not_pooled_is_read_all_the_same(decoder: Path) -> None:

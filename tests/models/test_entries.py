@@ -180,7 +180,9 @@ def test_mxbai_rerankers_score_as_their_authors_package_does(folders: dict[str, 
         assert scores == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.golden(program="mxbai-rerank 0.1.6", compared="tokens, where marks and line breaks merge", systems=MXBAI)
+@pytest.mark.golden(
+    program="mxbai-rerank 0.1.6", compared="tokens, where a punctuation mark meets a line break", systems=MXBAI
+)
 @pytest.mark.parametrize("pair", range(4))
 @pytest.mark.parametrize("name", MXBAI)
 def test_mxbai_rerankers_read_parts_apart_as_their_authors_package_does(merging: Path, name: str, pair: int) -> None:
@@ -203,7 +205,9 @@ def test_a_query_that_fills_a_pair_leaves_no_room(merging: Path) -> None:
         Prompts(model, load_tokenizer(model), 32768).ids("m", "query: " + "true " * 60, DOCUMENTS)
 
 
-@pytest.mark.golden(program="the cards' code, transformers 5.23.0", compared="logits of the one row", systems=ONE_ROW)
+@pytest.mark.golden(
+    program="the cards' code, transformers 5.23.0", compared="logit of the single output row", systems=ONE_ROW
+)
 @pytest.mark.parametrize("name", ONE_ROW)
 def test_models_of_one_row_score_by_its_logit(folders: dict[str, Path], name: str) -> None:
     """As Contextual AI's card has it, ``out.logits[:, -1, 0]``; zerank-2's row is that of Yes."""

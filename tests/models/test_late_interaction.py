@@ -236,7 +236,7 @@ def test_what_pylate_saves_is_read_as_pylate_reads_it(tmp_path: Path) -> None:
 
 @pytest.mark.golden(
     program="pylate 1.6.0",
-    compared="scores, with mask tokens that are attended to and that are not",
+    compared="scores with and without attention to mask tokens",
     systems=("late-interaction", "colbert-ir/colbertv2.0"),
 )
 @pytest.mark.parametrize("kind", ["mask", "attend"])

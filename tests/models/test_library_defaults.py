@@ -120,14 +120,20 @@ def test_a_similarity_that_no_search_knows_is_refused(tmp_path: Path, tiny_encod
     assert SentenceEncoder(Model(str(tmp_path / "m"), similarity="dot"), CPU).cosine is False
 
 
-@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.golden(
+    program="transformers 5.23.0", compared="scores of texts that contain the padding token", systems=("cross-encoder",)
+)
 @pytest.mark.parametrize("pad", [0, 1])  # 1 is the end of a text: a configuration with another token for padding
 def test_positions_are_those_of_transformers_where_a_text_has_the_token_for_padding(tmp_path: Path, pad: int) -> None:
     folder = xlmr(tmp_path / "m", pad)
     assert scores(folder) == pytest.approx(predicted(folder, most=96 if pad else 97), abs=1e-5)
 
 
-@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.golden(
+    program="transformers 5.23.0",
+    compared="scores of a folder with a single file of weights and shards",
+    systems=("cross-encoder",),
+)
 def test_a_single_file_of_weights_is_read_before_older_shards(tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification
 
@@ -143,7 +149,7 @@ def test_a_single_file_of_weights_is_read_before_older_shards(tmp_path: Path) ->
     assert scores(folder) == pytest.approx(newer, abs=1e-5)
 
 
-@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores of an empty document", systems=("cross-encoder",))
 @pytest.mark.parametrize("make", [bert, xlmr])
 def test_an_empty_document_may_come_first(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     folder = make(tmp_path / "m")
@@ -153,7 +159,7 @@ def test_an_empty_document_may_come_first(tmp_path: Path, make: Callable[[Path],
     assert scores(folder, [DOCUMENTS[2]]) == pytest.approx(expected[:1], abs=1e-5)
 
 
-@pytest.mark.golden(program="transformers 5.23.0", compared="scores of cut pairs", systems=("cross-encoder",))
+@pytest.mark.golden(program="transformers 5.23.0", compared="scores of truncated pairs", systems=("cross-encoder",))
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_long_document_is_cut_at_the_tokenizers_side(tmp_path: Path, side: str) -> None:
     folder = tokenizer_with(bert(tmp_path / "m"), truncation_side=side)
@@ -174,7 +180,9 @@ def test_a_text_has_no_more_tokens_than_the_network_has_positions(tmp_path: Path
         CrossEncoderReranker(Model(str(folder)).limited(97), CPU).load()
 
 
-@pytest.mark.golden(program="transformers 5.23.0", compared="scores", systems=("cross-encoder",))
+@pytest.mark.golden(
+    program="transformers 5.23.0", compared="scores of a classifier without a padding token", systems=("cross-encoder",)
+)
 def test_a_classifier_without_a_token_for_padding_reads_pairs_one_by_one(tmp_path: Path) -> None:
     from transformers import LlamaConfig, LlamaForSequenceClassification
 

@@ -132,7 +132,9 @@ def test_questions_are_those_of_rank_llm_in_2024(tmp_path: Path, prompt: str) ->
 
 
 @pytest.mark.golden(
-    program="rank_llm 0.25.7, rank_llm 0.12.8", compared="words of a passage", systems=("listwise", "api-chat")
+    program="rank_llm 0.25.7, rank_llm 0.12.8",
+    compared="how many words of each passage a window shows",
+    systems=("listwise", "api-chat"),
 )
 @pytest.mark.parametrize("year", [2024, 2025])
 def test_small_windows_show_more_words_of_each_passage(year: int) -> None:
@@ -142,7 +144,7 @@ def test_small_windows_show_more_words_of_each_passage(year: int) -> None:
 
 
 @pytest.mark.golden(
-    program="rank_llm 0.25.7", compared="orders of sliding windows, and of answers", systems=("listwise", "api-chat")
+    program="rank_llm 0.25.7", compared="sliding windows; rankings read from answers", systems=("listwise", "api-chat")
 )
 def test_windows_slide_and_answers_are_read_as_rank_llm_does() -> None:
     reranker = ListwiseReranker(Model("m"), Turned(), "rank_zephyr")
@@ -157,7 +159,7 @@ def test_windows_slide_and_answers_are_read_as_rank_llm_does() -> None:
 
 @pytest.mark.golden(
     program="rank_llm 0.25.7",
-    compared="orders of answers with numbers in brackets and without",
+    compared="rankings read from answers that mix `[1]` and `1`",
     systems=(
         "castorini/rank_zephyr_7b_v1_full@rank_llm",
         "castorini/rank_vicuna_7b_v1@rank_llm",
@@ -181,7 +183,7 @@ def test_only_the_preset_that_reads_otherwise_has_another_recipe() -> None:
     assert "form" not in plain and preset["form"]["answer"] == "numbers" and set(plain["texts"]) == set(preset["texts"])
 
 
-@pytest.mark.golden(program="rank-k rerank.py", compared="the question, character for character", systems=(RANK_K,))
+@pytest.mark.golden(program="rank-k rerank.py", compared="the prompt, character for character", systems=(RANK_K,))
 def test_the_question_of_rank_k_is_that_of_the_authors_code() -> None:
     """Brackets and line breaks of query and passages included."""
     model = Registry().find(RANK_K)
@@ -191,7 +193,7 @@ def test_the_question_of_rank_k_is_that_of_the_authors_code() -> None:
     assert (WINDOW, STRIDE, MAX_POOL) == (20, 10, 100)  # its --rerank_window, --rerank_stride and --rerank_depth
 
 
-@pytest.mark.golden(program="rank-k rerank.py", compared="windows and orders of pools", systems=(RANK_K,))
+@pytest.mark.golden(program="rank-k rerank.py", compared="windows, and the ranking of a pool", systems=(RANK_K,))
 @pytest.mark.parametrize("count", [*RECORDED["rank_k"]["slid"]])
 def test_windows_of_rank_k_lie_as_the_authors_code_has_them(count: str) -> None:
     """Those of none and of one document are left out: there is nothing to order."""
@@ -209,7 +211,7 @@ def test_25_documents_have_three_windows() -> None:
     assert parse_last_line("[0] > [2]", 2).order == [1, 0]  # the authors' code takes 0 for the last passage
 
 
-@pytest.mark.golden(program="rank-k rerank.py", compared="orders", systems=(RANK_K,))
+@pytest.mark.golden(program="rank-k rerank.py", compared="rankings read from answers", systems=(RANK_K,))
 @pytest.mark.parametrize(
     ("answer", "order"), [*zip(*(RECORDED["rank_k"][part] for part in ("answers", "orders")), strict=True)]
 )
@@ -245,7 +247,7 @@ def test_a_document_is_cut_to_tokens_and_the_thought_has_room(rank_k: Model) -> 
 
 @pytest.mark.golden(
     program="ReasonRank e6d3ab4",
-    compared="the question, character for character, with cut passages",
+    compared="the prompt, character for character, with truncated passages",
     systems=REASON_RANK,
 )
 @pytest.mark.parametrize("name", REASON_RANK)
@@ -260,7 +262,7 @@ def test_the_question_of_reason_rank_is_that_of_the_authors_code(reason_rank: Pa
     assert "(12)\nand  a second line" in asked[1]["content"]
 
 
-@pytest.mark.golden(program="ReasonRank e6d3ab4", compared="orders", systems=REASON_RANK)
+@pytest.mark.golden(program="ReasonRank e6d3ab4", compared="rankings read from answers", systems=REASON_RANK)
 @pytest.mark.parametrize(("answer", "order"), RECORDED["reason_rank"]["answers"].items())
 def test_an_answer_of_reason_rank_gives_the_order_of_the_authors_code(answer: str, order: list[int]) -> None:
     assert parse_tagged(answer, len(order)).order == order

@@ -243,7 +243,7 @@ def test_entries_with_weights_are_hub_ids_and_pinned_or_say_that_they_are_not() 
         assert re.fullmatch(r"[\w.-]+/[\w.-]+", one.source), name
         for revision in filter(None, (one.revision, one.base_revision)):
             assert re.fullmatch(r"[0-9a-f]{40}", revision), name
-        assert one.revision or "revision is to be pinned" in one.note, name
+        assert one.revision or "o revision is pinned" in one.note, name
         assert bool(one.base) == bool(one.base_revision) == (one.family == "peft"), name
         assert one.source == name.partition("@")[0] or name.startswith("Alibaba-NLP/gte-multilingual-base")
 

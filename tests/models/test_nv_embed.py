@@ -60,7 +60,7 @@ def test_tokens_are_those_of_its_own_program(folder: Path) -> None:
     assert SentenceModel(entry(folder), load(entry(folder), CPU)).tokenizer(texts)["input_ids"] == GOLDEN["ids"]
 
 
-@pytest.mark.golden(program=PROGRAM, compared="vectors of all tokens' mean", systems=(NAME,))
+@pytest.mark.golden(program=PROGRAM, compared="vectors: mean of all tokens", systems=(NAME,))
 def test_infosearch_pools_what_latent_attention_returns_for_every_token(folder: Path) -> None:
     plain = entry(folder, "infosearch", query="{query}")
     ours = SentenceEncoder(plain, CPU).encode_queries(queries([(GOLDEN["texts"][0], "")]))

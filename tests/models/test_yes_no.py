@@ -70,7 +70,7 @@ def test_scores_equal_plain_transformers(folders: dict[str, Path], kind: str) ->
 
 
 @pytest.mark.golden(
-    program="transformers 5.23.0", compared="scores of prompts cut at their end", systems=("causal", "seq2seq")
+    program="transformers 5.23.0", compared="scores of prompts truncated at their end", systems=("causal", "seq2seq")
 )
 @pytest.mark.parametrize("kind", ["Llama", "T5"])
 def test_a_whole_prompt_can_be_cut_at_its_end(folders: dict[str, Path], kind: str) -> None:
@@ -223,7 +223,7 @@ def test_precision_follows_the_device() -> None:
     assert precision(Model("m"), Runtime("cpu", dtype="bfloat16")) == "bfloat16"
 
 
-@pytest.mark.golden(program="peft 0.21.2", compared="scores of an adapter", systems=("causal",))
+@pytest.mark.golden(program="peft 0.21.2", compared="scores of a LoRA adapter", systems=("causal",))
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")  # peft asks for it when it adapts
 def test_an_adapter_runs_on_its_base(folders: dict[str, Path], tmp_path: Path) -> None:
     adapted = adapter_of(folders["Llama"], tmp_path / "adapter")
