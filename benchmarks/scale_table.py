@@ -37,7 +37,7 @@ def as_text(measured: Sequence[Measured]) -> str:
 
 def as_markdown(measured: Sequence[Measured], command: str) -> str:
     """For ``docs/``."""
-    parts = ["# Growing collections on one machine", "", f"`{command}`", "", f"{measured[-1]['machine']}.", ""]
+    parts = ["# Growing collections: time and memory", "", f"`{command}`", "", f"{measured[-1]['machine']}.", ""]
     parts += [f"{CONTENT} {_told(measured)}", ""]
     for title, rows in _tables(measured):
         header, *lines = rows
