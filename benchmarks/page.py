@@ -68,7 +68,8 @@ def page(entries: dict[str, dict[str, Any]]) -> str:
     for area, entry in entries.items():
         parts += [f"### {AREAS[area]}\n", f"{entry['about']}\n", table(HEAD, map(cells, rows[area]))]
     runs = ([AREAS[area], *_run(entry)] for area, entry in entries.items())
-    parts += ["## Commands and machine\n", table(RUNS, runs)]
+    legend = "**load before** is the machine's load average when an area was begun; `-` where it was not recorded.\n"
+    parts += ["## Commands and machine\n", legend, table(RUNS, runs)]
     for machine in dict.fromkeys(entry["machine"] for entry in entries.values()):
         areas = [AREAS[area] for area, entry in entries.items() if entry["machine"] == machine]
         parts.append(f"{'; '.join(areas)}: {machine}.\n")

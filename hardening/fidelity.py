@@ -29,6 +29,8 @@ published figures are reproduced: [`heed reproduce`](reports.md#the-papers-own-f
 
 ## Measures, runs and files
 
+pytrec-eval-terrier contains NIST's trec_eval, pyndeval its ndeval, pyserini Anserini.
+
 | compared with | what is equal | test |
 |---|---|---|
 """
@@ -162,7 +164,7 @@ def page(found: Sequence[Comparison], entries: Mapping[str, Model]) -> str:
     rows_of_families = [row for family, names in families.items() for row in _family_rows(family, names, found)]
     named = [f"- `{name}`: {_cell(model.note)}" for name, model in entries.items() if model.status == "named"]
     parts = (
-        (HEAD, [_row(cells) for cells in _cells(one for one in found if not one.systems)]),
+        (HEAD, [_row(cells) for cells in _cells(one for one in found if not one.systems or "lexical" in one.systems)]),
         (UNCOMPARED, _uncompared(families, found)),
         (FAMILY_HEAD, rows_of_families),
         (SYSTEM_HEAD, rows_of_systems),

@@ -439,7 +439,9 @@ def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: 
 
 
 @pytest.mark.golden(
-    program="InstructorEmbedding 1.0.1", compared="vectors without their instruction, cut texts", systems=INSTRUCTOR
+    program="InstructorEmbedding 1.0.1",
+    compared="vectors that leave the instruction out of the mean, of truncated texts too",
+    systems=INSTRUCTOR,
 )
 def test_vectors_are_those_of_instructors_own_library(tmp_path: Path) -> None:
     golden = json.loads((ROOT / "tests" / "data" / "golden" / "instructor.json").read_text())
