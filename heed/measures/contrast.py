@@ -158,7 +158,7 @@ MEASURES = (
     Measure(
         name="PairwiseAccuracy",
         function=pairwise_accuracy,
-        value="1 if in both topics of a pair, `7_q1` and `7_q2`, the own document is above the other one; a tie is 0",
+        value="1 if in both topics of a pair, `7_q1` and `7_q2`, its own document is above the other's; a tie is 0",
         needs="grade 1 for the own document",
         source="NevIR; mteb's `paired_accuracy`, except for ties",
     ),

@@ -83,7 +83,7 @@ MEASURES = (
         name="alpha_nDCG",
         function=alpha_ndcg,
         parameters={"@": "cutoff", "alpha": "alpha", "rel": "relevant"},
-        value="nDCG@k in which a subtopic counts half (α = 0.5) with each further document that has it",
+        value="nDCG@k in which each further document of a subtopic counts half as much (α = 0.5)",
         needs=SUBTOPICS,
         source="Clarke et al. 2008; equal to NIST's ndeval",
         examples=("alpha_nDCG@20",),
