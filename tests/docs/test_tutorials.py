@@ -25,6 +25,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 # run as printed, below; the hub's data set, FollowTable and the model are small folders of these names
 PRINTED_BESIDE = {
     "heed check --help",
+    "heed fetch followtable",
     "heed models ./my-cross-encoder",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker ./my-cross-encoder",
@@ -38,6 +39,7 @@ ELSEWHERE = {
     "git clone URL heed && cd heed": "docs/installation.md: with the address of a repository, by hand",
     "make demo": "Makefile: sets up an environment, then the command that README shows",
     "make models": "Makefile: make test needs it",
+    "make test": "Makefile: runs the tests, this one among them",
     "make docs": "tests/docs/test_site.py: where mkdocs is installed",
     "source .venv/bin/activate": "Makefile: changes the reader's shell alone",
     "heed annotate pool.jsonl --export judged": "tests/browser/test_annotate_browser.py: after a person has judged",
@@ -58,6 +60,7 @@ ELSEWHERE = {
     "heed neuclir --lang fas --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large": (
         "tests/datasets/test_irds.py: and tests/retrieval/test_dense.py for encoders"
     ),
+    "heed trec --dataset neuclir2024/fas": "tests/datasets/test_catalogue.py",
     "heed neuclir --lang mlir --collection neuclir1 --year 2023 --measure alpha_nDCG@20": (
         "tests/datasets/test_multilingual.py"
     ),
