@@ -144,7 +144,7 @@ def _search_options(search: Group) -> None:
         "--pool",
         choices=("retrieved", "published"),
         help="documents that rerankers get: those that the retrievers found (default), or the candidates published "
-        "with the topics (default of trec --benchmark)",
+        "with the topics (default of FollowIR and NevIR)",
     )
     maxp_option(search)
     search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")

@@ -15,7 +15,7 @@ PAGES = [
     ROOT / "examples" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-OTHER_PROGRAMS = re.compile(r"(?:python -m (?!pipelines\.)|docker |pip |wsl |--build-arg).*?(?:`|$)", re.MULTILINE)
+OTHER_PROGRAMS = re.compile(r"(?:python -m (?!pipelines\.)|docker |pip |ray |wsl |--build-arg).*?(?:`|$)", re.MULTILINE)
 COMMAND = re.compile(r"(?:^ {4}|^\$ |`)heed ([a-z]+)\b", re.MULTILINE)
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
