@@ -1,6 +1,7 @@
 """Shared pieces: the command run as a user runs it, real tiny models, real data where they are."""
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -77,6 +78,14 @@ def afresh() -> Iterator[None]:
     MESSAGES.handlers = handlers
     if MESSAGES.level != level:  # setting it walks through all loggers, hundreds
         MESSAGES.setLevel(level)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> Iterator[None]:
+    """What a module of tests leaves, packages above all, is searched for garbage once, not again and again."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

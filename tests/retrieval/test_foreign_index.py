@@ -82,7 +82,10 @@ def snapshot(folder: Path) -> list[tuple[str, int, int]]:
 
 def test_runs_of_an_index_of_anserini_are_those_of_heeds_own(heed: Heed, english: Path, tmp_path: Path) -> None:
     systems = [argument for name in ("bm25", "bm25+rm3", "bm25+rocchio") for argument in ("--retriever", name)]
+    lines = (ROOT / "topics/neuclir-sample/eng.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "four.jsonl").write_text("".join(lines[:4]))
     arguments = ("pipelines.trec", *systems, "--reranker", "polarity", "--k1", "1.2", "--b", "0.75")
+    arguments += ("--docs", SAMPLE["eng"], "--topics", "four.jsonl", "--name", "four")
     before = snapshot(english)
     direct = heed(*arguments, "--out", "direct", "--indexes", "own")
     given = heed(*arguments, "--out", "given", "--index", english)
@@ -92,7 +95,7 @@ def test_runs_of_an_index_of_anserini_are_those_of_heeds_own(heed: Heed, english
     assert snapshot(english) == before
     assert not list((tmp_path / "indexes").rglob("bm25"))  # none was built
     assert "20 of 20 compared have the terms of the analyser of eng" in given.stderr
-    manifest = (tmp_path / "given/neuclir-sample/eng/manifest.yml").read_text()
+    manifest = (tmp_path / "given/four/eng/manifest.yml").read_text()
     assert "index:" in manifest and "sha256:" in manifest
     again = heed(*arguments, "--out", "given", "--index", english)
     assert again.stderr.count("used again") >= 12
