@@ -21,13 +21,14 @@ SCALES = {  # in printed units
     "SICR": "0 … 100; relevant documents that rise with the instruction and fall with its reverse",
 }
 FEWEST = 5  # topics that decide anything
+VERDICTS = ("following", "against", "ignoring", "unclear")
 
 
 class Answer(NamedTuple):
     """A table of one row a system, the best first and last those not compared, of conditions and measures, ``columns``.
 
     ``indices`` are those of the folder's rows, by system, condition and measure; ``intervals`` by the same. By that
-    of the ``deciding`` measure, systems with their printed values are ``verdicts`` of following, against or unclear.
+    of the ``deciding`` measure, systems with their printed values are ``verdicts``, of the kinds ``VERDICTS``.
     ``shown`` is a sentence that says what difference of it so many topics can show; it may be empty.
     """
 
@@ -64,12 +65,21 @@ def answer(results: Results, further: Sequence[str] = ()) -> Answer | None:
         for each in details
         if len(each["per_topic"]) >= FEWEST
     }
-    verdicts: dict[str, list[tuple[str, str]]] = {"following": [], "against": [], "unclear": []}
+    verdicts: dict[str, list[tuple[str, str]]] = {kind: [] for kind in VERDICTS}
     systems = dict.fromkeys(row["system"] for row in results.rows)
     ordered = sorted(systems, key=lambda system: values.get(system, float("-inf")), reverse=True)
     for system in ordered:
         if between := intervals.get((system, pair, deciding)):
-            verdict = "following" if between.low > 0 else "against" if between.high < 0 else "unclear"
+            unmoved = between.low == between.high == 0
+            verdict = (
+                "ignoring"
+                if unmoved
+                else "following"
+                if between.low > 0
+                else "against"
+                if between.high < 0
+                else "unclear"
+            )
             verdicts[verdict].append((system, f"{100 * values[system]:+z.1f}"))
     shown = [column for column in columns if column in had]
     what_topics_show = _shown_by_topics(deciding, [each for each in details if each["measure"] == deciding])

@@ -16,7 +16,7 @@ from heed.workers.processes import ending
 CHUNK = 65536  # bytes, what a pipe of Linux holds
 LONGEST = 16 * 2**20  # bytes of an answer; that for 100,000 documents has 3 MB
 LAST = 2000  # bytes of stderr that an error shows
-SILENCE = 60.0  # seconds without a byte after which the log says what may be the reason
+SILENCE = 20.0  # seconds without a byte after which the log says what may be the reason
 GRACE = 5.0  # seconds for a program to end once its input has ended
 AT_EXIT = 1.0  # the same where this process ends, which may be a worker that is about to be killed
 SIGNALLED = 0.5  # seconds for a program to end after SIGTERM

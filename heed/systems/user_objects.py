@@ -7,10 +7,13 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from heed.errors import ModelError, UsageError, fail
+from heed.errors import HeedError, ModelError, UsageError, fail
 from heed.extras import named_object
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
@@ -63,6 +66,18 @@ class OwnSystem:
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"{self.name}: {problem}")
 
+    @contextmanager
+    def _calling(self, method: str) -> Iterator[None]:
+        """Raise what the user's code raises inside the block as a :class:`ModelError` with its file and line."""
+        try:
+            yield
+        except HeedError:
+            raise
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            line = f"{Path(place.filename).name}, line {place.lineno}"
+            raise self._error(f"{method} raised {_short(error)} ({line}); --debug shows the traceback") from error
+
 
 class OwnReranker(OwnSystem):
     """A reranker of the user's own."""
@@ -85,7 +100,8 @@ class OwnReranker(OwnSystem):
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
-        returned = self._system.score(query, documents)
+        with self._calling(f"topic {query.qid}: score"):
+            returned = self._system.score(query, documents)
         try:
             scores = None if isinstance(returned, str) else list(returned)
         except TypeError:
@@ -126,7 +142,8 @@ class OwnRetriever(OwnSystem):
 
         Raises :class:`ModelError` for unknown queries and documents, and scores that are no finite numbers.
         """
-        returned = self._system.search(queries, depth)
+        with self._calling("search"):
+            returned = self._system.search(queries, depth)
         if not isinstance(returned, Mapping) or not all(isinstance(scores, Mapping) for scores in returned.values()):
             raise self._error("search returned no dictionary of dictionaries, qid -> docid -> score")
         unknown = returned.keys() - {query.qid for query in queries}
@@ -162,12 +179,16 @@ class OwnEncoder(OwnSystem):
     def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
         """Return one vector a document; :class:`ModelError` for vectors that cannot be those."""
         self.load()
-        return self._checked(self._system.encode_documents(documents), len(documents), "documents")
+        with self._calling("encode_documents"):
+            vectors = self._system.encode_documents(documents)
+        return self._checked(vectors, len(documents), "documents")
 
     def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
         """Return one vector a query; :class:`ModelError` for vectors that cannot be those."""
         self.load()
-        return self._checked(self._system.encode_queries(queries), len(queries), "queries")
+        with self._calling("encode_queries"):
+            vectors = self._system.encode_queries(queries)
+        return self._checked(vectors, len(queries), "queries")
 
     def _checked(self, returned: Any, count: int, kind: str) -> "Matrix":
         import numpy as np

@@ -32,7 +32,7 @@ PRINTED_BESIDE = {
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker mine:Careful",
     "heed published mfollowir",
     "heed tables --data FollowTable/data/WTR --reranker mine:Careful",
-    "heed trec --reranker overlap:Overlap",
+    "heed trec --retriever bm25 --reranker overlap:Overlap --rerank-depth 100",
 }
 # run elsewhere: by which file, or why by no test
 ELSEWHERE = {

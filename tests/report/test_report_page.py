@@ -203,6 +203,7 @@ def test_the_interval_of_the_measure_says_who_follows(
     topics = {
         "sinks": [-0.2] * 8,
         "wavers": [0.5, -0.5] * 4,
+        "ignores": [0.0] * 8,
         "heeds": [0.25] * 8,
         "obeys": [0.75, 0.25] * 4,
         "starved": [0.9] * 4,  # four topics decide nothing
@@ -212,14 +213,14 @@ def test_the_interval_of_the_measure_says_who_follows(
     what = "the change" if pair.startswith("original") else "the instruction"
     assert words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1]) == (  # type: ignore[index]
         f"obeys and heeds follow {what} ({subject} +50.0, +25.0); sinks goes against it ({subject} -20.0); "
-        f"wavers neither clearly follows it nor goes against it ({subject} +0.0)."
+        f"ignores ignores it ({subject} +0.0); wavers neither clearly follows it nor goes against it ({subject} +0.0)."
     )
     table = re.search(r'<table class="sortable answers">(.*?)</table>', text, re.DOTALL)[1]  # type: ignore[index]
     heads = [words(head).strip() for head in re.findall(r"<th .*?</th>", table)]
     conditions = [*pair.split(">"), "reversed"]
     assert heads == ["system", *(f"nDCG@10 {condition}" for condition in conditions), *measures[-2:]]
     lines = [[words(cell).strip() for cell in re.findall(r"<td.*?</td>", line)] for line in table.split("<tr>")[2:]]
-    assert [line[0] for line in lines] == ["starved", "obeys", "heeds", "wavers", "sinks"]
+    assert [line[0] for line in lines] == ["starved", "obeys", "heeds", "wavers", "ignores", "sinks"]
     low, high = (format_value(subject, value) for value in interval(topics["obeys"]))
     assert lines[1][1:] == ["50.0"] * 3 + [f"50.0 [{low}, {high}]"] * len(measures[-2:])
     assert f"A system follows {what} where the 95% interval of {subject} over topics is above 0" in words(text)

@@ -105,6 +105,23 @@ def test_what_cannot_be_is_an_error(call: object, problem: str) -> None:
         call()  # type: ignore[operator]
 
 
+def test_a_file_is_no_model_and_may_be_a_program(tmp_path: Path) -> None:
+    (tmp_path / "score.py").touch()
+    with pytest.raises(heed.UsageError, match=r"score.py: a file; a program that scores is given as command:"):
+        heed.reranker(str(tmp_path / "score.py"))
+
+
+def test_an_error_in_a_class_of_the_users_names_its_topic_and_line() -> None:
+    class Broken(Overlap):
+        def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+            return [len(document.txt) for document in documents]  # type: ignore[attr-defined]
+
+    with pytest.raises(
+        heed.ModelError, match=r"overlap: topic 7: score raised AttributeError: .*txt.* \(test_alone.py, line "
+    ):
+        heed.reranker(Broken()).score(Query("7", "q"), TEXTS)
+
+
 def test_a_class_is_named_as_in_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine_alone.py").write_text(
         "class Length:\n    name = 'length'\n    def score(self, query, documents):\n"

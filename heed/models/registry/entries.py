@@ -176,6 +176,10 @@ class Registry:
                 return model  # a server's own name
             advice = model.note or "correct its source: a folder, or owner/name on the hub"
             raise ModelError(f"{source}: there is no folder {model.source} here; {advice}")
+        if Path(source).is_file():
+            raise UsageError(
+                f"{source}: a file; a program that scores is given as command:{source}, a class as module:Class"
+            )
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
         nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
         meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""

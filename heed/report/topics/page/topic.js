@@ -81,14 +81,17 @@ export function narrativeTabs(topic, pair, tab) {
   const bodies = panels.map(({ label, element }) =>
     make("div", { class: "panel" }, make("p", { class: "for-print label" }, label), element),
   );
+  const key = (kinds, ...text) => make("span", { class: "key soft" }, ...text, ...kinds.flatMap((mark) => [mark, " "]));
+  const reading = ["asked", "excluded"].map((kind) => make("mark", { "data-kind": kind }, kind));
+  const legends = { true: key([make("ins", {}, "added"), make("del", {}, "removed")]), false: key(reading, "as polarity reads it: ") };
   const show = (shown) => {
+    const isDifference = panels[shown].name === "difference";
+    for (const [name, legend] of Object.entries(legends)) legend.hidden = name !== String(isDifference);
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === shown)));
     bodies.forEach((body, i) => body.toggleAttribute("data-off", i !== shown));
   };
   show(Math.max(0, panels.findIndex(({ name }) => name === tab.name)));
-  const key = ["asked", "excluded"].map((kind) => make("mark", { "data-kind": kind }, kind));
-  const legend = make("span", { class: "key soft" }, "as polarity reads it: ", ...key.flatMap((mark) => [mark, " "]));
-  return [make("div", { class: "tabs" }, make("h2", { class: "label" }, "Narratives"), ...buttons, legend), ...bodies];
+  return [make("div", { class: "tabs" }, make("h2", { class: "label" }, "Narratives"), ...buttons, ...Object.values(legends)), ...bodies];
 }
 
 /** Return the line above the lists: which system, which pair of conditions. */
