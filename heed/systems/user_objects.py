@@ -74,8 +74,8 @@ class OwnSystem:
         except HeedError:
             raise
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            line = f"{Path(place.filename).name}, line {place.lineno}"
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            line = f"{Path(frame.filename).name}, line {frame.lineno}"
             raise self._error(f"{method} raised {_short(error)} ({line}); --debug shows the traceback") from error
 
 
