@@ -118,6 +118,7 @@ def test_a_reload_while_the_server_is_gone_loses_nothing(chromium: "Browser", tm
     sample_pool(pool, topics=1)
     with running(pool, "--lang", "zho") as server, assessor(chromium, server) as ann:
         ann.shown()
+        ann.page.wait_for_load_state("networkidle")  # the next documents are read ahead
         server.kill()
         ann.press("3", "1", "e", "Control+End")
         for text in ("甲。", "乙。"):  # two edits, the second on top of the first, neither answered
