@@ -56,6 +56,10 @@ class RankedRun(dict[str, dict[str, float]]):
         return [known[docid] for docid in docids]
 
 
+def _ranks(run: Run, qid: str, docids: Sequence[str]) -> list[int]:
+    return run.ranks(qid, docids) if isinstance(run, RankedRun) else ranks(run[qid], docids)
+
+
 def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
     """Return the ranks of ``judged`` in each of ``runs``, for the topics that have documents and are in all runs.
 
@@ -64,8 +68,7 @@ def ranks_of(runs: Sequence[Run], judged: Judged) -> Ranks:
     """
     qids = [qid for qid, docids in judged.items() if docids and all(qid in run for run in runs)]
     documents = {qid: _in_order(judged[qid]) for qid in qids}
-    ranked = [run if isinstance(run, RankedRun) else RankedRun(run) for run in runs]
-    values = [[rank for qid in qids for rank in run.ranks(qid, documents[qid])] for run in ranked]
+    values = [[rank for qid in qids for rank in _ranks(run, qid, documents[qid])] for run in runs]
     sizes = np.array([len(documents[qid]) for qid in qids], dtype=np.int64)
     return Ranks(qids, np.array(values, dtype=np.float64).reshape(len(runs), int(sizes.sum())), sizes)
 
