@@ -6,8 +6,7 @@ Every figure names the row that it was read from.
 
 import json
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -16,6 +15,7 @@ from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, is_share, layout, lower_is_better
 from heed.published.standings import grids
 from heed.report.answer import SCALES, Answer, answer
+from heed.report.bundle import page_file, script
 from heed.report.charts.plots import MOST, Best, best, plots
 from heed.report.charts.rendering import draw, element
 from heed.report.figures import figures
@@ -27,8 +27,9 @@ from heed.report.topics.explorer import embedded
 
 LARGEST = 20_000_000  # characters of a page; topics and documents get what tables and charts leave
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
+PAGE = PurePosixPath("report/page")
 STYLES = ("shared/colours.css", "report.css")
-SCRIPTS = ("sorting.js", "report.js", "pair.js", "places.js")
+MAIN = PAGE / "places.js"
 
 
 class Picture(NamedTuple):
@@ -103,11 +104,9 @@ def overview(results: Sequence[Results], title: str, charts: bool = True, site: 
     return look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
 
 
-def look(styles: Sequence[str] = STYLES, scripts: Sequence[str] = SCRIPTS) -> Part:
+def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
     """Return style and script of a page from files of ``page/``: those of the overview are the same for all results."""
-    folder = files("heed.report") / "page"
-    style, script = ("\n".join((folder / name).read_text("utf-8") for name in names) for names in (styles, scripts))
-    return Part(Markup(), style, script)
+    return Part(Markup(), "\n".join(page_file(PAGE / name) for name in styles), script(main))
 
 
 def _pictures(results: Sequence[Results]) -> Iterator[Picture]:

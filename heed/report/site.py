@@ -12,14 +12,13 @@ from heed.progress import bar, brief, log
 from heed.report.answer import SCALES
 from heed.report.html import compose, template
 from heed.report.leaderboard import FIRST, leaderboard, page_names
-from heed.report.page import look, page
+from heed.report.page import PAGE, look, page
 from heed.report.results import Results
 from heed.reuse import Note, read_note, write_note
 from heed.types import PAPERS
 
 NOTE = Path(".made") / "site.json"  # the files that the site has, so that others are neither replaced nor removed
 STYLES = ("shared/colours.css", "report.css", "site.css")
-SCRIPTS = ("sorting.js",)
 
 
 def write_site(folders: Sequence[Results], site: Path, title: str) -> None:
@@ -74,5 +73,5 @@ def first_page(folders: Sequence[Results], names: Sequence[str], title: str) -> 
         papers=PAPERS,
         absent=ABSENT,
     )
-    part = look(STYLES, SCRIPTS)._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
+    part = look(STYLES, PAGE / "sorting.js")._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
     return compose(title, [part])

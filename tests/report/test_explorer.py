@@ -11,10 +11,11 @@ from explored_results import evaluated, tables, untitled
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
+from heed.report.bundle import script
 from heed.report.page import page, write_page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
-from heed.report.topics.explorer import embedded, script
+from heed.report.topics.explorer import MAIN, embedded
 from heed.report.topics.packing import packed
 from heed.report.topics.views import document_view, folder_view, title_of, topic_view
 
@@ -206,6 +207,6 @@ def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> Non
 
 
 def test_all_modules_of_the_page_are_in_the_script_once() -> None:
-    text = script()
+    text = script(MAIN)
     assert text.count("const report_topics_page_topic_js = ") == text.count("const report_page_shared_words_js = ") == 1
     assert "import {" not in text and "export " not in text and "innerHTML" not in text

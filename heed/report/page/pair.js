@@ -1,6 +1,10 @@
 // Two systems side by side: every measure, the test of their difference, and where they differ most.
 
-const FOLDERS = JSON.parse(byId("figures").textContent);
+import { draw } from "./report.js";
+import { byId, make } from "./shared/dom.js";
+import { sortable } from "./sorting.js";
+
+export const FOLDERS = JSON.parse(byId("figures").textContent);
 const SCALE = 100_000; // values by topic are whole numbers of this
 const EXACT_UP_TO = 13; // topics; beyond it sign flips are drawn
 const RESAMPLES = 10_000;
@@ -61,7 +65,7 @@ const figure = (value, factor) => (factor * value).toFixed(1).replace(/^-(0\.0+)
 const signed = (value, factor) => figure(value, factor).replace(/^(?=[1-9]|0\.[1-9])/, "+");
 
 /** Draw two systems of a folder; `measured` is the column whose topics are listed. */
-function drawPair(data, names, measured) {
+export function drawPair(data, names, measured) {
   const [first, second] = names.map((name) => data.systems.indexOf(name));
   const columns = data.columns.filter((column) => column.means[first] !== null && column.means[second] !== null);
   const listed = columns.filter((column) => !column.part);

@@ -1,5 +1,8 @@
 // The page's address says what is shown: #/FOLDER, #/FOLDER/systems/A/B; the explorer shows topics and documents.
 
+import { FOLDERS, drawPair } from "./pair.js";
+import { byId } from "./shared/dom.js";
+
 let returnTo = { top: 0, focus: null };
 
 /** Return folder, kind and names of the present place; null for an address that is none. */

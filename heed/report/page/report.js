@@ -1,10 +1,11 @@
 // Tables that are filtered, charts that are read with the pointer and with keys.
 
-const byId = (id) => document.getElementById(id);
+import { byId, fill } from "./shared/dom.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Return an element of a picture. */
-function draw(tag, attributes = {}, ...children) {
+export function draw(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 

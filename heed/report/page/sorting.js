@@ -1,22 +1,9 @@
-// Elements, and tables that are sorted by their heads.
+// Tables that are sorted by their heads.
 
-/** Return an element with attributes (on… are listeners; false and null are left out) and children or strings. */
-function make(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
-}
-
-function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
+import { make } from "./shared/dom.js";
 
 /** Let the columns of a table be sorted by their heads. */
-function sortable(table) {
+export function sortable(table) {
   for (const head of table.tHead.rows[0].cells) {
     const button = make("button", { type: "button", title: head.title || "Sort" }, ...head.childNodes);
     button.addEventListener("click", () => sort(table, head));

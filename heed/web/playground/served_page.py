@@ -6,10 +6,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from heed.report.bundle import script
 from heed.report.html import Part, compose, policy
 from heed.report.page import look, overview, page_title
 from heed.report.results import Results
-from heed.report.topics.explorer import script, style
+from heed.report.topics.explorer import MAIN, style
 
 HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
 OWN_SERVER = "'self'"
@@ -33,4 +34,4 @@ def served_policy() -> str:
 
 
 def _explorer() -> Part:
-    return Part(Markup(), style(), script())
+    return Part(Markup(), style(), script(MAIN))

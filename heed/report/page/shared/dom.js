@@ -4,7 +4,11 @@ export const byId = (id) => document.getElementById(id);
 
 /** Return an element with attributes (on… are listeners; false and null are left out) and children or strings. */
 export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** Give an element attributes and children as `make` does; return it. */
+export function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");
