@@ -111,12 +111,10 @@ def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:
     local = checked_program(program)
     if not (pool.requested and pool.workers):
         return local
-    config = [program.name, program.config]
-    known = Program(
-        program.arguments, name=program.name, config=config
-    )  # a worker knows all that it builds by a config
+    config = [program.name, program.config]  # a worker knows by its config what it has built, so it has one always
+    named = Program(program.arguments, name=program.name, config=config)
     arguments = (program.arguments, program.name, config, program.seconds, program.folder)
-    return ParallelReranker(local, plain_system(known.config or {}, _program_of_worker, *arguments), pool)
+    return ParallelReranker(local, plain_system(named.config or {}, _program_of_worker, *arguments), pool)
 
 
 def _program_of_worker(

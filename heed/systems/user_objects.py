@@ -74,9 +74,10 @@ class OwnSystem:
         except HeedError:
             raise
         except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            line = f"{Path(frame.filename).name}, line {frame.lineno}"
-            raise self._error(f"{method} raised {_short(error)} ({line}); --debug shows the traceback") from error
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+            in_file = [frame for frame in frames if frame.filename == frames[0].filename]  # not in a library it calls
+            line = f" ({Path(in_file[-1].filename).name}, line {in_file[-1].lineno})" if in_file else ""
+            raise self._error(f"{method} raised {_short(error)}{line}; --debug shows the traceback") from error
 
 
 class OwnReranker(OwnSystem):

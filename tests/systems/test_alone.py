@@ -122,6 +122,26 @@ def test_an_error_in_a_class_of_the_users_names_its_topic_and_line() -> None:
         heed.reranker(Broken()).score(Query("7", "q"), TEXTS)
 
 
+def test_an_error_in_a_library_that_a_class_calls_names_the_line_of_the_class() -> None:
+    class Shaped(Overlap):
+        def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+            return list(np.reshape([1.0] * len(documents), (2, 2)))
+
+    with pytest.raises(heed.ModelError, match=r"score raised ValueError: .* \(test_alone.py, line "):
+        heed.reranker(Shaped()).score("q", TEXTS)
+
+
+def test_a_score_with_other_arguments_is_an_error_without_a_line_of_heeds() -> None:
+    class Narrow(Overlap):
+        def score(self, query: Query) -> list[float]:  # type: ignore[override]
+            return []
+
+    with pytest.raises(
+        heed.ModelError, match=r"score raised TypeError: .*2 positional arguments but 3 were given; --debug"
+    ):
+        heed.reranker(Narrow()).score("q", TEXTS)
+
+
 def test_a_class_is_named_as_in_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine_alone.py").write_text(
         "class Length:\n    name = 'length'\n    def score(self, query, documents):\n"
