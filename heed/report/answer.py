@@ -70,20 +70,17 @@ def answer(results: Results, further: Sequence[str] = ()) -> Answer | None:
     ordered = sorted(systems, key=lambda system: values.get(system, float("-inf")), reverse=True)
     for system in ordered:
         if between := intervals.get((system, pair, deciding)):
-            unmoved = between.low == between.high == 0
-            verdict = (
-                "ignoring"
-                if unmoved
-                else "following"
-                if between.low > 0
-                else "against"
-                if between.high < 0
-                else "unclear"
-            )
-            verdicts[verdict].append((system, f"{100 * values[system]:+z.1f}"))
+            verdicts[_verdict(between)].append((system, f"{100 * values[system]:+z.1f}"))
     shown = [column for column in columns if column in had]
     what_topics_show = _shown_by_topics(deciding, [each for each in details if each["measure"] == deciding])
     return Answer(pair, deciding, shown, ordered, indices, intervals, verdicts, what_topics_show)
+
+
+def _verdict(between: Interval) -> str:
+    """Return the verdict on a system: it ignores the change where nothing moved in any topic."""
+    if between.low == between.high == 0:
+        return "ignoring"
+    return "following" if between.low > 0 else "against" if between.high < 0 else "unclear"
 
 
 def _shown_by_topics(measure: str, details: Sequence[Detail]) -> str:

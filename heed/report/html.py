@@ -4,10 +4,9 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 
@@ -43,7 +42,7 @@ def policy(parts: Sequence[Part], connect: str = "'none'") -> str:
 @cache
 def template(name: str) -> Template:
     """Return the template ``name`` of ``page/``, compiled once: that takes longer than writing a small page with it."""
-    loader = FunctionLoader(lambda name: files("heed.report").joinpath("page", name).read_text("utf-8"))
+    loader = PackageLoader("heed.report", "page")
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, loader=loader
     )

@@ -83,15 +83,15 @@ export function narrativeTabs(topic, pair, tab) {
   );
   const key = (kinds, ...text) => make("span", { class: "key soft" }, ...text, ...kinds.flatMap((mark) => [mark, " "]));
   const reading = ["asked", "excluded"].map((kind) => make("mark", { "data-kind": kind }, kind));
-  const legends = { true: key([make("ins", {}, "added"), make("del", {}, "removed")]), false: key(reading, "as polarity reads it: ") };
+  const legends = [key([make("ins", {}, "added"), make("del", {}, "removed")]), key(reading, "as polarity reads it: ")];
   const show = (shown) => {
     const isDifference = panels[shown].name === "difference";
-    for (const [name, legend] of Object.entries(legends)) legend.hidden = name !== String(isDifference);
+    legends.forEach((legend, i) => (legend.hidden = (i === 0) !== isDifference));
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === shown)));
     bodies.forEach((body, i) => body.toggleAttribute("data-off", i !== shown));
   };
   show(Math.max(0, panels.findIndex(({ name }) => name === tab.name)));
-  return [make("div", { class: "tabs" }, make("h2", { class: "label" }, "Narratives"), ...buttons, ...Object.values(legends)), ...bodies];
+  return [make("div", { class: "tabs" }, make("h2", { class: "label" }, "Narratives"), ...buttons, ...legends), ...bodies];
 }
 
 /** Return the line above the lists: which system, which pair of conditions. */
