@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from heed.errors import UsageError
 from heed.files import write_bytes
 from heed.progress import bar, log, timed
-from pipelines.command import run_command
+from pipelines.command import refuse, run_command
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         help="write a static site into this folder: index.html with the systems by collection, and a page for each "
         "results folder",
     )
-    parser.add_argument("--title", default="Leaderboard", help="heading of --site (default %(default)s)")
+    parser.add_argument("--title", help="heading of --site (default Leaderboard)")
     log_options(parser)
     return parser
 
@@ -79,6 +79,8 @@ def _run(options: argparse.Namespace) -> None:
 
     if options.html == Path() and len(options.runs) > 1:
         raise UsageError("--html of several folders: give its file, as in --html report.html")
+    if not options.site:
+        refuse(options, ["title"], "it is the heading of --site")
     folders = read_folders(options.runs)
     for results in folders:
         for warning in results.warnings:
@@ -103,7 +105,7 @@ def _run(options: argparse.Namespace) -> None:
         log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
     if options.site:
         with timed("site"):
-            write_site(folders, options.site, options.title)
+            write_site(folders, options.site, options.title or "Leaderboard")
         log.info(f"{options.site / 'index.html'}: the site of {len(folders)} results folders, open it in a browser")
 
 

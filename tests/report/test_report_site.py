@@ -176,3 +176,5 @@ def test_the_command_makes_a_site_of_several_folders(heed: Heed, tmp_path: Path)
     assert '<h1 dir="auto">Our &lt;systems&gt;</h1>' in (tmp_path / "public/index.html").read_text()
     done = heed("pipelines.report", "a", "b", "--html")
     assert done.returncode == 1 and "--html of several folders: give its file" in done.stderr
+    done = heed("pipelines.report", "a", "--title", "Ours")
+    assert done.returncode == 1 and "--title: not used here; it is the heading of --site" in done.stderr
