@@ -114,6 +114,11 @@ def brief(ids: Sequence[str]) -> str:
     return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
 
 
+def number_of(number: int, noun: str) -> str:
+    """Return the number with its noun, as ``1 topic`` and ``3 topics``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def counted(number: int, noun: str) -> str:
     """Return the number with its noun and verb, as ``1 document is`` and ``3 documents are``."""
     return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from heed.errors import UsageError
-from heed.progress import log
+from heed.progress import log, number_of
 from pipelines import as_started
 from pipelines.command import run_command
 from pipelines.options.machine import machine_options
@@ -92,7 +92,7 @@ def _run(options: argparse.Namespace) -> None:
     folders = Folders(results, options.indexes, _choice(options))
     folders.check()
     sock = listen(options.port, 0)
-    log.info(f"{len(results)} results folders; doubtful judgements are flagged in {flags.path}")
+    log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")
     access = Access(secrets.token_urlsafe(32), as_started("heed explore"), options.allow_host, served_policy())
     try:
         serve_page(options, Server(page, folders, flags).application(), sock, access)

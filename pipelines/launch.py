@@ -14,7 +14,7 @@ from heed.experiment.results import Results, SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.summary import Detail, average, printed, summary_of, table
-from heed.progress import log
+from heed.progress import log, number_of
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
 from heed.systems.by_name import refuse_twins
@@ -49,7 +49,7 @@ def launch_systems(
 ) -> tuple[Results, list[SystemRuns]]:
     """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
     collection = experiment.collection
-    topics = f"{len(collection.topics)} topics"
+    topics = number_of(len(collection.topics), "topic")
     pool = "published candidates" if _published(options, collection) else f"the best {pool_depth(options)} of these"
     log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
     maxp_of(options)  # a wrong length of passages is an error before anything is written

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
 from heed.files import write_bytes
-from heed.progress import bar, log, timed
+from heed.progress import bar, log, number_of, timed
 from pipelines.command import refuse, run_command
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace) -> None:
     text = tables(folders, options.format)
     if options.out:
         write_bytes(options.out, text.encode())
-        log.info(f"{options.out}: tables of {len(folders)} results folders")
+        log.info(f"{options.out}: tables of {number_of(len(folders), 'results folder')}")
     else:
         sys.stdout.write(text)
     without_topics = [results.folder for results in folders if not results.details]
@@ -106,7 +106,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.site:
         with timed("site"):
             write_site(folders, options.site, options.title or "Leaderboard")
-        log.info(f"{options.site / 'index.html'}: the site of {len(folders)} results folders, open it in a browser")
+        pages = number_of(len(folders), "results folder")
+        log.info(f"{options.site / 'index.html'}: the site of {pages}, open it in a browser")
 
 
 def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
@@ -116,7 +117,7 @@ def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
     drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):
         write_bytes(folder / f"{plot.name}.{form}", render(plot.spec(), form))
-    log.info(f"{folder}: {len(drawn)} plots")
+    log.info(f"{folder}: {number_of(len(drawn), 'plot')}")
 
 
 if __name__ == "__main__":

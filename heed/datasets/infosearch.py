@@ -4,6 +4,7 @@ The catalogue says how they are read and measured; here is which dimensions are 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from heed.datasets import sample_root
@@ -12,6 +13,7 @@ from heed.datasets.collection import Collection
 from heed.datasets.described import read_described
 from heed.datasets.hub import Repository
 from heed.datasets.layout import Layout, Settings
+from heed.datasets.own_files import own_collection
 from heed.errors import DataError, UsageError
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import Files
@@ -20,6 +22,7 @@ from heed.formats.trec_files import read_qrels
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
+from heed.types import Qrels
 
 NAME, SAMPLE = "infosearch", "infosearch-sample"
 
@@ -30,7 +33,13 @@ def dimensions() -> tuple[str, ...]:
 
 
 def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    """Return the dimensions: of a local copy those that are in it, else those fetched, or the sample."""
+    """Return the dimensions: of a local copy those that are in it, else those fetched, or the sample.
+
+    Documents of the user's own are one collection, measured as InfoSearch is.
+    """
+    if settings.files.docs:
+        collection = own_collection(settings)
+        return [replace(collection, judging=_judging(collection.judging.qrels))]
     if members[0].group == SAMPLE:
         return [_sample(member.subset) for member in members]
     if settings.data:
@@ -48,7 +57,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
     return read_described(members, settings)
 
 
-INFOSEARCH = Layout(_read, ("subsets", "data"))
+INFOSEARCH = Layout(_read, ("files", "lang", "subsets", "data"))
 
 
 def _snapshot(member: Named) -> Path:
@@ -71,13 +80,18 @@ def _inside(folder: Path, members: Sequence[Named]) -> Sequence[Named]:
 
 
 def _sample(dimension: str) -> Collection:
-    root, entry = sample_root(), Catalogue().entries[NAME]
-    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{dimension}.{name}.qrels") for name in entry.qrels}
+    root, conditions = sample_root(), Catalogue().entries[NAME].qrels
+    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{dimension}.{name}.qrels") for name in conditions}
     return Collection(
         name=SAMPLE,
         subset=dimension,
         language=language("eng"),
         source=Files([root / "documents" / SAMPLE / f"{dimension}.jsonl"]),
         topics=read_jsonl_topics(root / "topics" / SAMPLE / f"{dimension}.jsonl", "eng", "title"),
-        judging=Judging(qrels, measures=entry.measures, pairs=entry.pairs, robust=entry.robust),
+        judging=_judging(qrels),
     )
+
+
+def _judging(qrels: dict[str, Qrels]) -> Judging:
+    entry = Catalogue().entries[NAME]
+    return Judging(qrels, measures=entry.measures, pairs=entry.pairs, robust=entry.robust)

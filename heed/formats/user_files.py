@@ -41,7 +41,11 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
-    fail([] if topics else [f"{path}: no topic in {lang}; expected at least one; name their language with --lang"])
+    if not topics:
+        records = read_objects(path) if form == "heed" else ()
+        languages = dict.fromkeys(str(record["lang"]) for _, record in records if "lang" in record)
+        others = f"found topics in {', '.join(languages)}" if languages else "found none"
+        raise DataError(f"{path}: no topic in {lang}; {others}; name their language with --lang")
     return topics
 
 

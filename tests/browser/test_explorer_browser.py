@@ -234,9 +234,22 @@ def test_the_worst_of_a_measure_whose_lowest_value_is_the_best_is_the_highest(ta
     assert "selectivity" in texts(tab, ".figures")[0] and "in neither" not in texts(tab, ".figures")[0]
 
 
+def test_no_order_of_topics_is_cut_in_the_list(tab: "Page") -> None:
+    for folder in (FAS, AUDIENCE):
+        go(tab, f"#/{folder}/topic?system=obeys")
+        cut = tab.locator(".topics select").evaluate("""select => {
+            const pen = document.createElement("canvas").getContext("2d");
+            pen.font = getComputedStyle(select).font;
+            const arrow = 30;  // pixels, with the padding
+            return [...select.options].map(one => one.text)
+                .filter(text => pen.measureText(text).width > select.clientWidth - arrow);
+        }""")
+        assert cut == []
+
+
 def test_filter_order_and_narrative_are_in_the_address(tab: "Page") -> None:
     go(tab, f"#/{FAS}/topic/01?system=obeys")
-    tab.select_option(".topics select", label="worst selectivity, original → changed")
+    tab.select_option(".topics select", label="worst selectivity")
     tab.click(".tabs button:text-is('changed')")
     tab.fill(".topics input", "1")
     tab.click(".topics a[href*='/topic/11?']")

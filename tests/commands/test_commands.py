@@ -384,7 +384,7 @@ def test_without_judgements_it_is_said_that_nothing_is_measured(tmp_path: Path, 
     files = ("--docs", "docs.jsonl", "--topics", "topics.jsonl", "--retriever", "bm25", "--reranker", "none")
     quiet = heed("pipelines.trec", *files, "--quiet")
     assert (quiet.returncode, quiet.stderr) == (0, "")
-    assert quiet.stdout == "docs eng: 1 topics, none of them judged: runs are in runs/docs/eng, nothing is measured\n"
+    assert quiet.stdout == "docs eng: 1 topic, none of them judged: runs are in runs/docs/eng, nothing is measured\n"
     (folder,) = {path.parent for path in (tmp_path / "runs").rglob("*.run")}
     named = heed("pipelines.trec", *files).stderr.splitlines()[-1].partition(": ")[2]
     assert "report.html" not in named

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import ROOT, Heed, call, stranger
+from conftest import ROOT, Heed, call, stranger, write_jsonl
 from hub_copies import Files, published
 
 from pipelines.infosearch import NAMES
@@ -303,6 +303,34 @@ def test_wise_and_its_companions_of_bm25_worked_by_hand(copied: Done) -> None:
     assert found["query>original", "p-MRR"]["1_0"] == pytest.approx((1 / 2 + 1 / 3) / 2, abs=1e-12)
 
 
+def test_files_of_ones_own_are_measured_as_infosearch_is(copied: Done, tmp_path: Path) -> None:
+    files = dimension(ASKED)
+    topics = [
+        {
+            "qid": row["_id"],
+            "query": row["text"],
+            "instructions": {"original": row["instruction_changed"], "reversed": row["instruction_reversed"]},
+        }
+        for row in files["queries"]
+    ]
+    write_jsonl(tmp_path / "docs.jsonl", files["corpus"])
+    write_jsonl(tmp_path / "topics.jsonl", topics)
+    for condition, name in (("original", "qrels_changed/test"), ("reversed", "qrels_reversed/test")):
+        lines = [f"{row['query-id']} 0 {row['corpus-id']} {row['score']}\n" for row in files[name]]
+        (tmp_path / f"{condition}.qrels").write_text("".join(lines))
+    judged = ("--qrels", "original.qrels", "--reversed-qrels", "reversed.qrels")
+    own = run(tmp_path, "docs", "--docs", "docs.jsonl", "--topics", "topics.jsonl", *judged, "--retriever", "bm25")
+    ours, theirs = own.values("eng", "bm25"), copied.values("audience", "bm25")
+    of_query = {key for key in theirs if key[0] == "query" or key[1] in ("p-MRR", "WISE")}  # they need its judgements
+    assert ours.keys() <= theirs.keys() and {key[0] for key in ours} == {
+        "query",
+        "original",
+        "reversed",
+        "query>original",
+    }
+    assert {key: ours[key] for key in ours.keys() - of_query} == {key: theirs[key] for key in ours.keys() - of_query}
+
+
 def pooled(folder: Path) -> set[int]:
     lines = (folder / "keyword" / "pool.jsonl").read_text().splitlines()
     return {len(json.loads(line)["docids"]) for line in lines}
@@ -336,17 +364,11 @@ def test_rerankers_take_the_first_100_unless_told_otherwise(copied: Done, hub: P
             "{hub}/audience/qrels_og: no dimension of InfoSearch in it; expected folders such as audience or ",
         ),
         (("--condition", "changed", "--dimension", "audience"), "--condition changed: none of the 8 topics carries"),
-        *(
-            (
-                (option, "trec" if option == "--topics-format" else "x"),
-                f"{option}: not used here; give InfoSearch's layout",
-            )
-            for option in ("--docs", "--topics", "--topics-format", "--qrels", "--changed-qrels", "--reversed-qrels")
-        ),
         (
-            ("--docs", "a", "b", "--qrels", "q"),
-            "--docs, --qrels: not used here; give InfoSearch's layout with --data, ",
+            ("--qrels", "q", "--topics-format", "trec"),
+            "--topics-format, --qrels: not used here; name documents with --docs too",
         ),
+        (("--docs", "a", "--dimension", "length"), "--dimension: not used here; they choose parts of InfoSearch"),
     ],
 )
 def test_what_cannot_be_run_is_told(hub: Path, tmp_path: Path, heed: Heed, options: tuple[str, ...], told: str) -> None:

@@ -6,6 +6,7 @@ from conftest import write_jsonl
 from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
+from heed.formats.user_files import read_topics
 from heed.types import Topic, conditions_of, under
 
 NEUCLIR_2022 = {
@@ -124,6 +125,15 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
         Topic("007", "zho", "一 二", {"original": "要", "changed": "不要"})
     ]
     assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
+
+
+def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
+    with pytest.raises(HeedError, match="no topic in eng; found topics in zho, fas; name their language with --lang"):
+        read_topics(path, "eng", "title")
+    (tmp_path / "t.tsv").write_text("")
+    with pytest.raises(HeedError, match="no topic in eng; found none"):
+        read_topics(tmp_path / "t.tsv", "eng", "title")
 
 
 def test_every_bad_topic_is_told(tmp_path: Path) -> None:

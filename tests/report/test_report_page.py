@@ -330,7 +330,7 @@ def test_of_many_documents_the_chart_shows_some_from_end_to_end_and_says_so(tmp_
     ]
     found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
     text = page(found, tmp_path)
-    assert "600 of 5,000 documents, evenly by distance moved" in text and "violating (5,000)" in text
+    assert "600 of 5,000 documents, evenly by distance moved" in text and "ruled out (5,000)" in text
     links = re.findall(r'href="#/./document/(\d+)\?topic=1&amp;system=a"', text)
     assert len(links) == len(set(links)) == 600 and {"0", "4999"} < set(links)
 

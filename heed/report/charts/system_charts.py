@@ -31,20 +31,22 @@ BAR = 14  # pixels of a bar with the space beside it, at most
 WIDE = 860  # pixels of a chart, at most
 MANY, ENDS = 100, 20  # topics of one chart; of more, those of its two ends
 LABEL = 12  # pixels between the names of two topics
+GROUPS = {"compliant": "stay relevant", "violating": "ruled out"}  # of per_topic.json, in the words of the docs
 
 
 def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spec:
     """Return rank before against rank after of judged documents, on axes that reach the rank ``lowest``."""
     end = 2.4 * lowest  # leaves room for the two notes
     drawn = _spread(shifts)
-    counts = Counter(each["group"] for each in shifts)
-    labels = {group: f"{group} ({counts[group]:,})" for group in ("compliant", "violating")}
+    counts = Counter[str](each["group"] for each in shifts)
+    labels = {group: f"{words} ({counts[group]:,})" for group, words in GROUPS.items()}
     values = [
         {
             "x": each["base"],
             "y": each["new"],
             "group": labels[each["group"]],
-            "says": f"{each['docid']}, topic {each['qid']}, {each['group']}: rank {each['base']} → {each['new']}",
+            "says": f"{each['docid']}, topic {each['qid']}, {GROUPS[each['group']]}: "
+            f"rank {each['base']} → {each['new']}",
             "to": document_link(folder, each["docid"], each["qid"], system),
         }
         for each in drawn

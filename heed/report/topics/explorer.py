@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from markupsafe import Markup
 
+from heed.progress import number_of
 from heed.report.bundle import page_file, script
 from heed.report.html import Part
 from heed.report.results import Results
@@ -52,8 +53,8 @@ def embedded(results: Sequence[Results], limit: int = LIMIT) -> Part:
 def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
     topics = sum(folder.topics_left_out for folder in folders)
     documents = sum(folder.documents_left_out for folder in folders)
-    parts = [f"the rankings of {topics} topics"] if topics else []
-    parts += [f"the texts of {documents} documents"] if documents else []
+    parts = [f"the rankings of {number_of(topics, 'topic')}"] if topics else []
+    parts += [f"the texts of {number_of(documents, 'document')}"] if documents else []
     if parts:
         yield (
             f"This file carries at most {limit / 1e6:g} MB of topics and documents, so that {' and '.join(parts)} were "

@@ -7,10 +7,12 @@ import { formatted } from "./values.js";
 export function orders(folder, system) {
   const of = folder.keys.map((key, i) => [i, key]).filter(([, key]) => key[0] === system);
   const isPair = ([, key]) => key[1].includes(">");
-  return [...of.filter(isPair), ...of.filter((one) => !isPair(one))].map(([number, [, condition, measure]]) => ({
+  const pairs = of.filter(isPair);
+  const one = new Set(pairs.map(([, key]) => key[1])).size === 1; // then its name would only fill the narrow list
+  return [...pairs, ...of.filter((each) => !isPair(each))].map(([number, [, condition, measure]]) => ({
     name: `${condition} ${measure}`,
     number,
-    label: `worst ${measure}, ${condition.replace(">", " → ")}`,
+    label: `worst ${measure}${one && condition.includes(">") ? "" : `, ${condition.replace(">", " → ")}`}`,
   }));
 }
 
