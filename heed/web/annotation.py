@@ -1,6 +1,9 @@
 """The annotation page's server: its routes."""
 
+import asyncio
 import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,9 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from heed.errors import HeedError
+from heed.errors import HeedError, JavaError
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.page_terms import Analyse, Terms
 from heed.judging.annotate.payloads import (
     ChangeRequest,
     agreement_data,
@@ -26,7 +28,11 @@ from heed.judging.annotate.payloads import (
 )
 from heed.judging.annotate.store import ConflictError, Store
 from heed.judging.annotate.task import Task
+from heed.progress import warn
 from heed.web.json_answers import TYPES, json_route, read_json
+
+# of each term of a text its first character and the one after its last, in UTF-16 units, and itself
+Analyse = Callable[[Sequence[str]], Sequence[Sequence[tuple[int, int, str]]]]
 
 HEED = Path(__file__).parents[1]
 MOST_ASSESSORS = 100  # whose progress is remembered
@@ -44,10 +50,12 @@ class Server:
     def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
         """``assessor`` is the name that the page starts with; if empty, the page asks for it.
 
-        ``analyse`` returns the terms of texts as the documents' index has them.
+        ``analyse`` returns the terms of texts as the documents' index has them, by which the page marks words; where it
+        raises :class:`JavaError`, it is not asked again.
         """
         self._task, self._store, self._assessor = task, store, assessor
-        self._terms = Terms(analyse)
+        self._analyse: Analyse | None = analyse
+        self._analysis = ThreadPoolExecutor(1, "analysis")  # threads that end would have to be detached from Java
         # open pages ask every few seconds, and all judgements are read for an answer: once for each change of the log
         self._progress_at = lru_cache(MOST_ASSESSORS)(lambda assessor, entry: progress_data(task, store, assessor))
         self._files = {path.name: path.read_bytes() for path in page_files()}
@@ -109,7 +117,16 @@ class Server:
 
     async def _terms_of_texts(self, request: Request) -> Response:
         texts = read_texts(await read_json(request))
-        return JSONResponse({"terms": await run_in_threadpool(self._terms.of_each, texts)})
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, texts))
+
+    def _terms(self, texts: Sequence[str]) -> dict[str, object]:
+        """Return the terms of each of ``texts``; None, after one warning, without Java."""
+        try:
+            return {"terms": self._analyse(texts) if self._analyse else None}
+        except JavaError as error:
+            self._analyse = None
+            warn(f"words are marked by their endings, not as BM25 matches them: {error}")
+            return {"terms": None}
 
     async def _read(self, request: Request) -> ChangeRequest:
         return read_request(await read_json(request), self._task)

@@ -250,7 +250,7 @@ def test_a_round_that_began_with_exported_topics_is_added(new: New) -> None:
         "UPDATE log SET after = '{}'",
         "UPDATE log SET after = 'text'",
         "DELETE FROM kept WHERE name = 'scale'",
-        "DROP TABLE narratives",
+        "DROP TABLE judgements",
     ],
 )
 def test_what_no_page_can_have_written_is_refused(new: New, damage: str) -> None:

@@ -1,12 +1,12 @@
 """What is added to an annotation: another assessor's database, an exported annotation, or a result file of a tool."""
 
-import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, fail
@@ -14,10 +14,10 @@ from heed.files import read_objects
 from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.change_log import Entry, Key, State, read_log, read_states
+from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_entries, read_log
 from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
-from heed.judging.annotate.store import NARRATIVE, wording_of
+from heed.judging.annotate.store import wording_of
 from heed.judging.annotate.task import CONDITIONS, Task, load_task
 from heed.judging.exchange.judgements import SUFFIXES, read_judgements
 from heed.types import Topic
@@ -28,17 +28,18 @@ EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was 
 
 
 class Addition(NamedTuple):
-    """The task of ``path``, its log, the current states of what was judged, and the pooled documents.
+    """The task of ``path``, its log, the current entries of what was judged, and the pooled documents.
 
-    An export has no documents, and its log only the last change of each grade and note.
+    An export has no documents, of its log only the last change of each grade and note, and its narratives (by topic)
+    apart, since nothing says who edited them.
     """
 
     path: Path
     task: Task
     entries: list[Entry]
-    states: dict[Key, State]
-    documents: Iterator[PooledDocument]
-    is_export: bool = False
+    current: list[Entry]
+    documents: Iterator[PooledDocument] = iter(())
+    narratives: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
@@ -49,20 +50,18 @@ def open_addition(path: Path, task: Task) -> Iterator[Addition]:
     """
     if path.is_dir():
         yield _read_export(path, task)
-        return
-    if Path(path.name.removesuffix(".gz")).suffix in SUFFIXES:
+    elif Path(path.name.removesuffix(".gz")).suffix in SUFFIXES:
         yield _read_results(path, task)
-        return
-    with closing(open_read_only(path)) as db:
-        yield _read_database(path, db)
+    else:
+        with closing(open_read_only(path)) as db:
+            yield _read_database(path, db)
 
 
 def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
     try:
-        entries = read_log(db)
-        task = load_task(stored_properties(db))
-        fail(f"{path}: damaged (log entry {entry.id} does not fit)" for entry in entries if not _fits(entry, task))
-        return Addition(path, task, entries, read_states(db), _documents(db))
+        entries, task = read_log(db), load_task(stored_properties(db))
+        fail(f"{path}: damaged ({_name(entry)} does not fit)" for entry in entries if not _fits(entry, task))
+        return Addition(path, task, entries, [*current_entries(db).values()], _documents(db))
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
 
@@ -75,15 +74,17 @@ def _documents(db: sqlite3.Connection) -> Iterator[PooledDocument]:
 def _fits(entry: Entry, task: Task) -> bool:
     """Whether the page could have made the entry: what is added goes to other assessors' pages."""
     check_name(entry.assessor)
-    if entry.kind != NARRATIVE and entry.docid not in task.pool.get(entry.qid, ()):
-        return False
-    states = (entry.before, entry.after)
     if entry.kind == NARRATIVE:
-        return entry.qid in task.pool and all(isinstance(state["text"], str) for state in states)
+        return entry.qid in task.pool and isinstance(entry.after["text"], str)
+    if entry.condition not in CONDITIONS or entry.docid not in task.pool.get(entry.qid, ()):
+        return False
     if entry.kind == "note":
-        return entry.condition in CONDITIONS and all(isinstance(state["note"], str) for state in states)
-    grades = (None, *task.grades())
-    return entry.kind == "grade" and entry.condition in CONDITIONS and all(state["grade"] in grades for state in states)
+        return isinstance(entry.after["note"], str)
+    return entry.kind == "grade" and entry.after["grade"] in (None, *task.grades())
+
+
+def _name(entry: Entry) -> str:
+    return f"{entry.kind} of {entry.docid or 'the topic'} for topic {entry.qid}"
 
 
 def _judged_pool(entries: Sequence[Entry]) -> Pool:
@@ -106,14 +107,12 @@ def _read_export(folder: Path, task: Task) -> Addition:
     entries: list[Entry] = []
     for line_no, record in read_objects(path):
         if _is_judgement(record) and record["qid"] in topics:
-            entries += _exported_entries(record, narratives[record["qid"]], len(entries))
+            entries += _exported_entries(record, narratives[record["qid"]])
         else:
             problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it")
     fail(problems)
     topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
-    addition = _added_entries(path, replace(task, topics=topics), entries)
-    states = {(NARRATIVE, "", qid, "", ""): {"text": text} for qid, text in narratives.items()}
-    return addition._replace(path=folder, states=addition.states | states)
+    return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
 
 
 def _read_results(path: Path, task: Task) -> Addition:
@@ -146,7 +145,7 @@ def _read_results(path: Path, task: Task) -> Addition:
         record["assessor"] = label.assessor.replace(str(path), path.name.partition(".")[0])
         instructions = task.topics[label.qid].instructions if label.qid in task.topics else {}
         narrative = instructions.get("changed") or instructions.get("original", "")
-        entries += _exported_entries(record, narrative, len(entries))
+        entries += _exported_entries(record, narrative)
     fail(problems)
     return _added_entries(path, task, entries)
 
@@ -154,13 +153,8 @@ def _read_results(path: Path, task: Task) -> Addition:
 def _added_entries(path: Path, task: Task, entries: list[Entry]) -> Addition:
     """Return ``entries`` as an addition without documents; :class:`DataError` for those that do not fit ``task``."""
     judged = replace(task, pool=_judged_pool(entries), qrels={})
-    fail(
-        f"{path}: {entry.kind} of {entry.docid} for topic {entry.qid} does not fit the grades here"
-        for entry in entries
-        if not _fits(entry, judged)
-    )
-    states: dict[Key, State] = {entry.key(): entry.after for entry in entries}
-    return Addition(path, judged, entries, states, iter(()), is_export=True)
+    fail(f"{path}: {_name(entry)} does not fit the grades here" for entry in entries if not _fits(entry, judged))
+    return Addition(path, judged, entries, entries)
 
 
 def _exported_topics(path: Path) -> Iterator[Topic]:
@@ -185,22 +179,19 @@ def _is_judgement(record: dict[str, Any]) -> bool:
     return has_fields and (grade is None or (isinstance(grade, int) and not isinstance(grade, bool)))
 
 
-def _exported_entries(record: dict[str, Any], narrative: str, last: int) -> Iterator[Entry]:
+def _exported_entries(record: dict[str, Any], narrative: str) -> Iterator[Entry]:
     """Yield entries for a line's grade and note; the same line gives the same ones whenever it is read."""
-    wording = EARLIER if record["reworded"] else wording_of(narrative)
-    changes: list[tuple[str, State, State]] = []
+    judged = (record["qid"], record["condition"], record["docid"])
+    line = "\t".join([record["assessor"], *judged, record["at"], str(record["grade"]), record["note"]])
+
+    def entry(kind: str, after: State) -> Entry:
+        return Entry(line, 0, record["at"], record["assessor"], line, kind, *judged, {}, after)
+
     if record["grade"] is not None:
+        wording = EARLIER if record["reworded"] else wording_of(narrative)
         after = {"grade": record["grade"], "wording": wording if record["condition"] == "changed" else ""}
         if isinstance(record.get("decided_by"), str):
             after["by"] = check_name(record["decided_by"])
-        changes.append(("grade", {"grade": None, "wording": ""}, after))
+        yield entry("grade", after)
     if record["note"]:
-        changes.append(("note", {"note": ""}, {"note": record["note"]}))
-    judged = (record["qid"], record["condition"], record["docid"])
-    text = "\t".join([record["assessor"], *judged, record["at"], str(record["grade"]), record["note"]])
-    request = f"export-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-    for part, (kind, before, after) in enumerate(changes):
-        number = last + part + 1
-        yield Entry(
-            number, request, part, record["at"], record["assessor"], request, kind, *judged, before, after, None
-        )
+        yield entry("note", {"note": record["note"]})

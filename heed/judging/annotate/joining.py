@@ -1,11 +1,10 @@
 """Add other assessors' annotations to one: every judgement once, with its assessor, condition, time and note.
 
-The logs are joined. An entry that both have, since one database is a copy of the other or was added before, is one: so
-adding can be interrupted, repeated, and done again when the other assessor has gone on.
+The current values are added, each as a change here. One that both have, since one database is a copy of the other or
+was added before, is one: so adding can be interrupted, repeated, and done again when the other assessor has gone on.
 """
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
@@ -16,26 +15,12 @@ from heed.errors import SHOWN, UsageError, fail
 from heed.formats.pools import Pool
 from heed.judging.annotate.additions import Addition, open_addition
 from heed.judging.annotate.assessors import names_here
-from heed.judging.annotate.change_log import RENAMED, Entry, Key, State, append, read_log, read_states
+from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_entries, read_log, read_state, write_entry
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
 from heed.judging.annotate.pooled_documents import PooledDocument
-from heed.judging.annotate.store import NARRATIVE, set_state, wording_of
+from heed.judging.annotate.store import wording_of
 from heed.judging.annotate.task import Task, dump_task, load_task, new_in, topic_differences
 from heed.progress import brief, log, warn
-
-
-class Side(NamedTuple):
-    """A log, and the current states of what was judged."""
-
-    entries: list[Entry]
-    states: dict[Key, State]
-
-    def by_key(self) -> dict[Key, list[Entry]]:
-        """Return the entries of each grade, note and narrative."""
-        entries: dict[Key, list[Entry]] = defaultdict(list)
-        for entry in self.entries:
-            entries[entry.key()].append(entry)
-        return entries
 
 
 def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]) -> None:
@@ -43,7 +28,7 @@ def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]
 
     ``names`` says what assessors of the others are called here; a name that both sides have must be in it, as itself if
     it is one person's, unless they have judgements in common. Where an assessor has changed a grade or a note on both
-    sides the later one is kept, where a narrative was edited on both sides the one here; the log has them all.
+    sides the later one is kept, where a narrative was edited on both sides the one here.
 
     Raises :class:`DataError` for other topics, documents, grades or given judgements, and :class:`UsageError` for names
     that need a decision.
@@ -71,30 +56,23 @@ def _add(
     db: sqlite3.Connection, path: Path, task: Task, addition: Addition, names: Mapping[str, str]
 ) -> tuple[str, list[str]]:
     """Add one annotation in the caller's transaction; return a summary and warnings, to be logged after it."""
-    here = Side(read_log(db), read_states(db))
-    fail(_task_differences(path, task, addition, here.entries))
-    names_before = _names_before(addition.entries, here.entries)
-    here_names = {entry.assessor for entry in here.entries}
-    new_names = names_here(addition.path, names_before, here_names, names)
+    log_here = read_log(db)
+    fail(_task_differences(path, task, addition, log_here))
+    names_before = _names_before(addition.entries, log_here)
+    new_names = names_here(addition.path, names_before, {entry.assessor for entry in log_here}, names)
     new_documents = new_in(addition.task.pool, task.pool)
     _add_documents(db, path, addition, new_documents)
     if addition.task.qrels and not task.qrels:
         db.execute("UPDATE kept SET value = ? WHERE name = 'given'", (dump_task(addition.task)["given"],))
-    theirs = _renamed(addition, new_names)
-    warnings = []
-    if addition.is_export:
-        theirs = theirs._replace(entries=_unknown(theirs.entries, here))
-        warnings += _other_narratives(addition, here)
-    ids = _ids_here(here.entries, theirs.entries)
-    new_entries = [entry for entry in theirs.entries if ids[entry.id] > _last_id(here.entries)]
-    append(db, _renumbered(new_entries, here.entries, ids))
-    count, conflicts = _join(db, here, theirs, {entry.key() for entry in new_entries}, ids)
-    judged = sum(key[0] == "grade" and state["grade"] is not None for key, state in theirs.states.items())
+    warnings = _other_narratives(db, addition)
+    count, conflicts = _add_values(db, addition, new_names)
+    warnings += _conflict_warnings(addition.path, conflicts)
+    judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
     summary = (
         f"{addition.path}: {judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here; "
         f"{sum(map(len, new_documents.values()))} documents new in the pool"
     )
-    return summary, [*warnings, *_conflict_warnings(addition.path, conflicts)]
+    return summary, warnings
 
 
 def _task_differences(path: Path, task: Task, addition: Addition, here: Sequence[Entry]) -> list[str]:
@@ -153,33 +131,13 @@ def _names_before(theirs: Sequence[Entry], here: Sequence[Entry]) -> dict[str, s
     return before | {entry.assessor: names[entry.identity()] for entry in theirs if entry.identity() in names}
 
 
-def _renamed(addition: Addition, names: Mapping[str, str]) -> Side:
-    """Return the other's log and states with its assessors' names here."""
-    entries = [entry._replace(assessor=names[entry.assessor]) for entry in addition.entries]
-    states = {
-        (kind, names.get(assessor, assessor), qid, condition, docid): state
-        for (kind, assessor, qid, condition, docid), state in addition.states.items()
-    }
-    return Side(entries, states)
-
-
-def _unknown(entries: Sequence[Entry], here: Side) -> list[Entry]:
-    """Return the entries of an export whose grade or note the log here has never held: the others came another way."""
-    values = {(entry.key(), _value(entry.after)) for entry in here.entries}
-    identities = {entry.identity() for entry in here.entries}
-    return [
-        entry for entry in entries if entry.identity() in identities or (entry.key(), _value(entry.after)) not in values
-    ]
-
-
-def _other_narratives(addition: Addition, here: Side) -> list[str]:
+def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
     """Return a warning of the topics whose changed narrative is another one in an export."""
     topics = [
-        key[2]
-        for key, state in addition.states.items()
-        if key[0] == NARRATIVE
-        and key in here.states
-        and wording_of(state["text"]) != wording_of(here.states[key]["text"])
+        qid
+        for qid, text in addition.narratives.items()
+        if qid in addition.task.pool
+        and wording_of(text) != wording_of(read_state(db, NARRATIVE, "", qid, "", "")["text"])
     ]
     warning = (
         f"{addition.path}: topics {brief(topics)} have another changed narrative there; the text here is kept, "
@@ -188,99 +146,62 @@ def _other_narratives(addition: Addition, here: Side) -> list[str]:
     return [warning] if topics else []
 
 
-def _last_id(entries: Sequence[Entry]) -> int:
-    return entries[-1].id if entries else 0
-
-
-def _ids_here(here: Sequence[Entry], theirs: Sequence[Entry]) -> dict[int, int]:
-    """Return the ids here of the other log's entries: those of the same entries, else the next ones."""
-    known = {entry.identity(): entry.id for entry in here}
-    ids, last = {0: 0}, _last_id(here)
-    for entry in theirs:
-        number = known.get(entry.identity())
-        if number is None:
-            last = number = last + 1
-        ids[entry.id] = number
-    return ids
-
-
-def _renumbered(new: Sequence[Entry], here: Sequence[Entry], ids: Mapping[int, int]) -> Iterator[Entry]:
-    """Yield entries of the other log as they are stored here, with ids of their own wherever ids are named."""
-    requests = {(entry.client, entry.part) for entry in here}
-    undone = {entry.undoes for entry in here}
-    for entry in new:
-        client, copies = entry.client, 0
-        while (client, entry.part) in requests:  # a script's, that counts its requests; those of the page are unique
-            copies += 1
-            client = f"{entry.client.partition(RENAMED)[0]}{RENAMED}{copies}"
-        requests.add((client, entry.part))
-        undoes = ids[entry.undoes] if entry.undoes else None
-        yield entry._replace(
-            id=ids[entry.id],
-            client=client,
-            before=_with_version(entry.before, ids),
-            after=_with_version(entry.after, ids),
-            undoes=None if undoes in undone else undoes,  # undone on both sides: once is enough
-        )
-
-
-def _with_version(state: State, ids: Mapping[int, int]) -> State:
-    return {**state, "version": ids[state["version"]]} if "version" in state else state
-
-
 class Conflict(NamedTuple):
-    """A grade, note or narrative that was changed on both sides: the value that stays, and the one that is dropped."""
+    """A grade, note or narrative that was changed on both sides; ``is_later`` where the added one becomes current."""
 
-    key: Key
-    value: object
-    dropped: object
+    added: Entry
+    before: State
+    is_later: bool
 
-
-def _join(
-    db: sqlite3.Connection, here: Side, theirs: Side, keys: set[Key], ids: Mapping[int, int]
-) -> tuple[int, list[Conflict]]:
-    """Set the states that the other log has changed at ``keys``; return the number of new grades, and the conflicts."""
-    entries_here, entries_there = here.by_key(), theirs.by_key()
-    known = {entry.identity() for entry in theirs.entries}
-    grades, conflicts = 0, []
-    for key in sorted(keys):
-        state, before = theirs.states[key], here.states.get(key)
-        if before is not None and any(entry.identity() not in known for entry in entries_here[key]):
-            is_later = key[0] != NARRATIVE and _time(state, entries_there[key]) > _time(before, entries_here[key])
-            values = (_value(state), _value(before)) if is_later else (_value(before), _value(state))
-            if values[0] != values[1]:
-                conflicts.append(Conflict(key, *values))
-            if not is_later:
-                continue
-        set_state(db, key[0], key[1:], _with_version(state, ids))
-        grades += key[0] == "grade" and state["grade"] is not None
-    return grades, conflicts
+    def line(self) -> str:
+        """Return the judged document with the value that is kept, and the other one."""
+        value, dropped = self.added.after[self.added.kind], self.before[self.added.kind]
+        value, dropped = (value, dropped) if self.is_later else (dropped, value)
+        _, assessor, qid, condition, docid = self.added.key()
+        return f"{assessor}, topic {qid}, {docid}, {condition}: {value!r}, not {dropped!r}"
 
 
-def _value(state: State) -> object:
-    """Return the grade, note or narrative of a state, without the wording or version that goes with it."""
-    return next(iter(state.values()))
+def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, str]) -> tuple[int, list[Conflict]]:
+    """Write the current grades, notes and narratives that are new here; return the number of grades, and conflicts.
 
-
-def _time(state: State, entries: Sequence[Entry]) -> str:
-    """Return when the state came about; entries of an added log need not be in the order of their times."""
-    return max((entry.time for entry in entries if state.items() <= entry.after.items()), default="")
+    Of grades and notes that were changed on both sides the later one is kept, of narratives the one here.
+    """
+    known_here, known_there = ({entry.identity() for entry in log} for log in (read_log(db), addition.entries))
+    current_here = current_entries(db)
+    new_grades, conflicts = 0, []
+    for entry in sorted(addition.current, key=lambda entry: entry.time):
+        identity = entry.identity()
+        added = entry._replace(request=identity, part=0, batch=identity, assessor=names[entry.assessor], undoes=None)
+        before = read_state(db, *added.key())
+        is_same = all(added.after[name] == value for name, value in before.items() if name != "version")
+        if identity in known_here or is_same:
+            continue
+        here = current_here.get(added.key())
+        is_later = True
+        if here and here.identity() not in known_there:
+            is_later = added.kind != NARRATIVE and added.time > here.time
+            conflicts.append(Conflict(added, before, is_later))
+        if is_later:
+            write_entry(db, added._replace(before=before))
+            new_grades += added.kind == "grade" and added.after["grade"] is not None
+    return new_grades, conflicts
 
 
 def _conflict_warnings(path: Path, conflicts: Sequence[Conflict]) -> Iterator[str]:
-    topics = [conflict.key[2] for conflict in conflicts if conflict.key[0] == NARRATIVE]
+    topics = [conflict.added.qid for conflict in conflicts if conflict.added.kind == NARRATIVE]
     if topics:
         yield (
             f"{path}: topics {brief(topics)}: the changed narrative was edited on both sides; the text here is kept, "
             "grades under the other one count as given before an edit"
         )
     judged = [
-        f"{assessor}, topic {qid}, {docid}, {condition}: {value!r}, not {dropped!r}"
-        for (kind, assessor, qid, condition, docid), value, dropped in conflicts
-        if kind != NARRATIVE
+        conflict.line()
+        for conflict in conflicts
+        if conflict.added.kind != NARRATIVE
+        and conflict.before[conflict.added.kind] != conflict.added.after[conflict.added.kind]
     ]
     if judged:
         yield (
             f"{path}: {len(judged)} grades or notes that one assessor has changed on both sides, the later is kept: "
-            f"{'; '.join(judged[:SHOWN])}{'; …' if len(judged) > SHOWN else ''}"
+            f"{'; '.join(sorted(judged)[:SHOWN])}{'; …' if len(judged) > SHOWN else ''}"
         )

@@ -12,6 +12,7 @@ import msgspec
 from heed.errors import DataError, fail
 from heed.judging.annotate.assessor_progress import is_open, missing_for_export, progress_by_topic, progress_lines
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
+from heed.judging.annotate.change_log import NARRATIVE
 from heed.judging.annotate.grades import (
     disagreements,
     final_grades,
@@ -21,7 +22,7 @@ from heed.judging.annotate.grades import (
     pair_agreements,
 )
 from heed.judging.annotate.pooled_documents import PooledDocument
-from heed.judging.annotate.store import NARRATIVE, Change, Store, wording_of
+from heed.judging.annotate.store import Change, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.languages import RIGHT_TO_LEFT, language
 from heed.tables.recognition import as_table

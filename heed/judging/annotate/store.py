@@ -6,7 +6,6 @@ it is sent again, because its answer was lost, it is answered again and changes 
 
 import hashlib
 import json
-import sqlite3
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,10 +15,9 @@ from typing import Any, NamedTuple
 from heed.errors import DataError
 from heed.formats.pools import Pool
 from heed.judging.annotate.assessors import ADJUDICATED
+from heed.judging.annotate.change_log import NARRATIVE, Entry, State, read_state, write_entry
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
 from heed.judging.annotate.pooled_documents import PooledDocument
-
-NARRATIVE = "narrative"
 
 # the assessor's last change that is not undone and whose result is the current one: a narrative may have been edited by
 # another since, and of the changes that an added database brought, another one may be in force
@@ -208,66 +206,32 @@ class Store:
         ]
 
     def _apply(self, request_id: str, part: int, assessor: str, batch: str, change: Change) -> None:
-        key = (assessor, change.qid, change.condition, change.docid)
-        before = self._get(change.kind, key)
+        judged = (change.qid, change.condition, change.docid)
+        before = read_state(self._db, change.kind, assessor, *judged)
         after = _after(change, before)
         if after == before:
             return
         if change.kind == NARRATIVE and change.base != before["version"]:
             raise ConflictError(change.qid, before["text"], before["version"])
-        if change.kind == NARRATIVE:
-            after["version"] = self._db.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM log").fetchone()[0]
-        set_state(self._db, change.kind, key, after)
-        _, qid, condition, docid = key
-        states = json.dumps(before, ensure_ascii=False), json.dumps(after, ensure_ascii=False)
-        self._log((request_id, part, assessor, batch, change.kind, qid, condition, docid, *states, None))
+        write_entry(self._db, Entry(request_id, part, _now(), assessor, batch, change.kind, *judged, before, after))
 
     def _take_back(self, request_id: str, assessor: str) -> None:
         undone_batch, part = "", 0
         while row := self._db.execute(LAST, (assessor,)).fetchone():
-            entry, batch, kind, qid, condition, docid, before, after = row
+            number, batch, kind, qid, condition, docid, before, after = row
             if batch != (undone_batch or batch):
                 break
             undone_batch = batch
-            set_state(self._db, kind, (assessor, qid, condition, docid), json.loads(before))
-            self._log((request_id, part, assessor, batch, kind, qid, condition, docid, after, before, entry))
+            changed = (kind, qid, condition, docid, json.loads(after), json.loads(before))
+            write_entry(self._db, Entry(request_id, part, _now(), assessor, batch, *changed, undoes=number))
             part += 1
 
-    def _log(self, row: tuple[Any, ...]) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._db.execute(
-            "INSERT INTO log (client, part, assessor, batch, kind, qid, condition, docid, before, after, undoes, at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*row, now),
-        )
 
-    def _get(self, kind: str, key: tuple[str, str, str, str]) -> dict[str, Any]:
-        if kind == NARRATIVE:
-            row = self._db.execute("SELECT text, version FROM narratives WHERE qid = ?", (key[1],)).fetchone()
-            return {"text": row[0], "version": row[1]}
-        row = self._db.execute(
-            "SELECT grade, note, wording FROM judgements WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)", key
-        ).fetchone()
-        grade, note, wording = row or (None, "", "")
-        return {"note": note} if kind == "note" else {"grade": grade, "wording": wording}
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def set_state(db: sqlite3.Connection, kind: str, key: tuple[str, str, str, str], state: dict[str, Any]) -> None:
-    """Set the state of a kind of change; ``key`` is assessor, topic, condition and document."""
-    if kind == NARRATIVE:
-        values = [state["text"], state["version"], key[1]]
-        db.execute("UPDATE narratives SET text = ?, version = ? WHERE qid = ?", values)
-        return
-    names = ("note",) if kind == "note" else ("grade", "wording")
-    db.execute("INSERT OR IGNORE INTO judgements (assessor, qid, condition, docid) VALUES (?, ?, ?, ?)", key)
-    db.execute(
-        f"UPDATE judgements SET ({', '.join(names)}) = ({', '.join('?' * len(names))})"  # noqa: S608 (our names)
-        " WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)",
-        (*(state[name] for name in names), *key),
-    )
-
-
-def _after(change: Change, before: dict[str, Any]) -> dict[str, Any]:
+def _after(change: Change, before: State) -> State:
     """Return the state ``before`` with ``change`` applied."""
     if change.kind == NARRATIVE:
         return {**before, "text": change.value}
