@@ -20,13 +20,12 @@ from heed.models.listing import (
     find_entry,
     list_models,
     missing,
-    narrow,
     reads_chat,
     visible,
 )
 from heed.models.local.runtime import Runtime
-from heed.models.registry.entries import AUTHOR, STATUSES, Model, Registry
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, TABLE
+from heed.models.registry.entries import AUTHOR, Model, Registry
+from heed.models.registry.families import CROSS_ENCODER, TABLE
 from heed.models.text.templates import DOCUMENT
 from heed.progress import log
 from heed.types import PAPERS, Query
@@ -38,7 +37,7 @@ from pipelines.options.parser import command_parser
 
 EXAMPLES = (
     "",
-    "--paper mfollowir --family causal",
+    "--paper mfollowir",
     "jhu-clsp/FollowIR-7B",
     "./my-cross-encoder --example",
 )
@@ -58,10 +57,6 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         metavar="NAME[@PRESET]",
         help="show one model in full, by its name, a folder, or a name that a paper prints; downloads nothing",
-    )
-    parser.add_argument("--family", metavar="FAMILY", help=f"list this family only, such as causal or {BI_ENCODER}")
-    parser.add_argument(
-        "--status", choices=STATUSES, help="list models of this status only; named: no usable weights are public"
     )
     parser.add_argument("--paper", choices=PAPERS, help="list the models of this paper, under the names that it prints")
     parser.add_argument(
@@ -88,9 +83,9 @@ def _run(options: argparse.Namespace) -> None:
     from pipelines.options.settings import registry_of
 
     registry = registry_of(options, described=())
-    if options.name and (options.family or options.status or options.paper):
-        raise UsageError("--family, --status and --paper narrow the list; leave them out to see one model")
-    chosen = _named(registry, options.name) if options.name else _narrowed(registry, options)
+    if options.name and options.paper:
+        raise UsageError("--paper narrows the list; leave it out to see one model")
+    chosen = _named(registry, options.name) if options.name else _of_paper(registry, options.paper)
     facts: Any
     if options.name and len(chosen) == 1:
         [(name, model)] = chosen.items()
@@ -117,13 +112,12 @@ def _named(registry: Registry, name: str) -> dict[str, Model]:
     return {key: find_entry(registry, key) for key in names}
 
 
-def _narrowed(registry: Registry, options: argparse.Namespace) -> dict[str, Model]:
+def _of_paper(registry: Registry, paper: str | None) -> dict[str, Model]:
+    """Return the models of a paper's tables, or all without one."""
     from heed.published.systems import in_tables
 
-    models = narrow(list_models(registry), options.family, options.status)
-    if not options.paper:
-        return models
-    return {name: models[name] for name in in_tables(options.paper) if name in models}
+    models = list_models(registry)
+    return {name: models[name] for name in in_tables(paper) if name in models} if paper else models
 
 
 def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:

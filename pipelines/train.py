@@ -106,8 +106,7 @@ def _template(options: argparse.Namespace, registry: Registry) -> Model:
     like = find_entry(registry, options.like)
     if like.family != "causal":
         raise UsageError(
-            f"--like {options.like}: its family is {like.family or 'bi-encoder'}, expected causal; see "
-            "heed models --family causal"
+            f"--like {options.like}: its family is {like.family or 'bi-encoder'}, expected causal; see heed models"
         )
     tokens = tuple(options.tokens) if options.tokens else like.tokens
     return like._replace(prompt=options.prompt_template or like.prompt, tokens=tokens)

@@ -67,20 +67,6 @@ def list_models(registry: Registry) -> dict[str, Model]:
     return models
 
 
-def narrow(models: dict[str, Model], family: str | None = None, status: str | None = None) -> dict[str, Model]:
-    """Return the ``models`` of this family and status; :class:`UsageError` for an unknown family."""
-    families = sorted({family_of(model) for model in models.values()} - {UNKNOWN})
-    if family and family not in families:
-        near = difflib.get_close_matches(family, families, n=1)
-        meant = f"did you mean {near[0]}? There are" if near else "expected one of"
-        raise UsageError(f"--family {family}: {meant} {', '.join(families)}")
-    return {
-        name: model
-        for name, model in models.items()
-        if family in (None, family_of(model)) and status in (None, model.status)
-    }
-
-
 def family_of(model: Model) -> str:
     """Return the family, ``-`` where it is unknown."""
     return model.family or UNKNOWN

@@ -1,6 +1,5 @@
 """Train a reranker with FollowIR's recipe: from lines of examples to a folder with an adapter."""
 
-import json
 import shutil
 from array import array
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, ModelError, fail
-from heed.files import digest, digest_json, finished_folder, locked, read_lines
+from heed.files import digest, digest_json, finished_folder, locked, read_objects
 from heed.models.files.model_files import fingerprint, local_copy
 from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, precision, torch_device
 from heed.models.local.runtime import Runtime
@@ -21,7 +20,7 @@ from heed.reuse import Note, Recipe, rebuild_reason, recipe_version, write_note
 from heed.training.trainer import WEIGHTS, EncodedExample, Trainer, TrainingSettings
 from heed.types import Document
 
-NOTE, CHECKPOINT = "training.json", "checkpoint.safetensors"
+NOTE, CHECKPOINT = "training.json", "checkpoint.pt"
 # the fields that scoring must share with training
 TEMPLATE = ("family", "query", "document", "prompt", "bare", "task", "tokens")
 TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
@@ -46,15 +45,8 @@ def read_examples(path: Path) -> list[Example]:
     each line with something else, and for a file without any.
     """
     examples, problems = [], []
-    for line_no, line in read_lines(path):
-        if not line.strip():
-            continue
+    for line_no, record in read_objects(path):
         origin = f"{path}, line {line_no}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            problems.append(f"{origin}: not JSON ({error}); expected one object a line")
-            continue
         problem = _problem(record)
         if problem:
             problems.append(f"{origin}: {problem}")
@@ -67,10 +59,8 @@ def read_examples(path: Path) -> list[Example]:
     return examples
 
 
-def _problem(record: Any) -> str:
+def _problem(record: dict[str, Any]) -> str:
     """Return the problem of a line's record, empty for a good one."""
-    if not isinstance(record, dict):
-        return f"found {type(record).__name__}, expected a JSON object"
     missing = [field for field in (*TEXTS, "label") if field not in record]
     if missing:
         return f"no {', '.join(missing)}; expected {', '.join(TEXTS)} and label"
@@ -78,8 +68,6 @@ def _problem(record: Any) -> str:
         text = record[field]
         if not isinstance(text, str) or not (text.strip() or field == MAY_BE_EMPTY):
             return f"{field} is {text!r}, expected text"
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            return f"{field} holds half of a surrogate pair (a broken \\u escape); repair the text"
     label = record["label"]
     if not isinstance(label, str | int) or str(label).lower() not in LABELS:
         return f"label is {label!r}, expected true or false, 1 or 0"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import ModelError
-from heed.files import write_bytes, write_json
+from heed.files import finished, write_bytes, write_json
 from heed.models.local.language_models import ADAPTER, load_network
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
@@ -19,7 +19,6 @@ from heed.progress import bar, log, timed
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
 CLIP = 1.0  # a step's largest gradient norm: that of LLaMA-Factory, with which FollowIR was trained
 WEIGHTS = "adapter_model.safetensors"
-MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's state of a weight
 
 
 class TrainingSettings(NamedTuple):
@@ -76,7 +75,7 @@ class Trainer:
                 losses.append(self._epoch(examples, epoch, rates))
                 work.did(len(examples), "examples")
             log.info(f"epoch {epoch + 1} of {epochs}: loss {losses[-1]:.4f}")
-            self._write_checkpoint(checkpoint, {"key": key, "losses": losses, "steps": end})
+            self._write_checkpoint(checkpoint, {"key": key, "losses": losses})
         return losses
 
     def _epoch(self, examples: Sequence[EncodedExample], epoch: int, rates: Sequence[float]) -> float:
@@ -129,31 +128,25 @@ class Trainer:
         return torch.nn.functional.cross_entropy(logits.float(), answers, reduction="sum")
 
     def _write_checkpoint(self, path: Path, progress: dict[str, Any]) -> None:
-        from safetensors.torch import save
+        import torch
 
-        tensors = {name: weight.detach().cpu() for name, weight in self._weights.items()}
-        for name, weight in self._weights.items():
-            tensors |= {f"{moment}.{name}": self._optimiser.state[weight][moment].cpu() for moment in MOMENTS}
-        write_bytes(path, save(tensors, {"training": json.dumps(progress)}))
+        weights = {name: weight.detach() for name, weight in self._weights.items()}
+        with finished(path) as stream:
+            torch.save({**progress, "weights": weights, "optimiser": self._optimiser.state_dict()}, stream)
 
     def _restore(self, path: Path, key: str) -> list[float]:
         """Restore weights and optimiser from a checkpoint of ``key`` and return its losses; none without one."""
         import torch
-        from safetensors import safe_open
 
         if not path.exists():
             return []
-        with safe_open(path, "pt") as stored:
-            progress = json.loads(stored.metadata()["training"])
-            if progress["key"] != key:
-                return []
-            state: dict[int, Any] = {}
-            for i, (name, weight) in enumerate(self._weights.items()):
-                weight.data.copy_(stored.get_tensor(name))
-                moments = {moment: stored.get_tensor(f"{moment}.{name}") for moment in MOMENTS}
-                state[i] = {"step": torch.tensor(float(progress["steps"])), **moments}
-        self._optimiser.load_state_dict({**self._optimiser.state_dict(), "state": state})
-        losses: list[float] = progress["losses"]
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+        if stored["key"] != key:
+            return []
+        for name, weight in self._weights.items():
+            weight.data.copy_(stored["weights"][name])
+        self._optimiser.load_state_dict(stored["optimiser"])
+        losses: list[float] = stored["losses"]
         log.info(f"resuming after epoch {len(losses)}")
         return losses
 

@@ -87,7 +87,7 @@ def test_a_bi_encoder_of_several_modules_gives_the_same_vectors_and_is_converted
     bi: tuple[Path, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     pickled = bi[1]
-    assert list(pickles_of(pickled)) == ["pytorch_model.bin", "2_Dense/pytorch_model.bin"]
+    assert pickles_of(pickled) == ["2_Dense/pytorch_model.bin", "pytorch_model.bin"]
     assert missing(Model(str(pickled))) == []
     before = sorted(path.name for path in pickled.rglob("*"))
     with caplog.at_level("INFO", "heed"):
@@ -214,17 +214,10 @@ def cut(path: Path, old: bool) -> None:
             lambda path: plain(path, torch.nn.Linear(2, 2)),
             "could run code, so it stays refused (Unsupported global: GLOBAL torch.nn.modules",
         ),
-        (lambda path: plain(path, {"a": 1}), "no weights by name ('a' is of type int, expected a tensor"),
-        (
-            lambda path: plain(path, {"model": {"a": 1}}),
-            "no weights by name ('model' is of type dict, expected a tensor",
-        ),
-        (lambda path: plain(path, {}), "no weights by name (no weights"),
-        (lambda path: plain(path, [torch.ones(1)]), "no weights by name (a list, expected weights by name"),
-        (
-            lambda path: plain(path, {"a": torch.eye(2).to_sparse()}),
-            "no weights by name ('a' is sparse, quantized or without",
-        ),
+        (lambda path: plain(path, {"a": 1}), "no weights by name ('a' is a int)"),
+        (lambda path: plain(path, {}), "no weights by name (a dict)"),
+        (lambda path: plain(path, [torch.ones(1)]), "no weights by name (a list)"),
+        (lambda path: plain(path, {"a": torch.eye(2).to_sparse()}), "not whole pickled weights ("),
     ],
 )
 def test_what_is_no_whole_file_of_weights_is_an_error(
@@ -236,7 +229,7 @@ def test_what_is_no_whole_file_of_weights_is_an_error(
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_weights_below_a_checkpoint_and_of_every_layout_are_converted(old: bool, tmp_path: Path) -> None:
+def test_weights_of_every_layout_are_converted(old: bool, tmp_path: Path) -> None:
     base = torch.arange(12.0).reshape(3, 4)
     weights = {
         "turned": base.T,
@@ -245,8 +238,7 @@ def test_weights_below_a_checkpoint_and_of_every_layout_are_converted(old: bool,
         "one": torch.tensor(7),
         "empty": base[:0],
     }
-    content = {"epoch": 3, "state_dict": weights}
-    torch.save(content, tmp_path / "a.bin", _use_new_zipfile_serialization=not old)
+    torch.save(weights, tmp_path / "a.bin", _use_new_zipfile_serialization=not old)
     assert problem_of(tmp_path / "a.bin") == ""
     found = load_file(tmp_path / "a.safetensors")
     assert found.keys() == weights.keys()
@@ -287,12 +279,6 @@ def test_a_killed_conversion_leaves_nothing_and_the_next_start_converts(tmp_path
     target = converted(folder)
     assert torch.equal(load_file(target / "model.safetensors")["a"], torch.ones(1000))
     assert not list(target.parent.glob(".*.part"))
-
-
-def test_modules_outside_of_the_folder_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "modules.json").write_text('[{"type": "a", "path": "../elsewhere"}]')
-    with pytest.raises(ModelError, match=r"path '../elsewhere' leads out of the model's folder"):
-        local_copy(Model(str(tmp_path)))
 
 
 def test_only_pickles_without_safetensors_beside_them_are_fetched() -> None:

@@ -22,7 +22,7 @@ from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.training import trainer
-from heed.training.recipe import Example, encode, read_examples
+from heed.training.recipe import encode, read_examples
 from heed.types import Qrels, Topic
 from pipelines.train import main, parser
 
@@ -190,7 +190,9 @@ def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
     network = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), trained).eval()
     no, yes = (words().get_vocab()[token] for token in ("false", "true"))
     expected = []
-    for ids, _ in prompts(data, base):
+    read = prompts(data, base)
+    assert max(len(ids) for ids, _ in read) == 96  # some documents are cut
+    for ids, _ in read:
         with torch.no_grad():
             logits = network(input_ids=torch.tensor([ids])).logits[0, -1]
         expected.append(float(logits[yes] - logits[no]))
@@ -338,29 +340,23 @@ def test_labels_are_read_as_they_come(tmp_path: Path) -> None:
 
 
 def test_bad_lines_are_told_together(tmp_path: Path, base: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [
-        json.dumps(GOOD), "{", "[1]", '{"query": "q", "document": "d"}', *(
-            json.dumps({**GOOD, **fields})
-            for fields in ({"label": "maybe"}, {"label": None}, {"label": 1.0}, {"label": 2}, {"document": " "},
-                        {"instruction": None}, {"query": ["q"]}, {"document": "\ud800"})
-        ),
+    changes = [
+        {"label": "maybe"}, {"label": None}, {"label": 1.0}, {"label": 2},
+        {"document": " "}, {"instruction": None}, {"query": ["q"]},
     ]  # fmt: skip
-    path = tmp_path / "d.jsonl"
-    path.write_text("\n".join(lines))
+    lines = [GOOD, {"query": "q", "document": "d"}, *({**GOOD, **change} for change in changes)]
+    path = write_jsonl(tmp_path / "d.jsonl", lines)
     assert main([str(path), "--base", str(base), "--out", str(tmp_path / "out")]) == 1
     problems = capsys.readouterr().err.splitlines()
-    assert [line.partition(", ")[2].partition(" (")[0] for line in problems] == [
-        "line 2: not JSON",
-        "line 3: found list, expected a JSON object",
-        "line 4: no instruction, label; expected query, instruction, document and label",
-        "line 5: label is 'maybe', expected true or false, 1 or 0",
-        "line 6: label is None, expected true or false, 1 or 0",
-        "line 7: label is 1.0, expected true or false, 1 or 0",
-        "line 8: label is 2, expected true or false, 1 or 0",
-        "line 9: document is ' ', expected text",
-        "line 10: instruction is None, expected text",
-        "line 11: query is ['q'], expected text",
-        "line 12: document holds half of a surrogate pair",
+    assert [line.partition(", ")[2] for line in problems] == [
+        "line 2: no instruction, label; expected query, instruction, document and label",
+        "line 3: label is 'maybe', expected true or false, 1 or 0",
+        "line 4: label is None, expected true or false, 1 or 0",
+        "line 5: label is 1.0, expected true or false, 1 or 0",
+        "line 6: label is 2, expected true or false, 1 or 0",
+        "line 7: document is ' ', expected text",
+        "line 8: instruction is None, expected text",
+        "line 9: query is ['q'], expected text",
     ]
     path.write_text("\n\n")
     assert main([str(path), "--base", str(base), "--out", str(tmp_path / "out")]) == 1
@@ -375,17 +371,6 @@ def test_a_prompt_that_leaves_no_room_is_told_with_its_line(
     assert f"{path}, line 2: prompt, query and instruction take" in capsys.readouterr().err
 
 
-def test_the_document_alone_is_cut(base: Path) -> None:
-    long = Example("a place", "how do", "written for experts", "soap and water " * 400, True)
-    for frame in (framed(base), Registry().find(FOLLOWIR)):
-        [row] = encode([long], frame, words(), 128)
-        text = words().decode(row.ids)
-        assert len(row.ids) == 128 and row.answer == words().get_vocab()["true"]
-        before, after = (frame.prompt or "").replace("{query}", "how do written for experts").split("{document}")
-        assert text.startswith(words().decode(words()(before)["input_ids"]))
-        assert text.endswith(words().decode(words()(after, add_special_tokens=False)["input_ids"]))
-
-
 def test_defaults_are_followirs(data: Path, base: Path) -> None:
     given = vars(parser().parse_args([str(data), "--base", str(base), "--out", "x"]))
     paper = {"epochs": 8, "lr": 3e-5, "batch": 32, "max_length": 2048, "rank": 8, "alpha": 16}
@@ -394,9 +379,7 @@ def test_defaults_are_followirs(data: Path, base: Path) -> None:
     assert "(true/false)" in (Registry().find(FOLLOWIR).prompt or "")
 
 
-def broken(folder: Path, how: str, base: Path, trained: Path, tiny_encoder: Path) -> Path | str:
-    if how == "missing":
-        return "nobody/nothing"
+def broken(folder: Path, how: str, base: Path, trained: Path, tiny_encoder: Path) -> Path:
     if how == "encoder":
         return tiny_encoder
     if how == "adapter":
@@ -417,7 +400,6 @@ def broken(folder: Path, how: str, base: Path, trained: Path, tiny_encoder: Path
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("missing", "cannot be loaded as a model"),
         ("encoder", "is a bert (BertModel), expected a causal language model"),
         ("headless", "is a llama (LlamaModel), expected a causal language model with its output layer"),
         ("adapter", "is an adapter; give its base"),

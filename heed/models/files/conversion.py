@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from heed.errors import ModelError
-from heed.files import finished_folder, parse_json, read_bytes, write_json
+from heed.files import finished_folder, read_bytes, write_json
 from heed.models.files.unpickling import unpickle
 from heed.progress import log
 
@@ -48,23 +48,14 @@ def converted(folder: Path) -> Path:
     return target
 
 
-def pickles_of(folder: Path) -> dict[str, str]:
-    """Return the pickled weights in ``folder`` that lack a copy as safetensors, with the names that those get.
+def pickles_of(folder: Path) -> list[str]:
+    """Return the pickled weights in ``folder`` that lack a copy as safetensors.
 
-    Looked for are transformers' and peft's files at the top and in the folders of sentence-transformers' modules.
-    Raises :class:`ModelError` for a module outside of the folder, and for a shard that is missing.
+    Raises :class:`ModelError` for a shard that is missing, and for an index that is none.
     """
-    pickles = {}
-    for below in _weight_folders(folder):
-        here = folder / below
-        if (here / ADAPTER).is_file() and not (here / "adapter_model.safetensors").is_file():
-            pickles[str(below / ADAPTER)] = str(below / "adapter_model.safetensors")
-        if any((here / name).is_file() for name in WHOLE):
-            continue
-        if (here / PICKLED).is_file():
-            pickles[str(below / PICKLED)] = str(below / "model.safetensors")
-        elif (here / SHARDS).is_file():
-            pickles |= {str(below / name): str(below / _renamed(name)) for name in _shards(here / SHARDS)}
+    pickles = lacks_safetensors([path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))])
+    for index in _indexes(folder, pickles):
+        _check_shards(index)
     return pickles
 
 
@@ -84,22 +75,13 @@ def lacks_safetensors(names: list[str]) -> list[str]:
     return [str(path) for path in weights if path.parent not in folders and MODULE.fullmatch(str(path.parent))]
 
 
-def _weight_folders(folder: Path) -> list[PurePosixPath]:
-    """Return the folders that may hold weights, below ``folder``: the top and sentence-transformers' modules."""
-    path = folder / "modules.json"
-    try:
-        modules = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else []
-        paths = [PurePosixPath(str(module.get("path", ""))) for module in modules]
-    except (ValueError, TypeError, AttributeError):  # source_folder reports a file of another form
-        paths = []
-    for below in paths:
-        if below.is_absolute() or ".." in below.parts:
-            raise ModelError(f"{path}: path {str(below)!r} leads out of the model's folder; expected one below it")
-    return list(dict.fromkeys([PurePosixPath(), *paths]))
+def _indexes(folder: Path, pickles: list[str]) -> set[Path]:
+    """Return the index beside each of the ``pickles`` that are shards."""
+    shards = (folder / name for name in pickles if SHARD.fullmatch(PurePosixPath(name).name))
+    return {index for shard in shards if (index := shard.with_name(SHARDS)).is_file()}
 
 
-def _shards(index: Path) -> list[str]:
-    """Return the files that an index names."""
+def _check_shards(index: Path) -> None:
     try:
         names = sorted(set(json.loads(read_bytes(index))["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -107,11 +89,12 @@ def _shards(index: Path) -> list[str]:
     for name in names:
         if not SHARD.fullmatch(str(name)) or not (index.parent / name).is_file():
             raise ModelError(f"{index}: names {name!r}, expected a file pytorch_model-…-of-….bin beside it; fetch it")
-    return names
 
 
 def _renamed(name: str) -> str:
-    return name.replace("pytorch_model", "model", 1).removesuffix(".bin") + ".safetensors"
+    """Return what a pickle is called as safetensors."""
+    path = PurePosixPath(name)
+    return str(path.with_name(path.stem.replace("pytorch_model", "model", 1) + ".safetensors"))
 
 
 def _target(folder: Path) -> Path:
@@ -134,7 +117,7 @@ def _digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode("ascii", "backslashreplace")).hexdigest()[:16]
 
 
-def _convert(folder: Path, target: Path, pickles: dict[str, str]) -> None:
+def _convert(folder: Path, target: Path, pickles: list[str]) -> None:
     """Fill ``target`` with the weights as safetensors, their index and links to the other files, all or nothing.
 
     What earlier states of ``folder`` became is removed.
@@ -144,10 +127,11 @@ def _convert(folder: Path, target: Path, pickles: dict[str, str]) -> None:
     for earlier in (path for path in target.parent.iterdir() if path.name != LOCK):
         shutil.rmtree(earlier) if earlier.is_dir() else earlier.unlink()
     with finished_folder(target) as part:
-        for name in pickles.values():
-            (part / name).parent.mkdir(parents=True, exist_ok=True)
-        unpickle("weights", [(folder / name, part / out) for name, out in pickles.items()], ModelError)
-        for index in {(folder / name).with_name(SHARDS) for name in pickles if SHARD.fullmatch(Path(name).name)}:
+        outs = [part / _renamed(name) for name in pickles]
+        for out in outs:
+            out.parent.mkdir(parents=True, exist_ok=True)
+        unpickle("weights", [(folder / name, out) for name, out in zip(pickles, outs, strict=True)], ModelError)
+        for index in _indexes(folder, pickles):
             content = json.loads(read_bytes(index))
             content["weight_map"] = {weight: _renamed(name) for weight, name in content["weight_map"].items()}
             write_json(part / index.parent.relative_to(folder) / WHOLE[1], content)

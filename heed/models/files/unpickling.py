@@ -29,7 +29,6 @@ LONGEST = 1000  # characters of the process's message
 ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # all that it gets of this one's variables
 
 Kind = Literal["weights", "vectors"]
-NESTED = ("state_dict", "model_state_dict", "model")  # where checkpoints of training keep the weights
 REASON = re.compile(r"WeightsUnpickler error:\s*(.+?)(?:\. |\n|$)")
 # of C++'s and torch's own errors, which have no class of their own
 NO_MEMORY = re.compile(r"allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
@@ -133,8 +132,8 @@ def _convert_weights(pickled: str, out: str) -> None:
         raise PickleError(f"{reason}; make room, or set HF_ASSETS_CACHE to another folder") from error
 
 
-def _read_weights(path: str) -> Any:
-    """Return the weights by name in a pickle, or below it where it is a checkpoint of training."""
+def _read_weights(path: str) -> dict[str, Any]:
+    """Return the weights by name in a pickle."""
     import torch
 
     try:
@@ -143,28 +142,12 @@ def _read_weights(path: str) -> Any:
     except pickle.UnpicklingError as error:
         reason = f"the pickle holds more than weights, which could run code, so it stays refused ({_reason(error)})"
         raise PickleError(f"{reason}; ask its authors for safetensors") from error
-    nested = [content[name] for name in NESTED if name in content] if isinstance(content, dict) else []
-    fit = [weights for weights in (content, *nested) if not _unfit(weights)]
-    if not fit:
-        reason = f"no weights by name ({_unfit(content)})"
-        raise PickleError(f"{reason}; expected what torch.save makes of a model's state_dict()")
-    return fit[0]
-
-
-def _unfit(content: Any) -> str:
-    """Return the reason why ``content`` is not weights by name, an empty text if it is."""
-    import torch
-
-    if not isinstance(content, dict):
-        return f"a {type(content).__name__}, expected weights by name"
-    if not content:
-        return "no weights"
-    for name, weight in content.items():
-        if not isinstance(name, str) or not isinstance(weight, torch.Tensor):
-            return f"{name!r} is of type {type(weight).__name__}, expected a tensor"
-        if weight.layout != torch.strided or weight.is_quantized or weight.device.type != "cpu":
-            return f"{name!r} is sparse, quantized or without values, expected a dense tensor"
-    return ""
+    weights = content if isinstance(content, dict) else {}
+    other = [name for name, weight in weights.items() if not isinstance(weight, torch.Tensor)]
+    if not weights or other:
+        reason = f"{other[0]!r} is a {type(weights[other[0]]).__name__}" if other else f"a {type(content).__name__}"
+        raise PickleError(f"no weights by name ({reason}); expected what torch.save makes of a model's state_dict()")
+    return weights
 
 
 def _convert_vectors(pickled: str, rows_path: str, docids_path: str) -> None:
