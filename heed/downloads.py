@@ -46,7 +46,7 @@ class Download(NamedTuple):
     title: str
     root: Path
     files: list[File]
-    fetch: Callable[[Sequence[File]], None]
+    fetch: Callable[[Sequence[File]], object]
 
     @property
     def missing(self) -> list[File]:

@@ -6,15 +6,19 @@ FollowTable comes in two layouts: the BEIR form, and the raw release.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
 
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.layout import Layout, Settings
 from heed.errors import DataError, UsageError, fail
-from heed.files import parse_json, read_bytes, read_objects
-from heed.formats.data_set_folders import collection_name
+from heed.files import parse_json, read_bytes
+from heed.formats.data_set_folders import collection_name, config_files
+from heed.formats.data_set_rows import Columns, HubRow, parsed, rows, topics_of
 from heed.formats.topics import with_bases
 from heed.formats.trec_files import read_qrels
 from heed.formats.user_files import OwnFiles, read_listed, read_own, read_topics
@@ -34,6 +38,8 @@ JOIN = "{instruction} [SEP] {query}"  # of the published queries.jsonl
 TYPES = {"1.1": "C1", "1.2": "C2", "2.1": "S1", "2.2": "S2", "2.3": "S3"}
 RAW = "query_instruction.json"
 KINDS = tuple(dict.fromkeys(TYPES.values()))
+Text = Annotated[str, Meta(pattern=r"\S")]
+TableFile = Annotated[str, Meta(pattern=r"^\S+$")]
 
 
 class Published(NamedTuple):
@@ -173,79 +179,62 @@ def constraint(raw: object) -> str:
 
 
 def _read_beir(folder: Path) -> Published:
-    corpus = [path for path in (folder / "corpus.jsonl.gz", folder / "corpus.jsonl") if path.is_file()]
+    corpus = config_files(folder, "corpus")
     fail([] if corpus else [f"{folder}: no corpus.jsonl or corpus.jsonl.gz beside only_queries.jsonl"])
-    topics = []
-    for line_no, record in read_objects(folder / "only_queries.jsonl"):
-        where = f"{folder / 'only_queries.jsonl'}, line {line_no}"
-        topics.append(Topic(_word(record, "_id", where), "eng", _text(record, "text", where), {}))
-    path = folder / "queries.jsonl"
-    for line_no, record in read_objects(path):
-        topics.append(_instructed(record, f"{path}, line {line_no}"))
+    topics = topics_of(rows(folder, "only_queries"), "eng", Columns())
+    topics += parsed(rows(folder, "queries"), _instructed)
     qrels = {"query": read_qrels(folder / "qrels" / "for_only_query_test.tsv")}
-    return Published(with_bases(topics), qrels | {"original": read_qrels(folder / "qrels" / "test.tsv")}, corpus[:1])
+    return Published(with_bases(topics), qrels | {"original": read_qrels(folder / "qrels" / "test.tsv")}, corpus)
 
 
-def _instructed(record: dict[str, Any], where: str) -> Topic:
-    """Return the topic of a line of queries.jsonl; without metadata its text is split at the separator."""
-    about = record.get("metadata")
-    if not about:
-        instruction, mark, query = _text(record, "text", where).rpartition(" [SEP] ")
-        if not mark or not query.strip() or not instruction.strip():
-            raise DataError(f"{where}: no metadata and no instruction [SEP] query in text")
-        about = {"origin_query": query, "instruction": instruction}
-    [about] = _objects([about], "metadata", where)
-    instructions = {"original": _text(about, "instruction", where)}
-    query = _text(about, "origin_query", where)
-    return Topic(_word(record, "_id", where), "eng", query, instructions, constraint(about.get("instruction_type", "")))
+def _instructed(row: HubRow) -> Topic:
+    metadata = row.value("metadata")
+    if not isinstance(metadata, dict):
+        raise row.problem(f"metadata is {repr(metadata)[:60]}, expected an object with origin_query and instruction")
+    about = HubRow(row.path, row.number, metadata)
+    instructions = {"original": about.text("instruction")}
+    kind = constraint(metadata.get("instruction_type"))
+    return Topic(row.word("_id"), "eng", about.text("origin_query"), instructions, kind)
+
+
+class _Out(Struct):
+    """An instruction of the raw release, and the tables that follow it."""
+
+    instruction: Text
+    instruction_positive: list[TableFile]
+    instruction_type: str = ""
+
+
+class _Entry(Struct):
+    """A query of the raw release, the tables that are relevant to it alone, and its instructions."""
+
+    query: Text
+    query_positive: list[TableFile]
+    outs: list[_Out]
 
 
 def _read_raw(folder: Path) -> Published:
     path = folder / RAW
     try:
-        entries = parse_json(read_bytes(path).decode("utf-8-sig"))
+        entries = msgspec.convert(parse_json(read_bytes(path).decode("utf-8-sig")), list[_Entry])
+    except msgspec.ValidationError as error:
+        raise DataError(f"{path}: {str(error).replace('Expected', 'expected', 1)}") from None
     except ValueError as error:
         raise DataError(f"{path}: not JSON ({error}); expected a list of queries") from error
     topics: list[Topic] = []
     qrels: dict[str, Qrels] = {"query": {}, "original": {}}
-    for number, entry in enumerate(_objects(entries, "the file", str(path))):
-        where, qid = f"{path}, query {number}", str(number)
-        outs = _objects(entry.get("outs"), "outs", where)
-        if not outs:
+    for number, entry in enumerate(entries):
+        if not entry.outs:
             continue  # released without instructions: published subsets leave such queries out
-        query = _text(entry, "query", where)
+        qid, query = str(number), entry.query.strip()
         topics.append(Topic(qid, "eng", query, {}))
-        qrels["query"][qid] = dict.fromkeys(_docids(entry, "query_positive", where), 1)
-        for index, out in enumerate(outs):
-            full_qid, of_out = f"{qid}_{index}", f"{where}, outs {index}"
-            instructions = {"original": _text(out, "instruction", of_out)}
-            topics.append(Topic(full_qid, "eng", query, instructions, constraint(out.get("instruction_type")), qid))
-            qrels["original"][full_qid] = dict.fromkeys(_docids(out, "instruction_positive", of_out), 1)
+        qrels["query"][qid] = _relevant(entry.query_positive)
+        for index, out in enumerate(entry.outs):
+            full_qid, instructions = f"{qid}_{index}", {"original": out.instruction.strip()}
+            topics.append(Topic(full_qid, "eng", query, instructions, constraint(out.instruction_type), qid))
+            qrels["original"][full_qid] = _relevant(out.instruction_positive)
     return Published(topics, qrels, [folder / "tables"])
 
 
-def _objects(value: Any, name: str, where: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise DataError(f"{where}: {name} is {repr(value)[:60]}, expected objects with text fields")
-    return value
-
-
-def _docids(record: dict[str, Any], name: str, where: str) -> list[str]:
-    files = record.get(name)
-    if not isinstance(files, list) or not all(isinstance(file, str) and file.split() == [file] for file in files):
-        raise DataError(f"{where}: {name} is not a list of table files")
-    return [file.removesuffix(".txt") for file in files]
-
-
-def _word(record: dict[str, Any], name: str, where: str) -> str:
-    word = _text(record, name, where)
-    if word.split() != [record[name]]:
-        raise DataError(f"{where}: {name} is {record[name]!r}, expected a word")
-    return word
-
-
-def _text(record: dict[str, Any], name: str, where: str) -> str:
-    text = record.get(name)
-    if not isinstance(text, str) or not text.strip():
-        raise DataError(f"{where}: no text in {name} (found {', '.join(record) or 'no field'})")
-    return text.strip()
+def _relevant(tables: Sequence[str]) -> dict[str, int]:
+    return {table.removesuffix(".txt"): 1 for table in tables}

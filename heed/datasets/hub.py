@@ -43,32 +43,25 @@ class Repository(NamedTuple):
 def snapshot(repository: Repository) -> Path:
     """Return a local copy of a data set, fetched at most once.
 
-    Raises :class:`DataError` that says how to go on when the hub is out of reach.
+    After an interruption complete files stay; the hub's client starts the others again. Raises :class:`DataError` that
+    says how to go on when the hub is out of reach.
     """
-    try:
-        return _snapshot(repository)
-    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(
-            f"{repository.name}: cannot be fetched from the hub ({reason}); on a machine with a network run "
-            f"'hf download --repo-type dataset {repository.name}', copy the folder here and give its path"
-        ) from error
-
-
-def _snapshot(repository: Repository) -> Path:
-    """Fetch missing files; after an interruption complete files stay (the hub's client starts the others again)."""
     from huggingface_hub import snapshot_download
 
     name, revision, patterns = repository
-    with fetching(name, "dataset"):
-        path = snapshot_download(name, repo_type="dataset", revision=revision, allow_patterns=list(patterns) or None)
-    return Path(path)
+    try:
+        with fetching(name, "dataset"):
+            return Path(
+                snapshot_download(name, repo_type="dataset", revision=revision, allow_patterns=list(patterns) or None)
+            )
+    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
+        raise _unreachable(repository, error) from error
 
 
 def hub_download(repository: Repository) -> Download:
     """Return the files of ``repository`` with the sizes and digests that the hub gives.
 
-    Raises :class:`DataError` when the hub is out of reach, saying how to copy the data by hand.
+    Raises :class:`DataError` as :func:`snapshot` does.
     """
     try:
         info = _info(repository.name, repository.revision)
@@ -90,7 +83,7 @@ def hub_download(repository: Repository) -> Download:
         patterns = " or ".join(repository.patterns) or "any file"
         raise DataError(f"{repository.name} at {commit}: the hub has nothing like {patterns}; the data set has changed")
     title = f"{repository.name}, hub data set at {commit}"
-    return Download(title, repository.cache.parent, files, lambda _: _fetch(repository))
+    return Download(title, repository.cache.parent, files, lambda _: snapshot(repository))
 
 
 @cache
@@ -103,22 +96,13 @@ def _info(name: str, revision: str) -> Any:
         return HfApi().dataset_info(name, revision=revision, timeout=TIMEOUT[1], files_metadata=True)
 
 
-def _fetch(repository: Repository) -> None:
-    try:
-        _snapshot(repository)
-    except Exception as error:  # as above
-        raise _unreachable(repository, error) from error
-
-
 def _unreachable(repository: Repository, error: Exception) -> DataError:
     from huggingface_hub.constants import ENDPOINT
 
     reason = re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
     include = "".join(f" --include '{pattern}'" for pattern in repository.patterns)
-    count = len(repository.local_files())
-    files_here = f"; {count} of its files are here, not checked, in {repository.snapshot}" if count else ""
     return DataError(
-        f"{repository.name} at {repository.revision}: cannot be fetched from {ENDPOINT} ({reason}){files_here}\n"
+        f"{repository.name} at {repository.revision}: cannot be fetched from {ENDPOINT} ({reason})\n"
         "run again to go on with the files that are missing; or, on a machine with a network, run "
         f"'hf download --repo-type dataset {repository.name} --revision {repository.revision}{include}' "
         f"and copy {repository.cache.name} from its ~/.cache/huggingface/hub to {repository.cache.parent} here"

@@ -1,10 +1,9 @@
 """Topics with an original and a changed instruction, in all forms in which FollowIR and mFollowIR are published.
 
-The newer form has one query a condition (``305-og``, ``305-changed``): configs ``queries``,
-``instruction`` (in MTEB's mirrors a column of ``queries``), ``default`` or ``qrels``, ``qrel_diff``
-and ``top_ranked``. The older form has one query a topic, with both instructions and two shorter ones
-as columns, and the configs ``qrels_og``, ``qrels_changed`` and ``top_ranked``. mFollowIR has the newer form, with
-the language in the configs' names.
+The newer form has one query a condition (``305-og``, ``305-changed``): configs ``queries``, ``instruction`` (in MTEB's
+mirrors a column of ``queries``), ``default`` or ``qrels``, and ``top_ranked``. The older form has one query a topic,
+with both instructions and two shorter ones as columns, and the configs ``qrels_og``, ``qrels_changed`` and
+``top_ranked``. mFollowIR has the newer form, with the language in the configs' names.
 """
 
 from collections.abc import Callable
@@ -14,8 +13,6 @@ from typing import NamedTuple
 from heed.errors import DataError, fail
 from heed.formats.data_set_folders import config_files
 from heed.formats.data_set_rows import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
-from heed.measures import no_longer_relevant
-from heed.progress import brief, warn
 from heed.types import Qrels, Topic
 
 Naming = Callable[[str], str]  # a config's name in a folder: queries → queries-zho
@@ -45,9 +42,8 @@ def read_pairs(folder: Path, named: Naming, lang: str) -> PairedTopics:
     """Read topics in language ``lang`` with both instructions from configs that are called as ``named`` says.
 
     Raises :class:`DataError` for a missing config, bad rows, a query without its instruction, or an
-    id of the newer form that ends neither ``-og`` nor ``-changed``. Blank instructions, and
-    differences between ``qrel_diff`` and the two qrels, are warnings. Without ``top_ranked`` there are
-    no candidates.
+    id of the newer form that ends neither ``-og`` nor ``-changed``. Blank instructions are warnings. Without
+    ``top_ranked`` there are no candidates.
     """
     if config_files(folder, named(QRELS["original"])):
         topics = topics_of(rows(folder, named("queries")), lang, COLUMNS)
@@ -80,7 +76,6 @@ def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], di
     for full, grades in judgements(folder, named("default"), named("qrels"), named("data")).items():
         qid, condition = _split(folder, full)
         qrels[condition][qid] = grades
-    _warn_of_difference(folder, named("qrel_diff"), qrels)
     return list(topics.values()), qrels
 
 
@@ -103,18 +98,6 @@ def _queries(folder: Path, named: Naming) -> list[tuple[str, str, str]]:
         return qid, row.text("text"), instructions[qid]
 
     return parsed(rows(folder, named("queries")), read)
-
-
-def _warn_of_difference(folder: Path, config: str, qrels: dict[str, Qrels]) -> None:
-    """Warn of topics whose published ``qrel_diff`` is not the difference of the two qrels."""
-    if not config_files(folder, config):
-        return
-    listed = parsed(rows(folder, config), lambda row: (row.word("query-id"), set(row.words("corpus-ids"))))
-    published = {qid: docids for qid, docids in listed if docids}
-    computed = no_longer_relevant(qrels["original"], qrels["changed"])
-    differ = [qid for qid in sorted(published.keys() | computed.keys()) if published.get(qid) != computed.get(qid)]
-    if differ:
-        warn(f"{folder}: {config} and the qrels disagree on {len(differ)} topics, the qrels are used: {brief(differ)}")
 
 
 def _split(folder: Path, full: str) -> tuple[str, str]:

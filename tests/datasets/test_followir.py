@@ -35,10 +35,6 @@ NEWER: Files = {
         {"query-id": "305-changed", "corpus-id": "FBIS3-1_0", "score": 0.0},
         {"query-id": "305-changed", "corpus-id": "FBIS3-2_13", "score": 1.0},
     ],
-    "qrel_diff/qrel_diff-00000-of-00001": [
-        {"query-id": "305", "corpus-ids": ["FBIS3-1_0"]},
-        {"query-id": "306", "corpus-ids": []},
-    ],
     "top_ranked/top_ranked-00000-of-00001": [
         {"query-id": "305-og", "corpus-ids": ["FBIS3-2_13", "FBIS3-1_0"]},
         {"query-id": "305-changed", "corpus-ids": ["FBIS3-2_13", "FT-9_0"]},
@@ -53,7 +49,6 @@ MIRROR: Files = {
         {"id": "305-changed", "text": "Q", "instruction": "only this"},
     ],
     "qrels/test-00000-of-00001": [{**row, "score": int(row["score"])} for row in NEWER["data/default-00000-of-00001"]],
-    "qrel_diff/qrel_diff-00000-of-00001": NEWER["qrel_diff/qrel_diff-00000-of-00001"],
     "top_ranked/test-00000-of-00001": NEWER["top_ranked/top_ranked-00000-of-00001"],
 }
 
@@ -118,18 +113,11 @@ def test_qrels_as_tsv_and_split_folders_are_read(tmp_path: Path) -> None:
         judgements(tmp_path, "qrels")
 
 
-def test_blank_instructions_and_differing_qrels_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_blank_instructions_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = [{"query-id": "305-og", "instruction": " "}, {"query-id": "305-changed", "instruction": "only this"}]
-    changed = {
-        "instruction/instruction-00000-of-00001": told,
-        "qrel_diff/qrel_diff-00000-of-00001": [{"query-id": "305", "corpus-ids": ["FBIS3-2_13"]}],
-    }
-    read = read_followir(published(tmp_path, "jsonl", NEWER | changed))
+    read = read_followir(published(tmp_path, "jsonl", NEWER | {"instruction/instruction-00000-of-00001": told}))
     assert read.topics[0].instructions == {"changed": "only this"}
-    assert capsys.readouterr().err.splitlines() == [
-        f"warning: {tmp_path}: qrel_diff and the qrels disagree on 1 topics, the qrels are used: 305",
-        f"warning: {tmp_path}: 1 of 1 topics have no original instruction: 305",
-    ]
+    assert capsys.readouterr().err == f"warning: {tmp_path}: 1 of 1 topics have no original instruction: 305\n"
 
 
 def test_without_top_ranked_there_are_no_candidates(tmp_path: Path) -> None:
@@ -259,5 +247,5 @@ def test_the_benchmarks_are_those_of_the_paper() -> None:
 
 def test_the_hub_out_of_reach_says_what_to_do() -> None:
     [older] = holdings("followir-older/core17", [])[0].repositories()
-    with pytest.raises(HeedError, match=f"hf download --repo-type dataset {older.name}', copy the folder here"):
+    with pytest.raises(HeedError, match=f"hf download --repo-type dataset {older.name} --revision {older.revision}"):
         snapshot(older)

@@ -48,7 +48,7 @@ def test_other_documents_have_a_folder_of_their_own(tmp_path: Path, heed: Heed) 
 
 @pytest.mark.parametrize("naming", ["{}-zho", "zho-{}", "eng-zho-{}"])
 def test_mirrors_with_the_instruction_beside_the_query_are_read(tmp_path: Path, naming: str) -> None:
-    # mteb/mFollowIR and mteb/mFollowIRCrossLingual: ids in id, neither instruction nor qrel_diff
+    # mteb/mFollowIR and mteb/mFollowIRCrossLingual: ids in id, no config instruction
     told = {row["query-id"]: row["instruction"] for row in FILES["instruction-zho"]}
     files = {
         "corpus": [{"id": row["_id"], "text": row["text"], "title": row["title"]} for row in FILES["corpus-zho"]],
@@ -64,45 +64,9 @@ def test_mirrors_with_the_instruction_beside_the_query_are_read(tmp_path: Path, 
     assert read[:3] == full[:3] and [path.parent.name for path in read.corpus] == [naming.format("corpus")]
 
 
-def test_the_older_form_is_read(tmp_path: Path) -> None:
-    # jhu-clsp/mFollowIR-parquet
-    query = {"_id": "12", "text": "内容", "instruction_og": "要文本", "instruction_changed": "要文本，不要标题"}
-    write_jsonl(tmp_path / "corpus-zho.jsonl", FILES["corpus-zho"])
-    write_jsonl(tmp_path / "queries-zho.jsonl", [query])
-    write_jsonl(tmp_path / "top_ranked-zho.jsonl", [{"qid": "12", "pid": "u1"}, {"qid": "12", "pid": "u0"}])
-    for name, grade in (("og", 1), ("changed", 0)):
-        write_jsonl(tmp_path / f"qrels_{name}-zho.jsonl", [{"query-id": "12", "corpus-id": "u0", "score": grade}])
-    read = read_mfollowir(tmp_path, "zho", "zho")
-    assert read.topics[0].instructions == {"original": "要文本", "changed": "要文本，不要标题"}
-    assert read.qrels == {"original": {"12": {"u0": 1}}, "changed": {"12": {"u0": 0}}}
-    assert read.candidates == {"12": ["u1", "u0"]}
-
-
-def test_a_published_difference_that_the_qrels_do_not_show_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    read_mfollowir(hub_copy(tmp_path, "jsonl", qrel_diff_zho=[{"query-id": "12", "corpus-ids": ["u1"]}]), "zho", "zho")
-    assert "qrel_diff-zho and the qrels disagree on 1 topics, the qrels are used: 12" in capsys.readouterr().err
-
-
-def test_ids_of_no_condition_and_missing_configs_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match="query id '12' ends neither -og nor -changed"):
-        read_mfollowir(
-            hub_copy(
-                tmp_path / "a",
-                "jsonl",
-                queries_zho=[{"_id": "12", "text": "x"}],
-                instruction_zho=[{"query-id": "12", "instruction": "x"}],
-            ),
-            "zho",
-            "zho",
-        )
-    with pytest.raises(HeedError, match="query 12-changed has no row in instruction-zho"):
-        read_mfollowir(
-            hub_copy(tmp_path / "b", "jsonl", instruction_zho=[{"query-id": "12-og", "instruction": "x"}]), "zho", "zho"
-        )
+def test_a_missing_config_is_named_with_its_language(tmp_path: Path) -> None:
     with pytest.raises(HeedError, match="no queries-rus; expected Parquet or JSONL"):
-        read_mfollowir(hub_copy(tmp_path / "c", "jsonl"), "rus", "rus")
+        read_mfollowir(hub_copy(tmp_path, "jsonl"), "rus", "rus")
 
 
 def test_the_hub_out_of_reach_says_what_to_do() -> None:

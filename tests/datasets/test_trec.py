@@ -545,11 +545,11 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
         (["--benchmark", "robust04"], "--benchmark robust04: not known; expected followir"),
         (
             ["--benchmark", "followir/news21"],
-            "hf download --repo-type dataset mteb/News21InstructionRetrieval', copy the folder here and give its path",
+            "hf download --repo-type dataset mteb/News21InstructionRetrieval --revision",
         ),
         (
             ["--benchmark", "followir/news21", "--condition", "short"],
-            "hf download --repo-type dataset jhu-clsp/news21-instructions', copy the folder here and give its path",
+            "hf download --repo-type dataset jhu-clsp/news21-instructions --revision",
         ),
         (["--docs", "d.jsonl", "--topics", "t.tsv", "--maxp", "200/400"], "--maxp: found '200/400', expected words/"),
     ],

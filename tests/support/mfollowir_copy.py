@@ -17,7 +17,6 @@ FILES = {
         {"query-id": "12-changed", "corpus-id": "u0", "score": 0},
         {"query-id": "12-changed", "corpus-id": "u1", "score": 1},
     ],
-    "qrel_diff-zho": [{"query-id": "12", "corpus-ids": ["u0"]}],
     "top_ranked-zho": [
         {"query-id": "12-og", "corpus-ids": ["u0", "u1", "u2"]},
         {"query-id": "12-changed", "corpus-ids": ["u1", "u0", "gone"]},
