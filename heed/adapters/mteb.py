@@ -41,8 +41,8 @@ def as_mteb(
     return MtebBiEncoder(model) if is_encoder(model) else MtebCrossEncoder(model)
 
 
-class _Loaded:
-    """A system with MTEB's description of it, loaded at its first use."""
+class _Described:
+    """A system with MTEB's description of it."""
 
     model_type = ""
 
@@ -56,15 +56,10 @@ class _Loaded:
             "use_instructions": True,
         }
         self.mteb_model_meta: Any = import_module("mteb.models").ModelMeta.create_empty(overwrites=described)
-        self._system, self._loaded = system, False
-
-    def _load(self) -> None:
-        if not self._loaded:
-            load(self._system)
-            self._loaded = True
+        self._system = system
 
 
-class MtebCrossEncoder(_Loaded):
+class MtebCrossEncoder(_Described):
     """A reranker of Heed, as MTEB's ``CrossEncoderProtocol``."""
 
     model_type = "cross-encoder"
@@ -78,7 +73,7 @@ class MtebCrossEncoder(_Loaded):
         The documents of a query are scored together, as list-wise rerankers need it; another id is another query,
         even of the same text.
         """
-        self._load()
+        load(self._system)
         lang = _language(task_metadata, hf_subset)
         pairs: dict[tuple[str, Query], list[int]] = {}  # by MTEB's id, whose ending a query loses
         for number, row in enumerate(_rows(inputs1)):
@@ -90,7 +85,7 @@ class MtebCrossEncoder(_Loaded):
         return scores
 
 
-class MtebBiEncoder(_Loaded):
+class MtebBiEncoder(_Described):
     """An encoder of Heed, as MTEB's ``EncoderProtocol``; compared by inner product."""
 
     model_type = "dense"
@@ -107,7 +102,7 @@ class MtebBiEncoder(_Loaded):
         **_: Any,
     ) -> Any:
         """Return one vector a row, of queries where ``prompt_type`` is that of queries, else of documents."""
-        self._load()
+        load(self._system)
         rows = list(_rows(inputs))
         if getattr(prompt_type, "value", prompt_type) == "query":
             lang = _language(task_metadata, hf_subset)

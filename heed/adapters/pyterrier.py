@@ -92,7 +92,7 @@ class HeedRetriever(pt.Transformer):
 
     def __init__(self, system: Retriever, depth: int, lang: str) -> None:
         """Find ``depth`` documents a topic in ``lang`` by ``system``."""
-        self._system, self._depth, self._lang, self._loaded = system, depth, lang, False
+        self._system, self._depth, self._lang = system, depth, lang
 
     def __repr__(self) -> str:
         """Return its name and depth."""
@@ -102,7 +102,7 @@ class HeedRetriever(pt.Transformer):
         """Return the best documents of each query, best first; :class:`DataError` for a topic that comes twice."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         fail(f"topic {qid}: comes twice in the frame; keep one" for qid in inp.qid[inp.qid.duplicated()].unique())
-        self._loaded = self._loaded or _load(self._system)
+        load(self._system)
         queries = [_query(row, self._lang) for row in inp.to_dict("records")]
         run = self._system.search(queries, self._depth) if queries else {}
         return inp.drop(columns=FOUND, errors="ignore").merge(_frame(run, [query.qid for query in queries]), on="qid")
@@ -113,7 +113,7 @@ class HeedReranker(pt.Transformer):
 
     def __init__(self, system: Reranker, lang: str) -> None:
         """Score topics in ``lang`` by ``system``."""
-        self._system, self._lang, self._loaded = system, lang, False
+        self._system, self._lang = system, lang
 
     def __repr__(self) -> str:
         """Return its name."""
@@ -122,7 +122,7 @@ class HeedReranker(pt.Transformer):
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         """Return the documents of each topic, best first; :class:`DataError` for a document that comes twice."""
         pt.validate.result_frame(inp, extra_columns=["query", "text"], context=self)
-        self._loaded = self._loaded or _load(self._system)
+        load(self._system)
         run: dict[str, Mapping[str, float]] = {}
         for qid, rows in inp.groupby("qid", sort=False):
             records = _in_order(rows.to_dict("records"))
@@ -184,11 +184,6 @@ class TransformerSystem:
 
     def _document_row(self, document: Document) -> dict[str, Any]:
         return {"text": document.contents()} if self._joined else {"title": document.title, "text": document.text}
-
-
-def _load(system: object) -> bool:
-    load(system)
-    return True
 
 
 def _in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS
 from heed.systems.programs import Program, checked_program, program_named
 from heed.systems.registry_models import installed_model, model_without_documents
 from heed.systems.settings import Machine, machine_of
-from heed.systems.user_objects import OwnEncoder, OwnReranker, class_name, is_built_in, is_encoder, load_object
+from heed.systems.user_objects import class_name, is_built_in, is_encoder, load_object, own_system
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, close, config_of
 
 
@@ -38,19 +38,15 @@ def model_alone(
     if isinstance(program, Program):
         return checked_program(program)
     if not isinstance(system, str):
-        return system if is_built_in(system) else _checking(system, class_name(system))
+        return system if is_built_in(system) else own_system(system, class_name(system))
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE)):
         raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
     if system.startswith(MTEB):
-        return _checking(mteb_model(system, runtime.device, registry.trusted), system)
+        return own_system(mteb_model(system, runtime.device, registry.trusted), system)
     if OBJECT.fullmatch(system):
-        return _checking(load_object(system), system)
+        return own_system(load_object(system), system)
     model = installed_model(system, registry, ()).limited(runtime.max_length)
     return model_without_documents(with_family(model, otherwise), runtime)
-
-
-def _checking(system: Any, name: str) -> Reranker | Encoder:
-    return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
 
 
 def as_reranker(model: Reranker | Encoder) -> Reranker:

@@ -38,12 +38,7 @@ from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
 from heed.systems.programs import Program, program_by_workers, program_named
-from heed.systems.registry_models import (
-    encoder_by_workers,
-    family_of,
-    installed_model,
-    reranker_by_workers,
-)
+from heed.systems.registry_models import family_of, installed_model, system_by_workers
 from heed.systems.user_objects import (
     OwnEncoder,
     OwnReranker,
@@ -111,7 +106,7 @@ class Systems:
             return self._user_retriever(load_object(system), system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
-            return LateRetriever(encoder_by_workers(model, self.runtime, self.pool, LateEncoder), self.corpus)
+            return LateRetriever(system_by_workers(model, self.runtime, self.pool, LateEncoder), self.corpus)
         return self._dense(self._encoder(system, model))
 
     def reranker(self, system: "str | Reranker") -> Reranker:
@@ -145,7 +140,8 @@ class Systems:
             return Similarity(self._encoder(system, model), self.corpus)
         if family.system != RERANKER:
             raise UsageError(f"{system}: of family {family_of(model)}, no reranker; use it as --retriever")
-        return reranker_by_workers(model, self.runtime, self._pool_for(system, model))
+        reranker: Reranker = self._system_of_model(system, model)
+        return reranker
 
     def encoder(self, name: str) -> Encoder:
         """Return the bi-encoder of a name; :class:`UsageError` if it is none."""
@@ -194,14 +190,15 @@ class Systems:
     def _encoder(self, name: str, model: Model) -> Encoder:
         if FAMILIES[model.family].system != ENCODER:
             raise UsageError(f"{name}: of family {family_of(model)}, no bi-encoder; use it as --reranker")
-        return encoder_by_workers(model, self.runtime, self._pool_for(name, model))
+        encoder: Encoder = self._system_of_model(name, model)
+        return encoder
 
-    def _pool_for(self, name: str, model: Model) -> WorkerPool | None:
-        """Return the workers for a model; None, with a line in the log, for a family that runs in this process."""
-        if reason := FAMILIES[model.family].local:
+    def _system_of_model(self, name: str, model: Model) -> Any:
+        """Return the system of a model, by workers unless its family runs in this process, which is logged."""
+        reason = FAMILIES[model.family].local
+        if reason:
             self.pool.log_local(name, reason)
-            return None
-        return self.pool
+        return system_by_workers(model, self.runtime, None if reason else self.pool)
 
     def _mteb(self, name: str) -> MtebReranker | MtebEncoder | MtebRetriever:
         self.pool.log_local(name, "it runs by MTEB's code")

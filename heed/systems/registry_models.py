@@ -10,6 +10,7 @@ from heed.extras import require
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, SERVICE
+from heed.systems.user_objects import is_encoder
 from heed.types import Encoder, Reranker
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
 from heed.workers.pool import WorkerPool
@@ -44,26 +45,16 @@ def family_of(model: Model) -> str:
     return f"{model.family}{guess}"
 
 
-def reranker_by_workers(model: Model, runtime: Runtime, pool: WorkerPool | None) -> Reranker:
-    """Return the reranker of a model, whose documents the workers of ``pool`` score where there are any."""
-    if not (pool and pool.workers):
-        reranker: Reranker = make_system(model, runtime)
-        return reranker
-    runtime = runtime._replace(device=pool.device(runtime.device))
-    local: Any = make_system(model, runtime)
-    return ParallelReranker(local, system_of(local.config, make_system, _absolute(model), runtime), pool)
-
-
-def encoder_by_workers(
+def system_by_workers(
     model: Model, runtime: Runtime, pool: WorkerPool | None, make: Callable[[Model, Runtime], Any] = make_system
-) -> Encoder:
-    """Return the encoder that ``make`` makes of a model; the workers of ``pool`` encode where there are any."""
+) -> Any:
+    """Return the system that ``make`` makes of a model; the workers of ``pool`` do its work where there are any."""
     if not (pool and pool.workers):
-        encoder: Encoder = make(model, runtime)
-        return encoder
+        return make(model, runtime)
     runtime = runtime._replace(device=pool.device(runtime.device))
-    local: Any = make(model, runtime)
-    return ParallelEncoder(local, system_of(local.config, make, _absolute(model), runtime), pool)
+    local = make(model, runtime)
+    parallel = ParallelEncoder if is_encoder(local) else ParallelReranker
+    return parallel(local, system_of(local.config, make, _absolute(model), runtime), pool)
 
 
 def _absolute(model: Model) -> Model:

@@ -8,20 +8,19 @@ import json
 import math
 import re
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
+
+import numpy as np
 
 from heed.errors import HeedError, ModelError, UsageError, fail
 from heed.extras import named_object
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
 from heed.ranking import top
-from heed.types import Config, Document, Encoder, Query, Run, close, load
-
-if TYPE_CHECKING:
-    from heed.types import Matrix
+from heed.types import Config, Document, Encoder, Matrix, Query, Run, close, load
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
@@ -89,16 +88,6 @@ class OwnReranker(OwnSystem):
         if not callable(getattr(system, "score", None)):
             raise UsageError(f"{name}: has no score(query, documents); expected a reranker")
 
-    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Call ``begin(queries, documents)`` of the reranker, if it has one."""
-        if callable(begin := getattr(self._system, "begin", None)):
-            begin(queries, documents)
-
-    def finish(self) -> None:
-        """Call ``finish()`` of the reranker, if it has one."""
-        if callable(finish := getattr(self._system, "finish", None)):
-            finish()
-
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
         with self._calling(f"topic {query.qid}: score"):
@@ -110,15 +99,14 @@ class OwnReranker(OwnSystem):
         if scores is None or len(scores) != len(documents):
             count = type(returned).__name__ if scores is None else f"{len(scores)} scores"
             raise self._error(f"topic {query.qid}: {count} for {len(documents)} documents; return one score for each")
-        return [self._number(score, query.qid, document) for score, document in zip(scores, documents, strict=True)]
-
-    def _number(self, score: Any, qid: str, document: Document) -> float:
-        number = _finite(score)
-        if number is None:
-            raise self._error(
-                f"topic {qid}, document {document.docid}: a score is no number, or not finite: {score!r:.60}"
-            )
-        return number
+        numbers = []
+        for score, document in zip(scores, documents, strict=True):
+            if (number := _finite(score)) is None:
+                raise self._error(
+                    f"topic {query.qid}, document {document.docid}: a score is no number, or not finite: {score!r:.60}"
+                )
+            numbers.append(number)
+        return numbers
 
 
 class OwnRetriever(OwnSystem):
@@ -177,23 +165,21 @@ class OwnEncoder(OwnSystem):
             self.config: Config = {"own": self.config}  # whole: its keys have meanings of their own
         self._width: int | None = None
 
-    def encode_documents(self, documents: Sequence[Document]) -> "Matrix":
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return one vector a document; :class:`ModelError` for vectors that cannot be those."""
         self.load()
         with self._calling("encode_documents"):
             vectors = self._system.encode_documents(documents)
         return self._checked(vectors, len(documents), "documents")
 
-    def encode_queries(self, queries: Sequence[Query]) -> "Matrix":
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return one vector a query; :class:`ModelError` for vectors that cannot be those."""
         self.load()
         with self._calling("encode_queries"):
             vectors = self._system.encode_queries(queries)
         return self._checked(vectors, len(queries), "queries")
 
-    def _checked(self, returned: Any, count: int, kind: str) -> "Matrix":
-        import numpy as np
-
+    def _checked(self, returned: Any, count: int, kind: str) -> Matrix:
         try:
             vectors = np.asarray(returned, dtype=np.float32)
         except (TypeError, ValueError, RuntimeError) as error:
@@ -224,6 +210,11 @@ def _json(config: Any, name: str) -> Config:
     except (TypeError, ValueError) as error:
         raise UsageError(f"{name}: its config is no JSON data ({error}); use texts, numbers, lists, dicts") from error
     return data if isinstance(data, dict) else {"config": data}
+
+
+def own_system(system: Any, name: str) -> OwnEncoder | OwnReranker:
+    """Return an object that the user calls ``name`` as what checks its results."""
+    return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
 
 
 def is_encoder(system: Any) -> TypeGuard[Encoder]:

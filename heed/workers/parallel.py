@@ -2,20 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import methodcaller
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-from heed.formats.document_store import DocumentStore
 from heed.types import Config, Document, Matrix, Query, begin, config_of, finish
-from heed.workers.pool import TaskFor, WorkerPool, result_of
+from heed.workers.pool import TaskFor, WorkerPool
 from heed.workers.tasks import System, SystemTask
-
-
-@runtime_checkable
-class Sized(Protocol):
-    """An encoder that can tell how large vectors become."""
-
-    def log_size(self, count: int) -> None:
-        """Log how large the vectors of ``count`` documents can become."""
 
 
 def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -35,12 +26,6 @@ class ParallelEncoder:
         self.config: Config = encoder.config
         self.cosine: bool = getattr(encoder, "cosine", False)
         self._system, self._pool = system, pool
-        self._tells_size = isinstance(encoder, Sized)
-
-    def begin(self, store: DocumentStore) -> None:
-        """Have a worker log how large the vectors of ``store`` can become, where the encoder can tell."""
-        if self._tells_size:
-            result_of(self._pool.submit(self._task("log_size", store.count)))
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents."""

@@ -121,7 +121,6 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)  # answers are kept in its indexes/api
     monkeypatch.setattr(api, "FIRST_PAUSE", 0.0)

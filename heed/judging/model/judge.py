@@ -58,7 +58,7 @@ class Judge:
 
     def estimate(self, pool: ExportedPool) -> Bill:
         """Return the cost of judging a checked pool: the questions that are not answered yet."""
-        bill = Bill(self.name, self._chat.price)
+        bill = Bill(self._chat.price)
         for question in self._questions(pool):
             if self._chat.cached(question.messages) is None:
                 bill.add([message["content"] for message in question.messages], EXPECTED)
@@ -75,7 +75,7 @@ class Judge:
         """
         if parallel > 1 and isinstance(self._chat, LocalJudge):
             raise UsageError(f"--parallel {parallel}: {self.name} runs on this machine, one document at a time")
-        judged = Judged(Bill(self.name, self._chat.price))
+        judged = Judged(Bill(self._chat.price))
         total = sum(map(len, pool.pool.values()))
         answered = _answered(self._chat.answer, self._questions(pool), parallel)
         for question, answer in bar(answered, total, f"{self.name}.{pool.condition}", "documents"):

@@ -10,6 +10,7 @@ from heed.formats.trec_files import write_qrels
 from heed.judging.model.judge import Judged
 from heed.measures.agreement import Comparison
 from heed.measures.summary import aligned
+from heed.models.remote.cost import ESTIMATE
 
 SHOWN = 200  # characters of a refused answer
 JUDGE = "judge"  # the key by which the note beside judgements says that a model made them
@@ -72,7 +73,7 @@ def judged_as_data(judged: Judged) -> dict[str, Any]:
             "input_tokens": bill.input,
             "output_tokens": bill.output,
             "dollars": bill.dollars,
-            "counted_by": bill.how,
+            "counted_by": ESTIMATE,
         },
     }
 

@@ -7,19 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import ModelError
-from heed.formats.document_store import DocumentStore
 from heed.models.encoders.bi_encoder import Input, SentenceEncoder
 from heed.models.encoders.late_models import load
 from heed.models.local.runtime import DEFAULT, Runtime, on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
-from heed.progress import log
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Matrix, Query
 
 KEPT = 4 * 2**30  # bytes of a pool's vectors in memory: 46,000 documents of 180 tokens of 128 numbers
 BLOCK = 2**24  # products at a time: 64 MB
-FLOAT = 4  # bytes
 
 
 class LateEncoder(SentenceEncoder):
@@ -41,17 +38,6 @@ class LateEncoder(SentenceEncoder):
     def _loaded(self) -> Any:
         encoder, self._markers = load(self._model, self._runtime)
         return encoder
-
-    def begin(self, store: DocumentStore) -> None:
-        """Log how large the vectors of ``store`` can become."""
-        self.log_size(store.count)
-
-    def log_size(self, count: int) -> None:
-        """Log how large the vectors of ``count`` documents can become."""
-        limit, width = self._encoder.limit("document"), FLOAT * (1 + self._encoder.whole.get_embedding_dimension())
-        if limit:
-            most = count * limit * width / 1e9
-            log.info(f"{self.name}: {width} bytes a token, at most {most:.2g} GB for {count} documents")
 
     def _input(self, task: str, whole: str, unprefixed: str) -> Input:
         prompts = self._encoder.prompts

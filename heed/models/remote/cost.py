@@ -1,7 +1,7 @@
 """Answers of paid APIs: what they will cost, before the first call, and the file that keeps them."""
 
+import json
 import math
-import os
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +14,10 @@ from heed.models.text.fit import whole_rows
 from heed.types import Document
 
 ASCII_A_TOKEN = 4  # OpenAI's rule of thumb for English; other scripts take about a token for a character
-TIKTOKEN_FILES = "TIKTOKEN_CACHE_DIR"  # tiktoken's own variable: the folder of its files
+ESTIMATE = "an estimate: four ASCII characters or one other character a token"
 MILLION = 1_000_000
 SEARCHED, PIECE = 100, 500  # Cohere's search: a query with 100 documents of 500 tokens, the query's included
 
-Count = Callable[[str], int]
 Item = TypeVar("Item")
 
 
@@ -67,41 +66,23 @@ def in_requests(texts: Iterable[tuple[Item, int]], most: int, tokens: int) -> It
         yield part
 
 
-def counter(model: str) -> tuple[Count, str]:
-    """Return how tokens are counted for the bill, and the name of that method.
-
-    tiktoken counts where it is installed, knows the model and has its files: for an estimate it is not
-    allowed to fetch them.
-    """
-    try:
-        if os.environ.get(TIKTOKEN_FILES):
-            import tiktoken
-
-            encoding = tiktoken.encoding_for_model(model)
-            return (lambda text: len(encoding.encode_ordinary(text))), f"tiktoken's {encoding.name}"
-    except (ImportError, KeyError, OSError, ValueError):  # not installed, an unknown model, no file, a broken one
-        pass
-    return about, "an estimate: four ASCII characters or one other character a token"
-
-
 class Bill:
     """Counts the calls to make, and the kept answers, which are free."""
 
-    def __init__(self, model: str, price: tuple[float, float] | None, search_price: float | None = None) -> None:
-        """Count for the API's ``model``.
+    def __init__(self, price: tuple[float, float] | None, search_price: float | None = None) -> None:
+        """Count nothing yet.
 
         ``price`` is in US dollars for a million tokens of input, and of output; ``search_price`` for a thousand
         searches, which a rerank server may count instead.
         """
-        self._count, self.how = counter(model)
         self._price, self._search_price = price, search_price
         self.calls = self.free = self.input = self.output = self.searches = 0
 
     def add(self, texts: Sequence[str], answer: str = "") -> None:
         """Count one call."""
         self.calls += 1
-        self.input += sum(map(self._count, texts))
-        self.output += self._count(answer)
+        self.input += sum(map(about, texts))
+        self.output += about(answer)
 
     def add_search(self, query: str, documents: Sequence[str]) -> None:
         """Count one call that reranks: the query is read with each document.
@@ -109,7 +90,7 @@ class Bill:
         A search is counted as Cohere does (docs.cohere.com/docs/how-does-cohere-pricing-work): longer documents
         count as several.
         """
-        lengths = [self._count(query) + self._count(document) for document in documents]
+        lengths = [about(query) + about(document) for document in documents]
         self.calls += 1
         self.input += sum(lengths)
         self.searches += math.ceil(sum(math.ceil(length / PIECE) for length in lengths) / SEARCHED)
@@ -137,12 +118,11 @@ class Bill:
             )
         if self._search_price is not None:
             cost += f" for {self.searches:,} searches"
-        return f"{label}: {self.calls:,} calls with {tokens} ({self.how}), {cost}; {self.free:,} answers are cached"
+        return f"{label}: {self.calls:,} calls with {tokens} ({ESTIMATE}), {cost}; {self.free:,} answers are cached"
 
 
 FILE = "answers.sqlite"
 BUSY = 60  # seconds to wait for another process that is writing
-PART = 500  # keys of one SQLite query
 
 
 class Answers:
@@ -156,14 +136,9 @@ class Answers:
         """Return the answers of those ``keys`` that have one."""
         if not self.path.exists():
             return {}
-        answers: dict[str, bytes] = {}
+        query = "SELECT key, answer FROM answers WHERE key IN (SELECT value FROM json_each(?))"
         with self._open() as db:
-            for start in range(0, len(keys), PART):
-                part = keys[start : start + PART]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks)
-                answers.update(db.execute(query, part))
-        return answers
+            return dict(db.execute(query, [json.dumps(list(keys))]))
 
     def answer(self, key: str, request: Callable[[], bytes]) -> bytes:
         """Return the stored answer of ``key``; without one that of ``request``, which is stored."""

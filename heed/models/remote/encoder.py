@@ -47,7 +47,7 @@ class ApiEncoder:
 
     def begin(self, store: DocumentStore) -> None:
         """Log what embedding all of ``store`` will cost; :class:`DataError` naming its documents without text."""
-        bill, documents = self._bill(), iter(store)
+        bill, documents = Bill(self._model.price), iter(store)
         while batch := list(islice(documents, COUNTED)):
             self._count(bill, self._texts(batch), self._endpoint.provider.documents)
         log.info(bill.line(f"{self.name}, documents"))
@@ -82,9 +82,6 @@ class ApiEncoder:
         room -= about(document_text(self._model, document.title, ""))
         return beginning(document, room)
 
-    def _bill(self) -> Bill:
-        return Bill(self._endpoint.model, self._model.price)
-
     def _count(self, bill: Bill, texts: Sequence[str], kind: Mapping[str, str]) -> None:
         by_key = {self._key(text, kind): text for text in texts}
         stored = self._answers.get(list(by_key))
@@ -98,7 +95,7 @@ class ApiEncoder:
     def _vectors(self, texts: Sequence[str], kind: Mapping[str, str], inputs: str, estimated: bool) -> Matrix:
         """Return the vectors of ``texts``; one that is repeated is requested once, a stored one not again."""
         if not estimated:
-            bill = self._bill()
+            bill = Bill(self._model.price)
             self._count(bill, texts, kind)
             log.info(bill.line(f"{self.name}, {len(texts)} {inputs}"))
         keys = [self._key(text, kind) for text in texts]

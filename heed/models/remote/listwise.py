@@ -1,5 +1,6 @@
 """List-wise reranking by a chat model behind an API; every answer is stored, so that none is paid twice."""
 
+from collections.abc import Callable
 from typing import Any
 
 from heed.models.files.model_files import settings_of
@@ -59,9 +60,9 @@ class ApiChat:
         answer = self._answers.get([key]).get(key)
         return None if answer is None else answer.decode()
 
-    def estimate(self) -> tuple[Bill, Answer]:
-        """Return a bill, and a function that returns stored answers and adds the costs of others to the bill."""
-        bill = Bill(self._client.endpoint.model, self._model.price)
+    def estimate(self) -> tuple[Callable[[str], str], Answer]:
+        """Return a bill's line, and a function that returns stored answers and adds the costs of others to the bill."""
+        bill = Bill(self._model.price)
 
         def answer(conversation: list[Message], ranking: str) -> str | None:
             stored = self.stored(conversation)
@@ -71,7 +72,7 @@ class ApiChat:
                 bill.free += 1
             return stored
 
-        return bill, answer
+        return bill.line, answer
 
     def _body(self, conversation: list[Message]) -> Config:
         return {"model": self._client.endpoint.model, "messages": conversation, "temperature": 0}

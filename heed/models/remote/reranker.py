@@ -49,7 +49,7 @@ class ApiReranker:
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log what scoring ``queries`` will cost; raises as :meth:`score` does for what no request can be made of."""
-        bill = Bill(self._endpoint.model, self._model.price, self._model.search_price)
+        bill = Bill(self._model.price, self._model.search_price)
         for query in queries:
             text, fields = self._query(query)
             for texts, _ in self._parts(query, documents(query)):

@@ -34,13 +34,6 @@ class Ranking(NamedTuple):
     whole: bool
 
 
-class Cost(Protocol):
-    """The cost of answers."""
-
-    def line(self, name: str) -> str:
-        """Return the cost of ``name`` in words."""
-
-
 class Chat(Protocol):
     """A language model that answers conversations."""
 
@@ -63,8 +56,8 @@ class Chat(Protocol):
     def answer(self, conversation: list[Message], ranking: str) -> str:
         """Return the model's answer; ``ranking`` is an answer of the expected length."""
 
-    def estimate(self) -> tuple[Cost, Answer] | None:
-        """Return an empty bill, and a function that adds the cost of each question to it; None where nothing is paid.
+    def estimate(self) -> tuple[Callable[[str], str], Answer] | None:
+        """Return the sum of costs as a line, and a function that adds a question to it; None where nothing is paid.
 
         The function takes the place of :meth:`answer`, and returns an answer only where one is stored already.
         """
@@ -106,10 +99,10 @@ class ListwiseReranker:
         """Log what scoring ``queries`` will cost, where answers are paid for."""
         estimate = self._chat.estimate()
         if estimate is not None and queries:
-            bill, answer = estimate
+            line, answer = estimate
             for query in queries:
                 self._order(query, documents(query), answer)
-            log.info(bill.line(f"{self.name}.{queries[0].condition}"))
+            log.info(line(f"{self.name}.{queries[0].condition}"))
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one divided by its final rank for each document.
