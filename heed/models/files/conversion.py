@@ -92,7 +92,7 @@ def _check_shards(index: Path) -> None:
 
 
 def _renamed(name: str) -> str:
-    """Return what a pickle is called as safetensors."""
+    """Return the name of a pickle as a safetensors file."""
     path = PurePosixPath(name)
     return str(path.with_name(path.stem.replace("pytorch_model", "model", 1) + ".safetensors"))
 
