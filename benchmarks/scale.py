@@ -117,7 +117,7 @@ def measure(place: Path, documents: Sequence[Path], topics: Path, options: argpa
     [docids] = place.glob("indexes/*/*/documents")
     asked = ["--topics", str(topics / "topics.jsonl")]
     read = [*asked, "--docs", *map(str, documents), "--lang", "eng"]
-    steps["check"] = run(["pipelines.check", *files, *asked, "--condition", "original", "--docids", str(docids)], place)
+    steps["check"] = run(["pipelines.check", *files, *asked, "--condition", "original", "--docs", str(docids)], place)
     judge = ["pipelines.annotate", "pool.jsonl", *read, "--database", "pool.db", "--no-browser"]
     steps["annotate, first start"] = run(judge, place, until=b"?token=")
     steps["polarity"] = run(["polarity" if word == "none" else word for word in collection], place)

@@ -138,9 +138,8 @@ def _check(track: str, path: Path) -> object:
 def _form(path: Path) -> object:
     from heed.submission.form import as_yaml, form_problems, read_form
 
-    read = read_form([path])
-    problems = [form_problems(one, "neuclir-2023", "team") for one in read.values()]
-    return problems, as_yaml(read.values())
+    read = read_form(path)
+    return [form_problems(entry) for entry in read.values()], as_yaml(read.values())
 
 
 def _shown(path: Path) -> object:

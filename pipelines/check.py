@@ -14,7 +14,7 @@ from heed.submission.package import Package, write_package
 from heed.submission.run_checks import check_run
 from heed.submission.run_fixes import fix_run
 from heed.submission.run_report import CheckedRun
-from heed.submission.tracks import TRACKS, Shape, Track
+from heed.submission.tracks import TRACKS, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
 from pipelines.options.output import json_option, log_options
@@ -22,7 +22,7 @@ from pipelines.options.parser import command_parser, listed, positive
 
 EXAMPLES = (
     "runs/neuclir-sample/zho/*.run --topics topics/neuclir-sample/zho.jsonl",
-    "mine.run --track neuclir-2023 --team acme --topics topics.jsonl --docids zho=zho.ids",
+    "mine.run --track neuclir-2023 --team acme --topics topics.jsonl --docs zho=zho.ids",
     "mine.run --topics topics.jsonl --fix fixed/",
     "mine.run --track neuclir-2023 --team acme --submission package --metadata form.yml",
 )
@@ -46,12 +46,12 @@ def parser() -> argparse.ArgumentParser:
     rules.add_argument("--topics", type=Path, metavar="PATH", help="topics in any form, or a list of their ids")
     rules.add_argument("--condition", choices=CONDITIONS, help="expect topics with this condition only (default: all)")
     rules.add_argument(
-        "--docs", nargs="+", default=[], metavar="[LANG=]PATH", help="documents: .jsonl[.gz], folders, or an id"
+        "--docs",
+        nargs="+",
+        default=[],
+        metavar="[LANG=]PATH",
+        help="documents: .jsonl[.gz], folders, indexes/…/documents, or lists of docids, one a line",
     )
-    rules.add_argument(
-        "--docids", nargs="+", default=[], metavar="[LANG=]PATH", help="docids, one per line, or indexes/…/documents"
-    )
-    rules.add_argument("--docid-pattern", metavar="REGEX", help="form that each docid must have (default: the track's)")
     rules.add_argument("--reranking", type=Path, metavar="PATH", help="run or pool (.jsonl) that was to be reranked")
     output = command.add_argument_group("output")
     output.add_argument(
@@ -60,15 +60,7 @@ def parser() -> argparse.ArgumentParser:
     json_option(output)
     output.add_argument("--fix", metavar="PATH", help="write corrected copies into this folder, or one to this file")
     output.add_argument("--submission", type=Path, metavar="DIR", help="write a package of runs, form and manifest")
-    output.add_argument(
-        "--metadata",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="form of the track, filled in: YAML or JSON",
-    )
-    output.add_argument("--no-gzip", action="store_true", help="do not compress the runs of the package")
+    output.add_argument("--metadata", type=Path, metavar="FORM", help="form of the track, filled in: YAML or JSON")
     log_options(output)
     return command
 
@@ -101,8 +93,7 @@ def _run(options: argparse.Namespace) -> None:
         no_package = [f"{options.submission}: not written; fix the runs first"] if options.submission else []
         raise DataError("\n".join(errors + no_package))
     if options.submission:
-        reranks = bool(options.reranking)
-        package = Package(options.submission, options.track, options.team, not options.no_gzip, reranks)
+        package = Package(options.submission, options.track, options.team, reranks=bool(options.reranking))
         for line in write_package(package, runs, options.metadata):
             print(line)
 
@@ -116,15 +107,13 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
         problems.append(f"--tag {options.tag} with {len(options.run)} runs: a tag names one run; give one")
     if options.condition and not options.topics:
         problems.append(f"--condition {options.condition} without --topics: give the topics")
-    if not options.submission and (options.metadata or options.no_gzip):
-        problems.append("--metadata and --no-gzip belong to --submission DIR")
+    if options.metadata and not options.submission:
+        problems.append("--metadata belongs to --submission DIR")
     if options.submission and not track.form:
         tracks = ", ".join(name for name, entry in TRACKS.items() if entry.form)
         problems.append(f"--submission for the track {options.track}: its form is not known; --track takes {tracks}")
     if options.submission and options.named_as_tag:
         problems.append("--named-as-tag with --submission: the package's files are named by tag anyway; leave it out")
-    if options.docid_pattern and (options.docs or options.docids):
-        problems.append("--docid-pattern with --docs or --docids: the documents themselves are known; leave it out")
     repeated = len(options.run) - len({path.resolve() for path in options.run})
     if repeated:
         problems.append(f"{len(options.run)} runs given, {repeated} of them again; name each once")
@@ -139,9 +128,8 @@ def _rules(options: argparse.Namespace) -> Rules:
         limit=options.limit,
         team=options.team,
         tag=options.tag,
-        docid=_pattern(options.docid_pattern) if options.docid_pattern else None,
         topics=expected_topics(options.topics, options.condition) if options.topics else None,
-        collection=read_collection_ids(options.docs, options.docids) if options.docs or options.docids else None,
+        collection=read_collection_ids(options.docs) if options.docs else None,
         candidates=read_candidates(options.reranking) if options.reranking else None,
         file_name=_file_name_severity(options, track),
     )
@@ -154,22 +142,12 @@ def _file_name_severity(options: argparse.Namespace, track: Track) -> str:
     return "error" if options.named_as_tag else "warning" if track.sources else ""
 
 
-def _pattern(regex: str) -> Shape:
-    try:
-        re.compile(regex)
-    except re.error as error:
-        raise UsageError(
-            f"--docid-pattern {regex}: not a regular expression ({error}); quote it for the shell"
-        ) from error
-    return Shape(regex, f"an id that matches --docid-pattern {regex}")
-
-
 def _not_checked(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRun]) -> Iterator[str]:
     """Yield what was not checked and which rules are not known, so that silence is not read as a pass."""
     track = rules.track
     missing = [f"{run.unread}, which cannot be read" for run in runs if run.unread]
     missing += [] if options.topics else ["topics that are missing (--topics)"]
-    missing += [] if rules.collection else ["membership of documents (--docs or --docids)"]
+    missing += [] if rules.collection else ["membership of documents (--docs)"]
     if options.team and not track.names_team:
         missing.append(f"the team's name, as no rule of {options.track}'s tags names it")
     elif track.names_team and not options.team:
@@ -184,7 +162,7 @@ def _fix(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRun]) 
     refused = []
     for run, target in zip(runs, _targets(options, rules, runs), strict=True):
         try:
-            _, changes = fix_run(run.path, target, rules)
+            changes = fix_run(run, target, rules)
             print(f"{target}: {'; '.join(changes) or 'nothing to fix, copied'}")
         except HeedError as error:
             refused.append(str(error))

@@ -2,22 +2,22 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from heed.errors import SHOWN, DataError, UsageError, fail
+from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects
-from heed.formats.document_store import FILE as DOCSTORE
+from heed.formats.docids import read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.user_files import read_topics, recognised
 from heed.languages import known_language
 from heed.progress import bar
-from heed.submission.tracks import Shape, Track
+from heed.submission.tracks import Track
 
 Topics = dict[str, frozenset[str]]  # qid -> languages of the topic, as far as they are known
 NONE: frozenset[str] = frozenset()
@@ -98,7 +98,7 @@ class CollectionIds:
         """Return the number of documents."""
         return sum(map(len, self._hashes.values()))
 
-    def add(self, docids: Iterable[str], language: str = "") -> None:
+    def add(self, docids: Iterable[str], language: str) -> None:
         """Add documents of one language; each may be repeated."""
         hashes = array("q", map(hash, docids))
         hashes.extend(self._hashes.get(language, array("q")))
@@ -128,89 +128,23 @@ class Rules:
     limit: int = 20
     team: str = ""
     tag: str = ""
-    docid: Shape | None = None
     topics: Mapping[str, frozenset[str]] | None = None
     collection: CollectionIds | None = None
     candidates: Mapping[str, Collection[str]] | None = None
     file_name: str = ""
 
 
-def read_collection_ids(docs: Sequence[str], lists: Sequence[str]) -> CollectionIds:
-    """Read the ids of ``docs`` and ``lists``, each ``PATH`` or ``LANG=PATH``.
+def read_collection_ids(paths: Sequence[str]) -> CollectionIds:
+    """Read the ids of documents, each path as ``PATH`` or ``LANG=PATH``, as :func:`heed.formats.docids.read_docids`.
 
-    ``docs`` are documents as for the collection commands: .jsonl, .parquet, folders of them, ids of
-    ir_datasets (which have a language). ``lists`` are files of one docid a line, or a
-    ``documents`` folder in the indexes of a collection command. Raises
-    :class:`DataError` naming each bad line, and for an empty collection.
+    Raises :class:`DataError` naming each bad line, and for an empty collection.
     """
     ids = CollectionIds()
-    for text in lists:
-        language, path = _split_language(text)
-        ids.add(bar(_listed(Path(path)), 0, f"ids of {path}", "ids"), language)
-    for text in docs:
-        language, path = _split_language(text)
-        if Path(path).exists():
-            ids.add(bar(_documents(Path(path)), 0, f"ids of {path}", "documents"), language)
-        else:
-            _add_dataset(ids, language, path)
+    for text in paths:
+        name, equals, path = text.partition("=")
+        language = known_language(name) if equals and not Path(text).exists() else None
+        file = Path(path if language else text)
+        ids.add(bar(read_docids(file), 0, f"ids of {file}", "documents"), language.code if language else "")
     if not len(ids):
-        raise DataError(f"{', '.join([*docs, *lists])}: no document in it; expected a collection or a list of ids")
+        raise DataError(f"{', '.join(paths)}: no document in it; expected a collection or a list of ids")
     return ids
-
-
-def _split_language(text: str) -> tuple[str, str]:
-    """Return language and path of ``zho=PATH``; the language is empty where none is given."""
-    name, equals, path = text.partition("=")
-    language = known_language(name)
-    return (language.code, path) if equals and language and not Path(text).exists() else ("", text)
-
-
-def _listed(path: Path) -> Iterator[str]:
-    if path.is_dir():
-        from heed.formats.document_store import DocumentStore
-
-        if not (path / DOCSTORE).is_file():
-            raise DataError(f"{path}: no {DOCSTORE} in this folder; expected a file of ids, or indexes/…/documents")
-        yield from DocumentStore(path, "").docids()
-        return
-    problems = []
-    for line_no, line in read_lines(path):
-        docid = line.strip()
-        if len(docid.split()) > 1:
-            problems.append(f"{path}, line {line_no}: found {docid[:60]!r}, expected one docid a line")
-            if len(problems) > SHOWN:
-                break
-        elif docid:
-            yield docid
-    fail(problems)
-
-
-def _documents(path: Path) -> Iterator[str]:
-    from heed.formats.documents import Files
-
-    problems = []
-    for line in Files([path]).lines():
-        if line.document:
-            yield line.document.docid
-        else:
-            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
-            if len(problems) > SHOWN:
-                break
-    fail(problems)
-
-
-def _add_dataset(ids: CollectionIds, language: str, name: str) -> None:
-    """Add the documents of an ir_datasets id; NeuCLIR's and HC4's are read from the file itself."""
-    from heed.datasets import irds
-    from heed.datasets.irds import IrDataset, language_of
-
-    known = irds.parse_id(name)
-    if known:
-        path = irds.documents_file(known[0], known[1])
-        ids.add(bar(_documents(path), 0, f"ids of {name}", "documents"), language or known[1])
-        return
-    lines = IrDataset(name).lines()
-    short = language_of(name)
-    known_short = known_language(short)
-    code = known_short.code if known_short else ""
-    ids.add((line.document.docid for line in bar(lines, 0, name, "documents") if line.document), language or code)

@@ -4,7 +4,7 @@ Questions and answers are those of neuclir.github.io/2023, "Tasks" and "Submissi
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from heed.errors import DataError, fail
 from heed.files import read_bytes
 from heed.submission.run_names import LETTERS, QUERIES, RunName, parse_name
 from heed.submission.run_report import CheckedRun
-from heed.submission.tracks import SOURCES, TRACKS, Source
+from heed.submission.tracks import SOURCES, TRACKS
 
 Entry = dict[str, Any]
 
@@ -42,7 +42,6 @@ OPTIONAL = {
     "description": "a sentence on how the run was made",
 }
 FIELDS = ("run", "priority", *CHOICES, *OPTIONAL)
-MAX_VALUES = 1_000_000  # of a form, with its aliases expanded
 OPEN = "?"  # in a template, an answer that only the team knows
 
 
@@ -79,16 +78,6 @@ def _from_documents(run: CheckedRun, track: str) -> dict[str, str]:
     return {"task": answers[0][0], "documents": answers[0][1]} if answers else {}
 
 
-def contradicting_documents(entry: Entry, run: CheckedRun, track: str) -> list[str]:
-    """Return the answers that contradict the languages of the run's documents, as far as these are known."""
-    languages = ", ".join(run.languages)
-    return [
-        f"{name} is {entry[name]}, and the documents are in {languages}, which says {expected}; correct one"
-        for name, expected in _from_documents(run, track).items()
-        if entry[name] != expected
-    ]
-
-
 def _from_name(name: RunName) -> dict[str, str]:
     """Return the answers that follow from a name."""
     answers = {"task": name.documents.task, "documents": name.documents.documents} if name.documents else {}
@@ -103,22 +92,21 @@ def _from_name(name: RunName) -> dict[str, str]:
     return answers
 
 
-def read_form(paths: Iterable[Path]) -> dict[str, Entry]:
-    """Read the answers by run, from YAML or JSON files with ``runs``, a list, or with one run each.
+def read_form(path: Path) -> dict[str, Entry]:
+    """Read the answers by run from a YAML or JSON file with ``runs``, a list.
 
     Raises :class:`DataError` for another form, and for a run that is repeated.
     """
     entries: dict[str, Entry] = {}
     problems = []
-    for path in paths:
-        for entry in _entries(path):
-            tag = entry.get("run")
-            if not isinstance(tag, str):
-                problems.append(f"{path}: run is {tag!r}, expected its tag in quotes")
-            elif tag in entries:
-                problems.append(f"{path}: run {tag} comes twice; keep one")
-            else:
-                entries[tag] = entry
+    for entry in _entries(path):
+        tag = entry.get("run")
+        if not isinstance(tag, str):
+            problems.append(f"{path}: run is {tag!r}, expected its tag in quotes")
+        elif tag in entries:
+            problems.append(f"{path}: run {tag} comes twice; keep one")
+        else:
+            entries[tag] = entry
     fail(problems)
     return entries
 
@@ -128,31 +116,18 @@ def _entries(path: Path) -> list[Entry]:
 
     try:
         text = read_bytes(path).decode("utf-8-sig")
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
         # a few hundred bytes of aliases of aliases can expand to more than any memory holds
-        if _size(node, {}) > MAX_VALUES:
-            raise DataError(f"{path}: aliases (*name) stand for more than {MAX_VALUES} values; write the answers out")
-        read = loader.construct_document(node) if node else None
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+            raise DataError(f"{path}: found an alias (*name), expected plain answers; write them out")
+        read = yaml.safe_load(text)
     except DataError:
         raise
     except Exception as error:  # PyYAML raises many kinds, also for a value that does not match its tag, as !!bool x
         raise DataError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())}); correct the form") from error
-    entries = read.get("runs", [read]) if isinstance(read, dict) else read
+    entries = read.get("runs") if isinstance(read, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
         raise DataError(f"{path}: found no runs, expected runs: and a list of answers; start from the template")
     return entries
-
-
-def _size(node: Any, known: dict[int, int]) -> int:
-    """Return the number of values of a YAML node, with its aliases expanded."""
-    if not node or isinstance(node.value, str):
-        return 1
-    if id(node) not in known:
-        known[id(node)] = MAX_VALUES  # for a node inside itself
-        pairs = (item if isinstance(item, tuple) else (item,) for item in node.value)
-        known[id(node)] = 1 + sum(_size(child, known) for pair in pairs for child in pair)
-    return known[id(node)]
 
 
 def as_yaml(entries: Iterable[Entry]) -> bytes:
@@ -164,8 +139,8 @@ def as_yaml(entries: Iterable[Entry]) -> bytes:
     return text.encode()
 
 
-def form_problems(entry: Entry, track: str, team: str) -> list[str]:
-    """Return the problems of a run's answers, also those that contradict the run's name."""
+def form_problems(entry: Entry) -> list[str]:
+    """Return the problems of a run's answers."""
     problems = []
     for name in entry:
         if name not in FIELDS:
@@ -174,7 +149,7 @@ def form_problems(entry: Entry, track: str, team: str) -> list[str]:
     for name, choices in CHOICES.items():
         if entry.get(name) not in choices:
             problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
-    return problems + _optional_problems(entry) + ([] if problems else _contradictions(entry, track, team))
+    return problems + _optional_problems(entry)
 
 
 def _optional_problems(entry: Entry) -> list[str]:
@@ -194,37 +169,3 @@ def _optional_problems(entry: Entry) -> list[str]:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
-
-
-def _contradictions(entry: Entry, track: str, team: str) -> list[str]:
-    """Return answers that contradict each other, or the first part or the letters of a 2023 name."""
-    problems = []
-    if (entry["task"], entry["documents"]) not in {(source.task, source.documents) for source in SOURCES.values()}:
-        problems.append(f"task is {entry['task']}, which has no documents {entry['documents']}; correct one")
-    name = parse_name(entry["run"], team)
-    if not TRACKS[track].sources or name.documents is None:
-        return problems
-    for field, expected in (("task", name.documents.task), ("documents", name.documents.documents)):
-        if entry[field] != expected:
-            problems.append(f"{field} is {entry[field]}, and the name's {name.source}- says {expected}; correct one")
-    for field, answers in _possible_answers(name.letters, name.documents):
-        if entry[field] not in answers:
-            letters = f"the name's letters {name.letters} say {' or '.join(answers)}"
-            problems.append(f"{field} is {entry[field]}, and {letters}; correct one")
-    return problems
-
-
-def _possible_answers(letters: str, documents: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the answers that agree with the letters, by question."""
-    languages = tuple(QUERIES[letter] for letter in letters if letter in QUERIES)
-    if languages:
-        yield "query_language", languages
-    elif "1" in letters and "T" not in letters:
-        yield "query_language", documents.languages
-    if "2" in letters:
-        yield "retrieval", ("RR",)
-    kinds = tuple(LETTERS[letter] for letter in letters if letter in "AM")
-    if kinds:
-        yield "type", kinds
-    if set(letters) & set("DL") and not set(letters) & set("SH"):
-        yield "method", ("neural", "both")

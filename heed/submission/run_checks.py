@@ -38,7 +38,7 @@ def check_lines(lines: Iterable[tuple[int, str | None]], report: Report, rules: 
     number = 0
     for number, text in lines:
         run.check_line(number, text)
-    topics = {qid: topic.count for qid, topic in run.topics.items()}
+    topics = {qid: len(topic.first_lines) for qid, topic in run.topics.items()}
     checked = CheckedRun(report.path, report, number, run.tag, topics, dict(sorted(run.languages.items())))
     if run.tag:
         check_whole_run(checked, run.topics, run.name, rules)
@@ -53,13 +53,12 @@ class _RunCheck:
         self.languages: Counter[str] = Counter()
         self.tag, self.name = "", RunName("", "", "", "")
         self._report, self._rules = report, rules
-        self._docid = rules.docid or rules.track.docid
+        self._docid = rules.track.docid
         self._is_docid = re.compile(self._docid.pattern).fullmatch
         self._qid, self._topic = "", TopicState()
         self._first: int | None = None  # rank of the first document of all topics: 0 or 1
         self._rank_step = 0  # from the rank of the line before to this one
         self._damaged = False  # the line before was damaged, and its rank is unknown
-        self._split: set[str] = set()
 
     def check_line(self, number: int, text: str | None) -> None:
         fields = text.split() if text is not None else []
@@ -97,16 +96,12 @@ class _RunCheck:
 
     def _next_topic(self, number: int, qid: str) -> None:
         topic = self.topics.get(qid)
-        if self._qid not in self._split:
-            self._topic.pack()
         if topic is None:
             topic = self.topics[qid] = TopicState((self._rules.candidates or {}).get(qid))
             self._check_topic(number, qid)
         else:
             problem = f"found topic {qid} again after topic {self._qid}, expected a topic's lines together"
             self._report.error(number, "contiguity", f"{problem}; sort by topic (--fix)")
-            topic.unpack()
-            self._split.add(qid)
         self._qid, self._topic = qid, topic
 
     def _check_topic(self, number: int, qid: str) -> None:
@@ -124,7 +119,9 @@ class _RunCheck:
     def _next_tag(self, number: int, tag: str) -> None:
         rules = self._rules
         if self.tag:
-            self._report.error(number, "tag", f"found tag {tag!r}, expected {self.tag!r} as above; use one tag")
+            self._report.error(
+                number, "tag", f"found tag {tag!r}, expected {self.tag!r} as above; use one tag (--fix with --tag NAME)"
+            )
             return
         self.tag = tag
         if rules.tag and tag != rules.tag:
@@ -136,7 +133,7 @@ class _RunCheck:
             self._report.add(severity, number, "name", message)
         if rules.track.sources:
             self.name = parse_name(tag, rules.team)
-        if self.name.documents and not rules.docid:
+        if self.name.documents:
             self._docid = self.name.documents.docid
             self._is_docid = re.compile(self._docid.pattern).fullmatch
 
@@ -184,12 +181,12 @@ class _RunCheck:
     def _check_document(self, number: int, docid: str) -> bool:
         """Check a document; return whether it was listed before in this topic."""
         topic = self._topic
-        first = topic.first_line(docid, number)
+        first = topic.first_lines.setdefault(docid, number)
         if first != number:
             problem = f"found document {docid} again in topic {self._qid}, first at line {first}"
             self._report.error(number, "duplicate", f"{problem}; keep one (--fix, where the scores are the same)")
             return True
-        if topic.count == self._rules.depth + 1:
+        if len(topic.first_lines) == self._rules.depth + 1:
             topic.too_deep = number
         if topic.candidates is not None and docid not in topic.candidates:
             problem = f"found document {docid}, which is not among the {len(topic.candidates)} to rerank for topic"

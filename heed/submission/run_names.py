@@ -25,7 +25,7 @@ LETTERS = {
     "H": "hybrid",
 }
 QUERIES = {"E": "eng", "C": "zho", "P": "fas", "R": "rus"}
-BLOCK = re.compile(f"([{''.join(LETTERS)}]+)(_|-|$)")
+BLOCK = re.compile(f"([{''.join(LETTERS)}]+)_")
 
 Problem = tuple[str, str]  # severity, message
 
@@ -52,8 +52,7 @@ def parse_name(tag: str, team: str = "") -> RunName:
     else:
         second, _, rest = rest.partition("-")
     block = BLOCK.match(rest)
-    letters = block[1] if block and block[2] == "_" else ""
-    return RunName(source, second, letters, rest)
+    return RunName(source, second, block[1] if block else "", rest)
 
 
 def tag_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Problem]:
@@ -88,17 +87,10 @@ def _name_problems(tag: str, track: Track, team: str, topic_languages: frozenset
 
 def _letter_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Problem]:
     letters = set(name.letters)
-    block = BLOCK.match(name.rest)
-    if block and block[2] == "-" and len(block[1]) > 1:
-        yield WARNING, f"found letters {block[1]} closed by '-', which the track takes as text; expected {block[1]}_"
     if len(letters) < len(name.letters):
         yield WARNING, f"found letters {name.letters} with one twice; expected each once, before the first _"
     if {"A", "M"} <= letters:
         yield ERROR, f"found letters {name.letters}: A is automatic, M manual; expected one of them"
-    kinds = [letter for letter in name.letters if letter in "SDL"]
-    if len(kinds) > 1 and "H" not in letters:
-        problem = f"found letters {name.letters}: {_describe(kinds)}"
-        yield WARNING, f"{problem}; if they are not meant as letters, put another word before them"
     yield from _language_problems(name, topic_languages)
 
 

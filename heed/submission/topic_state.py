@@ -1,6 +1,5 @@
 """What a run's check remembers of a topic: its documents, and the rank and score of the line before."""
 
-from array import array
 from collections.abc import Collection
 
 from heed.ranking import swapped_in_single
@@ -13,45 +12,25 @@ class TopicState:
 
     def __init__(self, candidates: Collection[str] | None = None) -> None:
         self.candidates = candidates
-        self.count = 0  # documents, each once
+        self.first_lines: dict[str, int] = {}  # docid -> the first line that lists it
         self.too_deep = 0  # line of the first document too many, 0 for none
         self.expected_rank = self.last_rank = UNKNOWN  # by counting lines, and the rank of the line before
         self.score: float | None = None
         self.docid = ""
-        self.listed = 0  # hash of the documents in their order
         self.varies = False  # two of the scores differ
-        self.reversed = True  # ranks run step by step against the scores, so far
+        self.reversed = True  # the scores run against the ranks, so far
         self.swapped: tuple[int, str] | None = None  # line and scores of the first two that single precision ties
         self._tied = False
-        self._seen: dict[int, int] = {}  # hash of a docid -> its line
-        self._hashes, self._lines = array("q"), array("Q")
-
-    def pack(self) -> None:
-        """Keep the documents seen in 16 bytes a line: runs can have millions."""
-        self._hashes, self._lines = array("q", self._seen), array("Q", self._seen.values())
-        self._seen = {}
-
-    def unpack(self) -> None:
-        """Undo :meth:`pack`."""
-        if self._hashes:
-            self._seen = dict(zip(self._hashes, self._lines, strict=True))
-            self._hashes, self._lines = array("q"), array("Q")
-
-    def first_line(self, docid: str, number: int) -> int:
-        """Return the line where ``docid`` was first seen: ``number`` itself if it is new."""
-        hashed = hash(docid)
-        first = self._seen.setdefault(hashed, number)
-        if first == number:
-            self.count += 1
-            self.listed = hash((self.listed, hashed))
-        return first
 
     def compare(self, score: float, rank_step: int) -> None:
-        """Remember how ``score`` and rank follow those of the line before; ``rank_step`` is the ranks' difference."""
+        """Remember how ``score`` and rank follow those of the line before; ``rank_step`` is the ranks' difference.
+
+        Where that is 0, as in a run without ranks, the lines are taken to be in the order of the ranks.
+        """
         if self.score is not None:
-            difference = score - self.score
-            self.varies = self.varies or difference != 0
-            self.reversed = self.reversed and abs(rank_step) == 1 and difference * rank_step >= 0
+            self.varies = self.varies or score != self.score
+            falls_back = score >= self.score if rank_step >= 0 else score <= self.score
+            self.reversed = self.reversed and falls_back
 
     def begin(self, first: int) -> None:
         """Set the rank of the topic's first document: 0 or 1."""

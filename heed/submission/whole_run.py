@@ -33,23 +33,24 @@ def _check_depth(report: Report, topics: States, rules: Rules) -> None:
     severity, action = DEPTH[rules.track.deeper]
     for qid, topic in topics.items():
         if topic.too_deep:
-            problem = f"found {topic.count} documents in topic {qid}, expected at most {rules.depth}"
+            problem = f"found {len(topic.first_lines)} documents in topic {qid}, expected at most {rules.depth}"
             report.add(severity, topic.too_deep, "depth", f"{problem}: the track {action}; cut it (--fix)")
 
 
 def _check_lists(report: Report, topics: States) -> None:
     """Check for lists that come several times, and for topics with far fewer documents than the others."""
-    same: dict[int, list[str]] = {}
+    same: dict[tuple[str, ...], list[str]] = {}
     for qid, topic in topics.items():
-        if topic.count > 1:  # NIST advises to list any one document for a topic without results
-            same.setdefault(topic.listed, []).append(qid)
+        if len(topic.first_lines) > 1:  # NIST advises to list any one document for a topic without results
+            same.setdefault(tuple(topic.first_lines), []).append(qid)
     for qids in same.values():
         # 4_0, 4_1 … are one query under several instructions, and one list where only the query is searched
         if len({qid.partition("_")[0] for qid in qids}) > 1:
             problem = f"found the same list for {len(qids)} topics ({brief(qids)}), expected one for each"
             report.warning(0, "same-list", f"{problem}; check that each topic's own query was searched")
-    usual = median(topic.count for topic in topics.values())
-    few = [f"{qid}: {topic.count}" for qid, topic in topics.items() if topic.count * FEW < usual]
+    counts = {qid: len(topic.first_lines) for qid, topic in topics.items()}
+    usual = median(counts.values())
+    few = [f"{qid}: {count}" for qid, count in counts.items() if count * FEW < usual]
     if few:
         problem = f"found far fewer documents in {len(few)} of {len(topics)} topics ({brief(few)})"
         advice = "check whether the search of these was cut off"
@@ -58,7 +59,7 @@ def _check_lists(report: Report, topics: States) -> None:
 
 def _check_order(report: Report, topics: States) -> None:
     """Check for scores that are the same, or against the ranks, in every topic; it is said once, instead of by line."""
-    lists = {qid: topic for qid, topic in topics.items() if topic.count > 1}
+    lists = {qid: topic for qid, topic in topics.items() if len(topic.first_lines) > 1}
     varying = [topic for topic in lists.values() if topic.varies]
     if lists and not varying:
         report.drop("tie-order")
@@ -70,7 +71,8 @@ def _check_order(report: Report, topics: States) -> None:
         report.drop("rank-order")
         report.drop("score-order")
         problem = "found ranks that are the reverse of the scores in every topic, expected scores that fall with rank"
-        report.error(0, "reversed", f"{problem}; one of both is wrong: correct it where the run is written")
+        remedy = "if the scores are distances, negate them; if the ranks are wrong, number them anew"
+        report.error(0, "reversed", f"{problem}; one of both is wrong: {remedy}")
 
 
 def _check_single_precision(report: Report, topics: States) -> None:

@@ -25,8 +25,7 @@ def test_a_clean_run_gives_0_and_says_what_was_not_checked(tmp_path: Path, capsy
     told = capsys.readouterr()
     assert told.out.splitlines() == [
         f"{run}: tag {TAG}, 3 topics, 12 documents, 4 a topic: no problem",
-        "not checked: topics that are missing (--topics); membership of documents (--docs or --docids); "
-        "the team's name (--team)",
+        "not checked: topics that are missing (--topics); membership of documents (--docs); the team's name (--team)",
         "not known, so not checked: how long a tag may be; see the track's guidelines",
     ]
     assert told.err == ""
@@ -74,7 +73,7 @@ def test_the_languages_of_a_multilingual_run_are_printed(tmp_path: Path, capsys:
         ids = tmp_path / f"{language}.txt"
         ids.write_text("".join(f"{uuid(99 - 10 * place - rank)}\n" for rank in range(1, 5)))
         places.append(f"{language}={ids}")
-    assert main([str(run), "--track", "mlir", "--docids", *places]) == 0
+    assert main([str(run), "--track", "mlir", "--docs", *places]) == 0
     assert "12 documents, 4 a topic; documents by language: fas 4, rus 4, zho 4: no problem" in capsys.readouterr().out
 
 
@@ -111,7 +110,7 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
     cut, ids = tmp_path / "cut.run.gz", tmp_path / "ids"
     cut.write_bytes(gzip.compress("".join(clean() * 3000).encode())[:-12])  # a block of lines comes before the cut
     ids.write_text("200\n201\n202\n")
-    assert main([str(tmp_path / "absent"), str(cut), "--topics", str(ids), "--docids", str(ids)]) == 1
+    assert main([str(tmp_path / "absent"), str(cut), "--topics", str(ids), "--docs", str(ids)]) == 1
     told = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("not checked: "))
     absent, after = told.removeprefix("not checked: ").split("; ")
     assert absent == f"{tmp_path / 'absent'}, which cannot be read"
@@ -124,21 +123,17 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
         (("a", "b", "--tag", "t"), "--tag t with 2 runs: a tag names one run"),
         (("a", "a"), "2 runs given, 1 of them again"),
         (("a", "--condition", "query"), "--condition query without --topics"),
-        (("a", "--metadata", "m.yml"), "--metadata and --no-gzip belong to --submission"),
-        (("a", "--no-gzip"), "--metadata and --no-gzip belong to --submission"),
+        (("a", "--metadata", "m.yml"), "--metadata belongs to --submission"),
         (("a", "--submission", "s"), "--submission for the track trec: its form is not known"),
         (("a", "--track", "mlir", "--fix", "f", "--submission", "s"), "--fix with --submission"),
         (("a", "--track", "mlir", "--named-as-tag", "--submission", "s"), "--named-as-tag with --submission"),
-        (("a", "--docid-pattern", "x", "--docids", "a"), "--docid-pattern with --docs or --docids"),
-        (("a", "--docid-pattern", "("), "--docid-pattern (: not a regular expression"),
         (("absent",), "absent: no such file; give the path of a run"),
         ((".",), ".: is a folder, expected a file; give the path of a run"),
         ((".", "--fix", "x"), ".: not fixed\n"),
         (("a", "--track", "neuclir-2024", "--submission", "s"), "its form is not known"),
         (("a", "--topics", "absent"), "absent: no such file"),
-        (("a", "--docids", "zho=absent"), "absent: no such file"),
-        (("a", "--docids", "."), "no documents.sqlite in this folder"),
-        (("a", "--docs", "no/such-id"), "no/such-id: no such file, and not an id that ir_datasets knows"),
+        (("a", "--docs", "zho=absent"), "absent: no such file"),
+        (("a", "--docs", "."), ".: no .jsonl, .jsonl.gz, .parquet file in this folder"),
         (("a", "--reranking", "absent"), "absent: no such file"),
     ],
 )
@@ -168,7 +163,7 @@ def test_a_folder_is_checked_under_two_tracks_by_one_command_line(
 ) -> None:
     run = write(tmp_path / TAG, clean())
     for track, note in {
-        "neuclir-2023": "; membership of documents (--docs or --docids)\n",
+        "neuclir-2023": "; membership of documents (--docs)\n",
         "neuclir-2024": "; the team's name, as no rule of neuclir-2024's tags names it\n",
     }.items():
         assert main([str(run), "--team", "TEAM3", "--track", track]) == 0
@@ -246,7 +241,7 @@ def test_the_runs_of_every_command_pass(
     topics = ROOT / "topics" / sample / f"{SAMPLES[command]}.jsonl"
     for run in runs:
         condition = run.name.split(".")[1]
-        against = ["--topics", str(topics), "--condition", condition, "--docids", str(documents.parent)]
+        against = ["--topics", str(topics), "--condition", condition, "--docs", str(documents.parent)]
         assert main([str(run), *against, "--quiet"]) == 0
         told = capsys.readouterr()
         assert "no problem\nchecked all rules of trec that are known\nnot known, so not checked: your " in told.out

@@ -75,10 +75,10 @@ FIXED = [
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_what_can_be_fixed_becomes_the_clean_run(tmp_path: Path, fault: Fault, suffix: str) -> None:
     target = tmp_path / "out" / f"{TAG}{suffix}"
-    checked, done = fix_run(fault.write(tmp_path), target, RULES)
+    done = fix_run(check_run(fault.write(tmp_path), RULES), target, RULES)
     written = gzip.decompress(target.read_bytes()) if suffix else target.read_bytes()
     assert written.decode() == "".join(clean())
-    assert problems(checked) == problems(check_run(target, RULES)) == []
+    assert problems(check_run(target, RULES)) == []
     assert fault.said in "; ".join(done)
     assert bool(done) == bool(fault.said)
 
@@ -86,8 +86,8 @@ def test_what_can_be_fixed_becomes_the_clean_run(tmp_path: Path, fault: Fault, s
 def test_a_list_that_is_too_deep_keeps_its_best(tmp_path: Path) -> None:
     source = tmp_path / "x"
     source.write_text("".join(reversed(deeper(0, 1002)(clean()))))
-    checked, done = fix_run(source, tmp_path / TAG, RULES)
-    assert checked.topics["200"] == 1000
+    done = fix_run(check_run(source, RULES), tmp_path / TAG, RULES)
+    assert check_run(tmp_path / TAG, RULES).topics["200"] == 1000
     assert "2 documents below the first 1000 of their topics left out" in done
     kept = [line for line in (tmp_path / TAG).read_text().splitlines() if line.startswith("200 ")]
     assert kept[0].split()[2:5] == [uuid(98), "1", "9.5"]
@@ -96,7 +96,7 @@ def test_a_list_that_is_too_deep_keeps_its_best(tmp_path: Path) -> None:
 
 def test_constant_scores_are_no_distances(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("".join(everywhere(5, "1")(swap(1, 2, 3)(clean()))))
-    fix_run(tmp_path / "x", tmp_path / TAG, RULES)
+    fix_run(check_run(tmp_path / "x", RULES), tmp_path / TAG, RULES)
     assert (tmp_path / TAG).read_text() == "".join(everywhere(5, "1")(clean()))
 
 
@@ -104,9 +104,9 @@ def test_scores_beyond_single_precision_keep_their_order_as_whole_numbers(tmp_pa
     import pytrec_eval
 
     (tmp_path / "x").write_text("".join(close_scores(clean())))
-    checked, done = fix_run(tmp_path / "x", tmp_path / TAG, RULES)
+    done = fix_run(check_run(tmp_path / "x", RULES), tmp_path / TAG, RULES)
     assert done == ["2 topics with whole numbers as scores, which single precision tells apart"]
-    assert problems(checked) == []
+    assert problems(check_run(tmp_path / TAG, RULES)) == []
     best = {line.split()[0]: line.split()[2] for line in close_scores(clean()) if line.split()[3] == "1"}
     judged = pytrec_eval.RelevanceEvaluator({qid: {docid: 1} for qid, docid in best.items()}, {"recip_rank"})
     found = []
@@ -121,7 +121,8 @@ def test_scores_beyond_single_precision_keep_their_order_as_whole_numbers(tmp_pa
 
 def test_the_tag_is_written_where_it_is_given(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("".join(put(3, 6, "c")(clean(tag="a+b"))))
-    _, done = fix_run(tmp_path / "x", tmp_path / TAG, replace(RULES, tag=TAG))
+    tagged = replace(RULES, tag=TAG)
+    done = fix_run(check_run(tmp_path / "x", tagged), tmp_path / TAG, tagged)
     assert done == [f"12 lines with the tag {TAG}"]
     assert (tmp_path / TAG).read_text() == "".join(clean())
 
@@ -130,13 +131,13 @@ REFUSED = [
     Fault("two scores", put(4, 3, uuid(98)), 4, "duplicate", "in topic 200, with score 1e-3 after 9.5"),
     Fault("NaN", put(3, 5, "nan"), 3, "score", "found score 'nan'"),
     Fault("five fields", put(6, 3, ""), 6, "fields", "found 5 fields"),
-    Fault("two tags", put(7, 6, "other"), 7, "tag", "choose with --tag"),
+    Fault("two tags", put(7, 6, "other"), 7, "tag", "--fix with --tag NAME"),
     Fault("damage", put(5, 3, f"{uuid(7)}\0"), 5, "character", "(U+0000)"),
     Fault("distances", distances, 0, "", "if the scores are distances, negate them"),
     Fault("ranks reversed", ranks_reversed, 0, "", "if the ranks are wrong, number them anew"),
     Fault("an id of no collection", put(2, 3, "doc2"), 2, "docid", "these problems remain after fixing"),
     Fault("a topic left out", lambda run: run[:8], 0, "missing", "these problems remain after fixing"),
-    Fault("nothing in it", raw(lambda run: b"\n# x\n"), 0, "empty", "holds no run lines"),
+    Fault("nothing in it", raw(lambda run: b"\n# x\n"), 0, "empty", "found no line, expected"),
 ]
 
 
@@ -145,12 +146,12 @@ def test_what_would_need_a_guess_is_refused_and_nothing_written(tmp_path: Path, 
     path = fault.write(tmp_path)
     before = path.read_bytes()
     with pytest.raises(HeedError) as caught:
-        fix_run(path, tmp_path / "out" / TAG, RULES)
+        fix_run(check_run(path, RULES), tmp_path / "out" / TAG, RULES)
     assert fault.said in str(caught.value)
     assert fault.line == 0 or f", line {fault.line}: " in str(caught.value)
     assert not (tmp_path / "out").exists()
     with pytest.raises(HeedError, match="this is the run itself"):
-        fix_run(path, path, RULES)
+        fix_run(check_run(path, RULES), path, RULES)
     assert path.read_bytes() == before
 
 
@@ -197,7 +198,7 @@ def test_a_corrupted_line_never_does_worse_than_a_reported_error(
     checked = check_run(path, rules)
     assert all(0 <= one.line <= len(lines) + 8 and one.message for one in checked.report.problems())
     try:
-        fix_run(path, fixed, rules)
+        fix_run(checked, fixed, rules)
     except HeedError:
         assert not fixed.exists()
     else:

@@ -1,0 +1,41 @@
+"""The ids of documents, from their files, from a store, or from a list."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from heed.errors import SHOWN, fail
+from heed.files import read_lines
+from heed.formats.document_store import FILE as STORE
+from heed.formats.document_store import DocumentStore
+from heed.formats.documents import SUFFIXES, Files, Line
+from heed.formats.trec_documents import is_trec_documents
+from heed.types import Document
+
+
+def read_docids(path: Path) -> Iterator[str]:
+    """Yield the ids of ``path``: documents, a folder of them, ``indexes/…/documents``, or a list of one docid a line.
+
+    Raises :class:`heed.errors.DataError` naming each bad line.
+    """
+    if (path / STORE).is_file():
+        yield from DocumentStore(path, "").docids()
+        return
+    is_list = path.is_file() and not path.name.endswith(SUFFIXES) and not is_trec_documents(path)
+    problems = []
+    for line in _listed(path) if is_list else Files([path]).lines():
+        if line.document:
+            yield line.document.docid
+        else:
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+            if len(problems) > SHOWN:
+                break
+    fail(problems)
+
+
+def _listed(path: Path) -> Iterator[Line]:
+    for line_no, text in read_lines(path):
+        words = text.split()
+        if len(words) > 1:
+            yield Line(path, line_no, None, f"found {text.strip()[:60]!r}, expected one docid a line")
+        elif words:
+            yield Line(path, line_no, Document(words[0], "", ""))
