@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from heed.datasets.loading import load, load_files
     from heed.errors import DataError, HeedError, ModelError, UsageError
     from heed.experiment.experiment import Experiment
-    from heed.experiment.results import Results, SystemRuns
+    from heed.experiment.results import Results
+    from heed.experiment.run_files import SystemRuns
     from heed.experiment.runs import Qrels, Run
     from heed.formats.documents import Documents
     from heed.languages import language
@@ -43,7 +44,8 @@ _HOMES = {
     "languages": ("language",),
     "models.registry.entries": ("Registry",),
     "reranking.maxp": ("Cut",),
-    "experiment.results": ("Results", "SystemRuns"),
+    "experiment.results": ("Results",),
+    "experiment.run_files": ("SystemRuns",),
     "retrieval.bm25.index": ("Bm25Settings",),
     "experiment.runs": ("Qrels", "Run"),
     "systems.alone": ("encoder", "reranker"),

@@ -10,7 +10,8 @@ from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.errors import UsageError
 from heed.experiment.experiment import Experiment
-from heed.experiment.results import Results, SystemRuns
+from heed.experiment.results import Results
+from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.summary import Detail, average, printed, summary_of, table

@@ -8,7 +8,8 @@ from heed.datasets.collection import Collection
 from heed.errors import UsageError, fail
 from heed.experiment.experiment import Experiment
 from heed.experiment.merged_runs import add_merged
-from heed.experiment.results import Results, SystemRuns
+from heed.experiment.results import Results
+from heed.experiment.run_files import SystemRuns
 from heed.measures.registry import needs_subtopics
 from heed.progress import log
 from pipelines.launch import (

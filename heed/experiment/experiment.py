@@ -13,15 +13,14 @@ from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.manifest import manifest
 from heed.experiment.measuring import Scope, results_of
 from heed.experiment.pools import POOL, pool_of_runs, published_pool
-from heed.experiment.results import Results, SystemRuns
-from heed.experiment.run_files import FileRuns, RunFile, rescore_to_file, search_to_file
-from heed.experiment.runs import Run
+from heed.experiment.results import Results
+from heed.experiment.run_files import RunFile, SystemRuns, rescore_to_file, search_to_file
 from heed.experiment.stray_runs import move_aside
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import write_pool
-from heed.formats.trec_files import as_tag, write_run
+from heed.formats.trec_files import as_tag
 from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
@@ -269,11 +268,10 @@ class Experiment:
             UsageError,
         )
         with self._working():
-            for condition, run in runs.items():
-                write_run(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
-            return SystemRuns(
-                name, config, {condition: Run(run, f"{name}.{condition}") for condition, run in runs.items()}
-            )
+            files = {condition: RunFile(self._path(name, condition)) for condition in runs}
+            for condition, file in files.items():
+                file.write(runs[condition], as_tag(f"{name}.{condition}"))
+            return SystemRuns(name, config, files)
 
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:
         """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on.
@@ -307,7 +305,7 @@ class Experiment:
                 file = files[condition] = run_file(self._path(system.name, condition), self._queries(condition))
                 if file.reused:
                     log.info(f"{file.path}: used again")
-        return SystemRuns(system.name, manifest_entry(system), FileRuns(files))
+        return SystemRuns(system.name, manifest_entry(system), files)
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join

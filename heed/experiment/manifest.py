@@ -9,7 +9,7 @@ from typing import Any
 
 from heed import __version__
 from heed.datasets.collection import Collection
-from heed.experiment.results import SystemRuns
+from heed.experiment.run_files import SystemRuns
 from heed.files import digest_json, write_bytes
 from heed.retrieval.lucene.jvm import anserini_version
 from heed.reuse import Recipe

@@ -1,21 +1,31 @@
-"""The systems of an experiment measured: figures by topic, their means, and the report of both."""
+"""The systems of an experiment measured: figures by topic, their means, and the report of both.
 
+Files of results are used again where they come from the same inputs, down to the last file. Measures and pages take
+seconds, and change with the program: their recipe holds :func:`heed.reuse.program`, so that nothing of an older program
+is ever shown.
+"""
+
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.datasets.collection import Collection
 from heed.experiment.manifest import write_manifest
-from heed.experiment.result_files import begin_results, earlier_results, judging_recipe, note_results
-from heed.experiment.results import Results, SystemRuns
-from heed.experiment.run_files import contents, digests_of
-from heed.files import write_json
+from heed.experiment.results import Results
+from heed.experiment.run_files import SystemRuns, digests_of
+from heed.files import digest, read_bytes, write_json
 from heed.measures import Measure
 from heed.measures.evaluate import Judging, Runs, evaluate, shifts
 from heed.measures.summary import Detail, Shift, own_directions
-from heed.progress import timed
-from heed.reuse import Recipe, program
+from heed.progress import log, timed, warn
+from heed.reuse import RESULTS, Note, Recipe, program, read_note, rebuild_reason, write_note
+from heed.types import subtopics_of
+
+FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
+OF_RESULTS = ("summary.json", "per_topic.json")  # in folders below too, which the report shows
 
 
 class Scope(NamedTuple):
@@ -44,14 +54,17 @@ def results_of(scope: Scope, systems: Sequence[SystemRuns], made_by: Recipe) -> 
 
     New ones are written, with the manifest and the report.
     """
-    recipe = _recipe(scope, systems, made_by)
-    earlier = earlier_results(scope.folder, recipe) if recipe else None
-    if earlier:
-        return scope.results(earlier.details)
-    begin_results(scope.folder)
+    note_path, recipe = scope.folder / RESULTS, _recipe(scope, systems, made_by)
+    earlier = _earlier_figures(scope.folder, recipe) if recipe else None
+    if earlier is not None:
+        return scope.results(earlier)
+    write_note(note_path, Note({}, {}, finished=False))  # what a process that is killed from here on leaves
     write_manifest(scope.folder / "manifest.yml", made_by)  # the report reads it
     results = _measured(scope, systems)
-    note_results(scope.folder, recipe, scope.warnings)
+    if recipe:
+        write_note(note_path, Note(recipe, _digests(scope.folder), {"warnings": scope.warnings}))
+    else:
+        note_path.unlink()
     return results
 
 
@@ -60,19 +73,61 @@ def _recipe(scope: Scope, systems: Sequence[SystemRuns], made_by: Recipe) -> Rec
 
     None where runs may be other than their files, and where a measure of the user's own has no ``config``.
     """
-    runs = digests_of({system.name: system.runs for system in systems})
+    runs = digests_of(systems)
     if any(isinstance(measure, Measure) and measure.config is None for measure in scope.judging.all_measures):
         return None
     return runs and {
         "program": program(),
         "runs": runs,
-        "judging": judging_recipe(scope.judging),
+        "judging": _judging_digest(scope.judging),
         "documents": scope.size,
         "index": os.path.relpath(scope.index_folder, scope.folder),
         "language": scope.collection.language.code,
         "manifest": made_by,
         "warnings": list(scope.warnings),
     }
+
+
+def _judging_digest(judging: Judging) -> str:
+    """Return a digest of all that decides measures apart from the runs; the order of judgements is part of it.
+
+    A measure of the user's own is known by its ``config``.
+    """
+
+    def plain(value: Any) -> list[Any]:
+        if isinstance(value, Measure):
+            return [value.name, value.of, value.lower_is_better, value.config]
+        return sorted(value)  # a set of documents
+
+    subtopics = {
+        condition: {qid: subtopics_of(grades) for qid, grades in qrels.items()}
+        for condition, qrels in judging.qrels.items()
+    }
+    text = json.dumps([judging, subtopics], ensure_ascii=False, default=plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _earlier_figures(folder: Path, recipe: Recipe) -> list[Detail] | None:
+    """Return the figures by topic in ``folder``, and warn as they did; None unless all files are those of ``recipe``.
+
+    A file that was changed since is not.
+    """
+    path = folder / RESULTS
+    reason, note = rebuild_reason(path, recipe, lambda: _digests(folder)), read_note(path)
+    if reason is not None or note is None:
+        if path.exists():
+            log.info(f"{folder}/summary.json, report.html and more: {reason}")
+        return None
+    log.info(f"{folder}/summary.json, report.html and more: used again, runs and judgements are the same")
+    for warning in note.facts["warnings"]:
+        warn(warning)
+    details: list[Detail] = json.loads(read_bytes(folder / "per_topic.json"))["rows"]
+    return details
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    paths = {folder / name for name in FILES}.union(*(folder.rglob(name) for name in OF_RESULTS))
+    return {str(path.relative_to(folder)): digest(path) for path in sorted(paths) if path.exists()}
 
 
 def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
@@ -83,7 +138,7 @@ def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
 
     collection, folder = scope.collection, scope.folder
     write_topics_file(folder, collection, scope.index_folder / "documents", scope.documents)
-    runs = {(system.name, name): run for system in systems for name, run in contents(system.runs).items()}
+    runs = {(system.name, condition): run for system in systems for condition, run in system.contents().items()}
     results, moved = _evaluated(scope, runs)
     write_json(folder / "summary.json", results.summary())
     if results.rows:

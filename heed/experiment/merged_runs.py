@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from heed.errors import DataError
 from heed.experiment.experiment import Experiment
-from heed.experiment.results import SystemRuns
+from heed.experiment.run_files import SystemRuns
 from heed.reranking.merging import merge
 
 

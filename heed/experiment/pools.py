@@ -5,8 +5,7 @@ from pathlib import Path
 
 from heed.datasets.collection import Collection
 from heed.errors import fail
-from heed.experiment.results import SystemRuns
-from heed.experiment.run_files import contents, digests_of
+from heed.experiment.run_files import SystemRuns, digests_of
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import read_pool, write_pool
@@ -27,7 +26,7 @@ def pool_of_runs(
     made of the same runs; not where a run may have been changed in memory.
     """
     base = {topic.qid: topic.base or topic.qid for topic in topics}  # the topic that asks the same query alone
-    digests = digests_of({system.name: system.runs for system in systems})
+    digests = digests_of(systems)
     if digests is None or not base:
         return _fused(systems, base, depth)
     recipe = {
@@ -50,7 +49,7 @@ def pool_of_runs(
 
 
 def _fused(systems: Sequence[SystemRuns], base: Mapping[str, str], depth: int) -> dict[str, list[str]]:
-    lists = (item for system in systems for run in contents(system.runs).values() for item in run.items())
+    lists = (item for system in systems for run in system.contents().values() for item in run.items())
     pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
     return {qid: pooled.get(base[qid], []) for qid in base}
 

@@ -1,53 +1,22 @@
-"""What an experiment returns: the runs of a system, and the measures of all."""
+"""The measures of an experiment's systems."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError
-from heed.experiment.run_files import contents
-from heed.experiment.runs import Run, data_frame
+from heed.experiment.runs import data_frame
 from heed.measures.pairwise import P_MRR
 from heed.measures.summary import ABSENT, LABELS, Detail, Row, cells, printed, rows_of, summary_of, table
 from heed.notebook import html_table
 from heed.progress import brief
-from heed.types import Config
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from heed.report.charts.rendering import Chart
-
-
-@dataclass(frozen=True, repr=False)
-class SystemRuns(Mapping[str, Run]):
-    """The runs of one system by condition; ``config`` is what a manifest says of it, None for runs made elsewhere."""
-
-    name: str
-    config: Config | None
-    runs: Mapping[str, Run]
-
-    def __getitem__(self, condition: str) -> Run:
-        """Return the run of a condition."""
-        return self.runs[condition]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the conditions."""
-        return iter(self.runs)
-
-    def __repr__(self) -> str:
-        """Return name and conditions: the runs themselves would fill a notebook."""
-        return f"SystemRuns({self.name!r}: {', '.join(self.runs)})"
-
-    def _repr_html_(self) -> str:
-        lines = [(condition, len(run), sum(map(len, run.values()))) for condition, run in contents(self.runs).items()]
-        return html_table(self.name, [("condition", "topics", "documents"), *lines], numbers=(1, 2))
-
-    def __len__(self) -> int:
-        """Return the number of conditions."""
-        return len(self.runs)
 
 
 @dataclass(frozen=True, repr=False)

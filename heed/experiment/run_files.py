@@ -1,4 +1,4 @@
-"""Run files: made by a system, or reused where they were made with the same inputs and settings."""
+"""Runs in files: made by a system, or reused where they were made with the same inputs and settings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ from heed.errors import DataError
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.trec_files import as_tag, read_run, write_run
+from heed.notebook import html_table
 from heed.progress import brief, timed, warn
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reuse import ensure_file, note_of, recipe_version
@@ -26,6 +27,7 @@ class RunFile:
     def write(self, scores: Scores, tag: str) -> None:
         """Write the file, and hold what it says."""
         self._run = self._named(write_run(self.path, scores, tag))
+        self.sha256 = digest(self.path)
 
     def read(self) -> Run:
         """Return the run in the file; raises :class:`DataError` if something else is in it by now."""
@@ -40,40 +42,48 @@ class RunFile:
         return Run(scores, self.path.name.removesuffix(".run"))
 
 
-class FileRuns(Mapping[str, Run]):
-    """Runs in files by condition; whoever asks for one may change it, so that it is no longer what the file says."""
+class SystemRuns(Mapping[str, Run]):
+    """The runs of one system by condition; ``config`` is what a manifest says of it, None for runs made elsewhere."""
 
-    def __init__(self, files: Mapping[str, RunFile]) -> None:
-        """Take the files by condition."""
-        self.files, self._asked_for = dict(files), False
+    def __init__(self, name: str, config: Config | None, files: Mapping[str, RunFile]) -> None:
+        """Take the files by condition; whoever asks for a run may change it, so that it is not what its file says."""
+        self.name, self.config, self._files = name, config, dict(files)
+        self._may_differ = False
 
     def __getitem__(self, condition: str) -> Run:
         """Return the run of a condition."""
-        run = self.files[condition].read()
-        self._asked_for = True
+        run = self._files[condition].read()
+        self._may_differ = True
         return run
 
     def __iter__(self) -> Iterator[str]:
         """Yield the conditions."""
-        return iter(self.files)
+        return iter(self._files)
 
     def __len__(self) -> int:
         """Return the number of conditions."""
-        return len(self.files)
+        return len(self._files)
+
+    def __repr__(self) -> str:
+        """Return name and conditions: the runs themselves would fill a notebook."""
+        return f"SystemRuns({self.name!r}: {', '.join(self)})"
+
+    def _repr_html_(self) -> str:
+        lines = [(condition, len(run), sum(map(len, run.values()))) for condition, run in self.contents().items()]
+        return html_table(self.name, [("condition", "topics", "documents"), *lines], numbers=(1, 2))
+
+    def contents(self) -> dict[str, Run]:
+        """Return the runs by condition, for a reader that changes none."""
+        return {name: file.read() for name, file in self._files.items()}
 
     def digests(self) -> dict[str, str] | None:
         """Return the SHA-256 of each file by condition; None where a run may have been changed in memory."""
-        return None if self._asked_for else {name: file.sha256 for name, file in self.files.items()}
+        return None if self._may_differ else {name: file.sha256 for name, file in self._files.items()}
 
 
-def contents(runs: Mapping[str, Run]) -> dict[str, Run]:
-    """Return ``runs`` by condition, for a reader that changes none."""
-    return {name: file.read() for name, file in runs.files.items()} if isinstance(runs, FileRuns) else dict(runs)
-
-
-def digests_of(systems: Mapping[str, Mapping[str, Run]]) -> dict[str, dict[str, str]] | None:
+def digests_of(systems: Sequence[SystemRuns]) -> dict[str, dict[str, str]] | None:
     """Return the SHA-256 of each run's file by system and condition; None unless all runs are as their files are."""
-    digests = {name: runs.digests() if isinstance(runs, FileRuns) else None for name, runs in systems.items()}
+    digests = {system.name: system.digests() for system in systems}
     known = {name: of_system for name, of_system in digests.items() if of_system is not None}
     return known if len(known) == len(digests) else None
 

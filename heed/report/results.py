@@ -107,7 +107,7 @@ def read_folders(folders: Sequence[Path]) -> list[Results]:
 def _mismatch(folder: Path) -> str:
     """Return a warning where the figures in ``folder`` may not be those of its runs: a command may have been killed.
 
-    The note has the digests of the runs that were measured (:func:`heed.experiment.result_files.note_results`); the
+    The note has the digests of the runs that were measured (:func:`heed.experiment.measuring.results_of`); the
     warning is empty without a note.
     """
     if not (folder / RESULTS).exists():
