@@ -4,10 +4,9 @@ Whatever pools documents come in, a vector is computed once, also where the proc
 """
 
 import shutil
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -127,16 +126,19 @@ class DocumentVectors:
 
         Raises as the encoder does.
         """
-        stored = list(takewhile(self._are_stored, pools))
-        if stored and not self._index:
-            self._embed(stored)
+        if self._corpus is None or self._index:
+            return
+        docids = (docid for pool in takewhile(self._are_stored, pools) for docid in docids_of(pool))
+        self._embed(list(dict.fromkeys(docids)), self._corpus.documents.get)
 
     def of(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """Return the vectors of ``documents``, shape ``(len(documents), d)``."""
         if self._index and self._are_stored(documents):
             return self._index.of(docids_of(documents)).astype(np.float64)
-        self._embed([documents])
-        rows = self._pooled.of(self._keys(documents))
+        keys = self._keys(documents)
+        position = {key: number for number, key in enumerate(keys)}
+        self._embed(list(position), lambda part: chosen(documents, [position[key] for key in part]))
+        rows = self._pooled.of(keys)
         if is_cosine(self._encoder) and not has_unit_length(rows):  # of version 0.2.0
             rows = with_unit_length(rows)
         return rows.astype(np.float64)
@@ -161,30 +163,15 @@ class DocumentVectors:
         """Return docids; of documents that are not the collection's, such as passages, the digests of their texts."""
         return docids_of(documents) if self._are_stored(documents) else [digest_json(passage) for passage in documents]
 
-    def _embed(self, pools: Iterable[Sequence[Document]]) -> None:
-        seen: set[str] = set()
-        new: list[tuple[Sequence[Document], dict[str, int]]] = []
-        for pool in pools:
-            keys = self._keys(pool)
-            new.append(
-                (pool, {key: number for number, key in enumerate(keys) if key not in self._pooled and key not in seen})
-            )
-            seen.update(new[-1][1])
-        documents = chain.from_iterable(
-            zip(numbers, chosen(pool, list(numbers.values())), strict=True) for pool, numbers in new if numbers
-        )
-        shown = bar(documents, len(seen), f"{self._encoder.name} vectors", "documents")
-        ahead: deque[list[str]] = deque()  # keys of the parts whose documents are read ahead
-
-        def parts() -> Iterator[Sequence[Document]]:
-            while part := list(islice(shown, PART)):
-                ahead.append([key for key, _ in part])
-                yield [document for _, document in part]
-
-        if seen:
-            with timed("embed", self._encoder.name) as work:
-                for vectors in encoded(self._encoder, parts()):
-                    keys = ahead.popleft()
-                    self._pooled.add(keys, vectors)
-                    self._new += len(keys)
-                    work.did(len(keys), "documents")
+    def _embed(self, keys: Sequence[str], documents: Callable[[Sequence[str]], Sequence[Document]]) -> None:
+        """Embed those of ``keys`` that have no vector yet; ``documents`` returns theirs."""
+        new = [key for key in keys if key not in self._pooled]
+        if not new:
+            return
+        parts = [new[start : start + PART] for start in range(0, len(new), PART)]
+        shown = bar(parts, len(parts), f"{self._encoder.name} vectors", f"parts of {PART} documents")
+        with timed("embed", self._encoder.name) as work:
+            for part, vectors in zip(parts, encoded(self._encoder, map(documents, shown)), strict=True):
+                self._pooled.add(part, vectors)
+                self._new += len(part)
+                work.did(len(part), "documents")
