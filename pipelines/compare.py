@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
 from heed.formats.pairs import pair, renamed, select, stem
 from heed.formats.run_warnings import warn_of_tags
 from heed.formats.trec_files import read_qrels
-from heed.measures import Measure, PerTopic, mean
+from heed.measures import PerTopic, mean
 from heed.measures.absence import absent
-from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
-from heed.measures.comparison_warnings import warn_of_judgements, warn_of_single_precision
+from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
 from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
@@ -100,7 +100,9 @@ def _run(options: argparse.Namespace) -> None:
     fail(_contradictions(options), UsageError)
     run_comparison = _compare_systems if options.runs else _compare_runs
     with gathering([]) as warnings:
-        run_comparison(options, warnings)
+        comparison = run_comparison(options)
+    if options.json:
+        write_json(options.json, comparison | {"warnings": warnings})
 
 
 def _contradictions(options: argparse.Namespace) -> list[str]:
@@ -120,8 +122,9 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
     return problems
 
 
-def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
-    measures = _measures(options)
+def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
+    """Print the measures of two runs or three, and return them as JSON has them."""
+    measures = as_measures(options.measure or MEASURES)
     with timed("runs") as work:
         inputs = _inputs(options)
         work.did(len(options.run), "runs")
@@ -131,10 +134,7 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
     _warn_of_missing_judgements(options)
-    if not inputs.changed:
-        warn_of_judgements(inputs.qrels, inputs.new_qrels)
-    warn_of_runs(inputs, values)
-    warn_of_single_precision(inputs.judged_runs)
+    warn_of_comparison(inputs, values)
     shares = absent(inputs, values)
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}
@@ -144,9 +144,7 @@ def _compare_runs(options: argparse.Namespace, warnings: list[str]) -> None:
     _print_powers(options, "mean that n topics tell from 0", powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
-    if options.json:
-        comparison = {"measures": by_measure, "per_topic": values, "power": powers, "warnings": warnings}
-        write_json(options.json, comparison)
+    return {"measures": by_measure, "per_topic": values, "power": powers}
 
 
 def _print_powers(options: argparse.Namespace, shown: str, by_measure: Mapping[str, Power]) -> None:
@@ -159,11 +157,6 @@ def _print_powers(options: argparse.Namespace, shown: str, by_measure: Mapping[s
             power["topics"] = topics_needed(options.difference / factor(measure), power["sd"])
         needed = ", ".join(f"{measure} {power['topics']}" for measure, power in by_measure.items())
         print(f"topics that would show {options.difference:g}: {needed}")
-
-
-def _measures(options: argparse.Namespace) -> Sequence[str | Measure]:
-    """Return the measures that are asked for, or the default ones."""
-    return as_measures(options.measure) if options.measure else MEASURES
 
 
 def _inputs(options: argparse.Namespace) -> Inputs:
@@ -248,13 +241,14 @@ def _topic_table(values: dict[str, PerTopic]) -> str:
     return aligned(rows, left=1)
 
 
-def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
+def _compare_systems(options: argparse.Namespace) -> dict[str, Any]:
+    """Print the measures of all systems of a folder, and return them as JSON has them."""
     qrels, new_qrels = _judgements(options)
     compared = compare_systems(
         options.runs,
         qrels,
         new_qrels,
-        _measures(options),
+        as_measures(options.measure or MEASURES),
         options.corpus_size,
         options.variant,
         correct=options.holm,
@@ -267,11 +261,11 @@ def _compare_systems(options: argparse.Namespace, warnings: list[str]) -> None:
     _print_powers(options, "difference between two systems that these topics show", powers)
     _print_unseen(compared)
     _warn_of_missing(compared)
-    if options.json:
-        per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
-        by_measure = {measure: comparison.statistics() for measure, comparison in compared.measures.items()}
-        comparison = {"measures": by_measure, "per_topic": per_topic, "power": powers, "warnings": warnings}
-        write_json(options.json, comparison)
+    if not options.json:
+        return {}  # intervals take seconds
+    per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
+    by_measure = {measure: comparison.statistics() for measure, comparison in compared.measures.items()}
+    return {"measures": by_measure, "per_topic": per_topic, "power": powers}
 
 
 def _system_table(compared: Systems, powers: Mapping[str, Power]) -> str:

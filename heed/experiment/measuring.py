@@ -132,8 +132,8 @@ def _digests(folder: Path) -> dict[str, str]:
 
 def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
     """Return the measures of ``systems``, written to ``summary.json``, ``per_topic.json`` and ``report.html``."""
-    from heed.report import results as results_folders
     from heed.report.page import write_page
+    from heed.report.results import read_tree
     from heed.report.topics.topics_file import write_topics_file
 
     collection, folder = scope.collection, scope.folder
@@ -142,10 +142,8 @@ def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
     results, moved = _evaluated(scope, runs)
     write_json(folder / "summary.json", results.summary())
     if results.rows:
-        about = (".", collection.name, collection.subset, results.rows, [*results.details], moved)
-        figures = results_folders.Results(*about, [*results.warnings], folder, lower_is_better=results.lower_is_better)
         with timed("report"):
-            write_page(results_folders.read_tree(folder, figures), folder, folder / "report.html")
+            write_page(read_tree(folder, results.as_folder(folder, moved)), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
     return results

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heed.errors import UsageError
 from heed.experiment.runs import data_frame
 from heed.measures.pairwise import P_MRR
-from heed.measures.summary import ABSENT, LABELS, Detail, Row, cells, printed, rows_of, summary_of, table
+from heed.measures.summary import ABSENT, LABELS, Detail, Row, Shift, cells, printed, rows_of, summary_of, table
 from heed.notebook import html_table
 from heed.progress import brief
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from heed.report.charts.rendering import Chart
+    from heed.report.results import Results as FolderResults
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,18 +61,16 @@ class Results:
 
     def value(self, system: str, condition: str, measure: str) -> float:
         """Return one figure; KeyError if there is none."""
-        key = (system, condition, measure)
-        for row in self.rows:
-            if (row["system"], row["condition"], row["measure"]) == key:
-                return row["value"]
-        raise KeyError(key)
+        return self._detail(system, condition, measure)["value"]
 
     def per_topic(self, system: str, condition: str, measure: str) -> dict[str, float]:
         """Return the value of each topic by qid; KeyError if there is none."""
-        key = (system, condition, measure)
+        return dict(self._detail(system, condition, measure)["per_topic"])
+
+    def _detail(self, *key: str) -> Detail:
         for detail in self.details:
             if (detail["system"], detail["condition"], detail["measure"]) == key:
-                return dict(detail["per_topic"])
+                return detail
         raise KeyError(key)
 
     def table(self, also: Sequence[str] = ()) -> "pd.DataFrame":
@@ -97,24 +96,20 @@ class Results:
         A notebook shows it; :meth:`heed.report.charts.rendering.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
-        from heed.report import results as results_folders
         from heed.report.charts.plots import plane
 
-        drawn = results_folders.Results(
-            ".",
-            self.collection,
-            self.subset,
-            self.rows,
-            [*self.details],
-            shifts=[],
-            warnings=[*self.warnings],
-            path=Path(),
-            lower_is_better=self.lower_is_better,
-        )
-        chart = plane(drawn)
+        chart = plane(self.as_folder(Path(), []))
         if chart is None:
             raise UsageError(f"plane: no {P_MRR} here; give judgements of two conditions, such as original and changed")
         return chart
+
+    def as_folder(self, path: Path, shifts: Sequence[Shift]) -> "FolderResults":
+        """Return the same as the report reads it of the results folder ``path``."""
+        from heed.report.results import Results as FolderResults
+
+        rows, details, warnings = self.rows, [*self.details], [*self.warnings]
+        about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
+        return FolderResults(*about, lower_is_better=self.lower_is_better)
 
 
 def _figure(cell: str) -> float:

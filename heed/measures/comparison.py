@@ -7,9 +7,11 @@ from heed.measures.absence import Absence, runs_and_documents
 from heed.measures.comparison_warnings import (
     warn_of_depths,
     warn_of_foreign_ids,
+    warn_of_judgements,
     warn_of_no_values,
     warn_of_one_sided,
     warn_of_same_lists,
+    warn_of_single_precision,
     warn_of_unseen,
 )
 from heed.measures.definition import Measure
@@ -99,8 +101,16 @@ def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
     return values
 
 
+def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
+    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak; ``label`` begins most lines."""
+    if not inputs.changed:
+        warn_of_judgements(inputs.qrels, inputs.new_qrels)
+    warn_of_runs(inputs, values, label)
+    warn_of_single_precision({"base": (inputs.base, inputs.qrels), "new": (inputs.new, inputs.new_qrels)}, label)
+
+
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
-    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak; ``label`` begins each line."""
+    """Warn of lists and documents that make ``values`` meaningless or weak; ``label`` begins each line."""
     warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.ruled_out], label)
     warn_of_same_lists(inputs.base, inputs.new, label)
     warn_of_depths(inputs.runs, label)

@@ -51,11 +51,6 @@ class Inputs:
         """The base and the new one of :attr:`runs`."""
         return self.runs["base"], self.runs["new"]
 
-    @property
-    def judged_runs(self) -> dict[str, tuple[Run, Qrels]]:
-        """The base and the new run, each with its judgements."""
-        return {"base": (self.base, self.qrels), "new": (self.new, self.new_qrels)}
-
 
 def paired(base: Run, new: Run, pairs: Mapping[str, str], qrels: Qrels, new_qrels: Qrels) -> Inputs:
     """Return two runs and their judgements under the new run's qids; ``pairs`` maps them to the base run's.

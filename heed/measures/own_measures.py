@@ -38,8 +38,7 @@ def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> 
 def as_measure(measure: AnyMeasure) -> str | Measure:
     """Return a measure that is given in one of three ways: by name, as an object, or as ``package.module:function``.
 
-    The attributes ``name``, ``lower_is_better`` and ``config`` of a plain function say what :func:`measure` does.
-    Raises :class:`UsageError` as it does.
+    A plain function is called by its own name. Raises :class:`UsageError` as :func:`measure` does.
     """
     if isinstance(measure, str):
         if not OBJECT.fullmatch(measure):
@@ -49,8 +48,7 @@ def as_measure(measure: AnyMeasure) -> str | Measure:
         return measure
     if not callable(measure) or isinstance(measure, type):
         raise UsageError(f"measure {measure!r:.60}: expected a name, or a function (run, qrels) -> {{qid: value}}")
-    name = getattr(measure, "name", getattr(measure, "__name__", ""))
-    return _declared(measure, name, getattr(measure, "lower_is_better", False), getattr(measure, "config", None))
+    return _declared(measure, getattr(measure, "__name__", ""), lower_is_better=False, config=None)
 
 
 def as_measures(measures: Sequence[AnyMeasure]) -> list[str | Measure]:

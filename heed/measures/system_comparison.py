@@ -10,8 +10,8 @@ from heed.formats.pairs import pair
 from heed.formats.run_warnings import warn_of_tags
 from heed.formats.trec_files import read_given_run
 from heed.measures.absence import Absence, absent
-from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_runs
-from heed.measures.comparison_warnings import warn_of_judgements, warn_of_same_runs, warn_of_single_precision
+from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
+from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.measures.definition import Measure
 from heed.measures.inputs import paired
 from heed.measures.per_topic import PerTopic, Variant, mean
@@ -88,9 +88,7 @@ def compare_systems(
         third = reverse[0] if reverse else None
         inputs = replace(inputs, reverse=third, corpus_size=corpus_size, variant=variant)
         values = compare(inputs, measures)
-        warn_of_judgements(inputs.qrels, inputs.new_qrels)
-        warn_of_runs(inputs, values, f"{system}: ")
-        warn_of_single_precision(inputs.judged_runs, f"{system}: ")
+        warn_of_comparison(inputs, values, f"{system}: ")
         for measure, per_topic in values.items():
             if not measure.endswith(" change"):
                 by_measure.setdefault(measure, {})[system] = per_topic
