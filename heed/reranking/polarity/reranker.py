@@ -29,7 +29,6 @@ from heed.types import Config, Document, Query
 Doubles = NDArray[np.float64]
 
 SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
-MAX_IDF = 200_000  # terms whose idf is kept in memory
 
 
 class Settings(NamedTuple):
@@ -79,7 +78,6 @@ class Polarity:
         self._fields = TABLE_FIELDS if tables else TEXT_FIELDS
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
         self._vectors: dict[str, Weights] = {}  # of documents of that pool
-        self._idf: dict[str, float] = {}
         self.config: Config = {
             "polarity": [recipe_version("polarity"), SCALE, CHARACTERS, *self._settings],
             "fields": self._fields,
@@ -170,10 +168,8 @@ class Polarity:
         searcher = self._bm25.searcher
         read = chosen(documents, [positions[docid] for docid in docids])
         bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
-        if len(self._idf) > MAX_IDF:
-            self._idf.clear()
-        self._idf.update(searcher.idf({term for bag in bags for term in bag if term not in self._idf}))
-        self._vectors.update((docid, document_vector(bag, self._idf)) for docid, bag in zip(docids, bags, strict=True))
+        idf = searcher.idf({term for bag in bags for term in bag})
+        self._vectors.update((docid, document_vector(bag, idf)) for docid, bag in zip(docids, bags, strict=True))
 
 
 def _over_copy(copy: IndexCopy, settings: Settings | None) -> Polarity:
