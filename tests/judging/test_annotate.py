@@ -121,15 +121,16 @@ def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_p
     database = ("--database", "pool.db", "--no-browser")
     other_pool = heed(COMMAND, "pool2.jsonl", *database, "--docs", "docs.jsonl")
     assert other_pool.returncode == 1
-    assert other_pool.stderr.startswith("error: pool2.jsonl: topics x9 are not in pool.db, which has q1; pool those,")
+    assert other_pool.stderr.startswith("error: pool.db: topics x9 are not in the database, which has q1; give what it")
     other = ("--topics", "topics2.jsonl", "--grades", "0,1", "--lang", "rus")
     errors = heed(COMMAND, "pool.jsonl", *database, *other).stderr.splitlines()
-    assert [line.split(":")[1].strip() for line in errors] == ["--lang rus", "--grades 0,1"]
+    grades = "0=not relevant, 1=relevant, not 0=not relevant, 1=marginally relevant, 2=relevant, 3=highly relevant"
+    assert [line.split(":")[-1].split(";")[0] for line in errors] == [" documents in rus, not eng", f" grades {grades}"]
     boats = heed(COMMAND, "pool.jsonl", *database, "--topics", "topics2.jsonl").stderr
-    assert boats.endswith("with --database (topic q1: query 'boats', not 'ferries')\n")
+    assert boats.startswith("error: pool.db: topic q1 has query 'boats', not 'ferries'; give what it was made with,")
     prepared(*[tmp_path / "pool.jsonl", "--qrels", tmp_path / "q"])  # none so far: these are kept
     again = heed(COMMAND, *arguments[:1], *database, "--qrels", "q2")
-    assert "--qrels q2: other judgements than pool.db was made with" in again.stderr
+    assert "pool.db: other given judgements of topics q1; give what it was made with" in again.stderr
 
 
 def test_a_deeper_pool_is_judged_in_the_same_database(tmp_path: Path, heed: Heed) -> None:

@@ -291,7 +291,7 @@ def test_other_topics_grades_languages_and_texts_are_refused_together(new: New, 
     with pytest.raises(HeedError) as caught:
         here.add(there)
     assert [line.removeprefix(f"{there.path}: ") for line in str(caught.value).splitlines()] == [
-        f"topics x9 are not in {here.path}, which has 1, 2",
+        "topics x9 are not in the database, which has 1, 2",
         "topic 1 has original narrative 'narrative one', not 'narrative 1'",
         "documents in rus, not eng",
         "grades 0=not relevant, 1=relevant, not 0=not relevant, 1=somewhat relevant, 3=fully relevant",

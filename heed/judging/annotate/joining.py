@@ -5,6 +5,7 @@ was added before, is one: so adding can be interrupted, repeated, and done again
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
@@ -19,7 +20,7 @@ from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_en
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import wording_of
-from heed.judging.annotate.task import Task, dump_task, load_task, new_in, topic_differences
+from heed.judging.annotate.task import Task, dump_task, load_task, new_in, task_differences
 from heed.progress import brief, log, warn
 
 
@@ -57,7 +58,12 @@ def _add(
 ) -> tuple[str, list[str]]:
     """Add one annotation in the caller's transaction; return a summary and warnings, to be logged after it."""
     log_here = read_log(db)
-    fail(_task_differences(path, task, addition, log_here))
+    edits: dict[str, list[str]] = defaultdict(list)
+    for entry in log_here:
+        if entry.kind == NARRATIVE:
+            edits[entry.qid].append(entry.after["text"])
+    differences = task_differences(task, addition.task, edits)
+    fail(f"{addition.path}: {difference}" for difference in differences)
     names_before = _names_before(addition.entries, log_here)
     new_names = names_here(addition.path, names_before, {entry.assessor for entry in log_here}, names)
     new_documents = new_in(addition.task.pool, task.pool)
@@ -73,28 +79,6 @@ def _add(
         f"{sum(map(len, new_documents.values()))} documents new in the pool"
     )
     return summary, warnings
-
-
-def _task_differences(path: Path, task: Task, addition: Addition, here: Sequence[Entry]) -> list[str]:
-    """Return the differences of the two tasks that keep their judgements from being added."""
-    other, name = addition.task, addition.path
-    problems = []
-    unknown = [qid for qid in other.pool if qid not in task.pool]
-    if unknown:
-        problems.append(f"{name}: topics {brief(unknown)} are not in {path}, which has {brief([*task.pool])}")
-    for qid in (qid for qid in other.topics if qid in task.topics):
-        edits = [entry.after["text"] for entry in here if (entry.kind, entry.qid) == (NARRATIVE, qid)]
-        differing = topic_differences(task.topics[qid], other.topics[qid], edits)
-        problems += [f"{name}: topic {qid} has {', '.join(differing)}"] if differing else []
-    if other.lang != task.lang:
-        problems.append(f"{name}: documents in {other.lang}, not {task.lang}")
-    if other.scale != task.scale:
-        scales = (", ".join(f"{grade}={label}" for grade, label in scale) for scale in (other.scale, task.scale))
-        problems.append(f"{name}: grades {', not '.join(scales)}")
-    judged = [qid for qid in other.qrels if task.qrels and other.qrels[qid] != task.qrels.get(qid)]
-    if judged:
-        problems.append(f"{name}: other given judgements of topics {brief(judged)} than {path} was made with")
-    return problems
 
 
 def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:

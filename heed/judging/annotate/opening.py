@@ -14,7 +14,8 @@ from heed.judging.annotate.joining import add_annotations
 from heed.judging.annotate.pooled_documents import read_pooled
 from heed.judging.annotate.sources import Sources, complete, corpus_of, judgements_of_pool, make_task, topics_of_pool
 from heed.judging.annotate.store import Store
-from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, topic_differences
+from heed.judging.annotate.task import Task, dump_task, join_pools, load_task, new_in, parse_scale, task_differences
+from heed.languages import language
 from heed.progress import brief, log
 
 
@@ -78,7 +79,7 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
         task = replace(task, qrels=judgements_of_pool(sources.qrels, task.lang, task.pool))
     if sources.only_relevant and not task.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
-    fail(_differences(sources, store, task, pool), UsageError)
+    _check_sources(sources, store, task, pool)
     if is_first:
         store.set_property("given", dump_task(task)["given"])
     new = new_in(pool, task.pool)
@@ -105,39 +106,25 @@ def _add_round(sources: Sources, store: Store, new: Pool, stored_docs: Sequence[
     store.add_pool(new, [*read_pooled(docs, missing)] if missing else [])
 
 
-def _differences(sources: Sources, store: Store, task: Task, pool: Pool) -> list[str]:
-    """Return the differences of the sources from those that the database was made with."""
-    problems = []
-    other = f"than {store.path} was made with; leave it out, or name another file with --database"
-    unknown = [qid for qid in pool if qid not in task.pool]
-    if unknown:
-        problems.append(
-            f"{sources.pool}: topics {brief(unknown)} are not in {store.path}, which has {brief([*task.pool])}; pool "
-            "those, or name another file with --database"
-        )
-    if sources.lang not in ("", task.lang):  # its topics would differ too
-        problems.append(f"--lang {sources.lang}: another language {other}")
-    elif sources.topics:
+def _check_sources(sources: Sources, store: Store, task: Task, pool: Pool) -> None:
+    """Raise :class:`UsageError` for sources that differ from those that the database was made with."""
+    lang = language(sources.lang).code if sources.lang else task.lang
+    other = replace(task, pool=pool, lang=lang)
+    if sources.topics and lang == task.lang:  # in another language they would differ too
         shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
-        differing = _other_topics(sources, store, task, shared)
-        problems += [f"--topics {sources.topics}: other topics {other}{line}" for line in differing]
-    if sources.qrels and judgements_of_pool(sources.qrels, task.lang, task.pool) != task.qrels:
-        problems.append(f"--qrels {sources.qrels}: other judgements {other}")
-    if sources.grades and parse_scale(sources.grades) != task.scale:
-        problems.append(f"--grades {sources.grades}: other grades {other}")
-    return problems
-
-
-def _other_topics(sources: Sources, store: Store, task: Task, pool: Pool) -> list[str]:
-    """Return the differences of the topics of ``pool``, as parts of a message."""
-    topics = topics_of_pool(replace(sources, lang=task.lang), pool)
-    narratives = store.narratives()
-    lines = []
-    for qid, topic in topics.items():
-        edits = [narratives[qid][0]] if qid in narratives else []
-        differing = topic_differences(task.topics[qid], topic, edits)
-        lines += [f" (topic {qid}: {', '.join(differing)})"] if differing else []
-    return lines
+        other = replace(other, topics=topics_of_pool(replace(sources, lang=lang), shared))
+    if sources.qrels:
+        other = replace(other, qrels=judgements_of_pool(sources.qrels, lang, task.pool))
+    if sources.grades:
+        other = replace(other, scale=parse_scale(sources.grades))
+    narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
+    fail(
+        (
+            f"{store.path}: {difference}; give what it was made with, or name another file with --database"
+            for difference in task_differences(task, other, narratives)
+        ),
+        UsageError,
+    )
 
 
 def _log_gaps(task: Task) -> None:

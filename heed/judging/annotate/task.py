@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.formats.pools import Pool
+from heed.progress import brief
 from heed.types import Qrels, Topic
 
 SHOWN_TEXT = 40  # characters of a text in a message
@@ -142,11 +143,26 @@ def new_in(later: Pool, first: Pool) -> Pool:
     return {qid: docids for qid, docids in new.items() if docids}
 
 
-def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
-    """Return the differences of ``topic`` from the ``stored`` one, as parts of a message.
+def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the differences that keep the judgements of ``other`` from being one's of ``task``, each as a sentence.
 
-    Its changed narrative may also be one of ``edits``, since an export writes the current one into its topics.
+    A changed narrative may also be one of the topic's ``edits``: an export writes the current one into its topics.
     """
+    unknown = [qid for qid in other.pool if qid not in task.pool]
+    sentences = [f"topics {brief(unknown)} are not in the database, which has {brief([*task.pool])}"] if unknown else []
+    for qid, topic in other.topics.items():
+        differing = _topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
+        sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
+    if other.lang != task.lang:
+        sentences.append(f"documents in {other.lang}, not {task.lang}")
+    if other.scale != task.scale:
+        scales = (", ".join(f"{grade}={label}" for grade, label in scale) for scale in (other.scale, task.scale))
+        sentences.append(f"grades {', not '.join(scales)}")
+    judged = [qid for qid in other.qrels if task.qrels and other.qrels[qid] != task.qrels.get(qid)]
+    return [*sentences, f"other given judgements of topics {brief(judged)}"] if judged else sentences
+
+
+def _topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
     texts = [
         ("language", stored.lang, topic.lang),
         ("query", stored.query, topic.query),

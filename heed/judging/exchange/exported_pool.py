@@ -1,13 +1,12 @@
 """A pool with its topics and documents as exports show it, checked before anything is written."""
 
-import gzip
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import finished, finished_folder, locked
+from heed.files import finished_folder, locked
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool
 from heed.reuse import NOTE, Note, digests, read_note, write_note
@@ -109,18 +108,6 @@ def _documents(exported: ExportedPool) -> DocumentStore:
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-@contextmanager
-def open_export(path: Path) -> Iterator[IO[bytes]]:
-    """Open ``path`` for writing, gzipped by suffix; it appears, complete, only when the block ends without an error."""
-    with finished(path) as stream:
-        if path.suffix != ".gz":
-            yield stream
-            return
-        # no name and no time: the same export has the same bytes whenever and wherever it is written
-        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as zipped:
-            yield cast(IO[bytes], zipped)
 
 
 @contextmanager

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.extras import require
+from heed.files import write_packed
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.exported_pool import ExportedPool, check_exported, open_export
+from heed.judging.exchange.exported_pool import ExportedPool, check_exported
 from heed.judging.exchange.folder_layouts import write_mteb, write_relevation
 from heed.judging.exchange.json_files import write_doccano, write_jsonl, write_label_studio, write_rank_llm
 from heed.judging.exchange.table_files import write_csv, write_xlsx
@@ -19,9 +20,8 @@ __all__ = ["FORMATS", "ExportedPool", "check_form", "export"]
 
 def write_trec_pool(path: Path, exported: ExportedPool) -> None:
     """Write ``qid docid`` lines in the pool's order, ``.gz`` by suffix; NIST's lists are the second column by topic."""
-    with open_export(path) as stream:
-        for qid, docids in exported.pool.items():
-            stream.writelines(f"{qid} {docid}\n".encode() for docid in docids)
+    lines = (f"{qid} {docid}\n" for qid, docids in exported.pool.items() for docid in docids)
+    write_packed(path, "".join(lines).encode())
 
 
 def write_template(path: Path, exported: ExportedPool) -> None:
@@ -43,9 +43,9 @@ _FORMS = {
     "jsonl": _Form(
         "one object a document, with query, instruction, title, text and a grade to fill in",
         write_jsonl,
-        (".jsonl", ".jsonl.gz"),
+        (".jsonl",),
     ),
-    "csv": _Form("the same as a table in UTF-8; no cell becomes a formula", write_csv, (".csv", ".csv.gz")),
+    "csv": _Form("the same as a table in UTF-8; no cell becomes a formula", write_csv, (".csv",)),
     "xlsx": _Form("the same as an Excel workbook", write_xlsx, (".xlsx",)),
     "label-studio": _Form(
         "Label Studio's tasks, and its labelling configuration (.xml)", write_label_studio, (".json",)

@@ -7,8 +7,8 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from heed.errors import DataError
-from heed.files import parse_json, read_bytes, read_objects, write_bytes, write_json
-from heed.judging.exchange.exported_pool import GRADES, ExportedPool, open_export, shown_documents, texts
+from heed.files import finished, parse_json, read_bytes, read_objects, write_bytes, write_json
+from heed.judging.exchange.exported_pool import GRADES, ExportedPool, shown_documents, texts
 from heed.judging.exchange.records import Label, Record, label_of, parse_fields
 from heed.progress import log
 
@@ -18,7 +18,6 @@ ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"
 EMPTY = "(this document is empty)"  # doccano refuses an empty text
 
 CHOICE = "grade"  # name of the choices, by which judgements are found in Label Studio's results
-UPLOAD_LIMIT = 250 * 1024 * 1024  # bytes; DATA_UPLOAD_MAX_MEMORY_SIZE of Label Studio 1.23, core/settings/base.py
 
 # plaintext: each line has the direction of its first strong letter, so that Persian documents
 # under an English query are set from the right. Label Studio 1.23 puts each line into an inline span
@@ -43,8 +42,8 @@ CONFIGURATION = """<View>
 
 
 def write_jsonl(path: Path, exported: ExportedPool) -> None:
-    """Write one object for each document, ``.gz`` by suffix; ``grade`` is null, to be filled in."""
-    with open_export(path) as stream:
+    """Write one object for each document; ``grade`` is null, to be filled in."""
+    with finished(path) as stream:
         stream.writelines(_line({**document._asdict(), "grade": None}) for document in shown_documents(exported))
 
 
@@ -55,7 +54,7 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
     and exports again. doccano refuses an empty text: an empty document is shown as such. Read by
     doccano 1.8.4 with the column names text and label, its defaults.
     """
-    with open_export(path) as stream:
+    with finished(path) as stream:
         for document in shown_documents(exported):
             meta = document._asdict()
             meta["text"] = document.contents or EMPTY
@@ -72,15 +71,11 @@ def write_label_studio(path: Path, exported: ExportedPool) -> None:
     Each task's ``data`` holds all fields of :class:`~heed.judging.exchange.exported_pool.ShownDocument`; Label Studio
     returns them with its results. Imported by Label Studio 1.23.2.
     """
-    with open_export(path) as stream:
+    with finished(path) as stream:
         stream.writelines(_json_list({"data": document._asdict()} for document in shown_documents(exported)))
     configuration = path.with_suffix(".xml")
     write_bytes(configuration, _label_studio_configuration(exported.condition).encode())
     log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
-    size = path.stat().st_size
-    if size > UPLOAD_LIMIT:
-        limit = UPLOAD_LIMIT // 2**20
-        log.info(f"{path}: {size / 2**20:.0f} MiB; Label Studio takes {limit} MiB at once: export fewer topics")
 
 
 def _label_studio_configuration(condition: str) -> str:
@@ -98,7 +93,7 @@ def write_rank_llm(path: Path, exported: ExportedPool) -> None:
     The query is query and instruction as MTEB joins them. A pool has no scores: the n documents
     of a topic get n, n - 1, … 1, which stand for the pool's order only.
     """
-    with open_export(path) as stream:
+    with finished(path) as stream:
         requests = _requests(exported)
         if path.suffix == ".jsonl":
             stream.writelines(map(_line, requests))

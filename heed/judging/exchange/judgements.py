@@ -145,40 +145,30 @@ def agreements(votes: dict[Key, Votes], scale: Iterable[int] = ()) -> dict[tuple
 def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
     """Return one grade for each document that has votes; where they differ, by ``rule``, which is logged.
 
-    ``majority`` takes the grade of most assessors, of a tie the highest (every tie is logged, since
-    the votes do not decide it; those of two assessors in one line); ``highest`` the highest grade; ``error`` raises
-    :class:`DataError` naming the documents.
+    ``majority`` takes the grade of most assessors, of a tie the highest; ``highest`` the highest grade; ``error``
+    raises :class:`DataError` naming the documents.
     """
     qrels: Qrels = {}
     differ: list[str] = []
-    ties: list[str] = []
-    of_two = 0
+    ties = 0
     for (qid, docid), by_grade in votes.items():
         if not by_grade:
             continue
         most = max(map(len, by_grade.values()))
         leaders = [grade for grade, assessors in by_grade.items() if rule == "highest" or len(assessors) == most]
         qrels.setdefault(qid, {})[docid] = max(leaders)
-        tied = rule == "majority" and len(leaders) > 1
-        if tied and most == 1 and len(leaders) == 2:
-            of_two += 1
-        elif len(by_grade) > 1:
-            (ties if tied else differ).append(f"topic {qid}, document {docid}: {_describe(by_grade)}")
+        if len(by_grade) > 1:
+            differ.append(f"topic {qid}, document {docid}: {_describe(by_grade)}")
+            ties += rule == "majority" and len(leaders) > 1
     if rule == "error":
         fail(f"{line}; correct one, or choose a rule with --resolve" for line in differ)
-    if differ or ties or of_two:
-        count = counted(len(differ) + len(ties) + of_two, "document")
-        log.info(f"{count} judged differently; the grade by {rule} is taken")
-        if of_two:
-            log.info(
-                f"  {counted(of_two, 'tie')} between two assessors, who have no majority: the highest grade is taken"
-            )
+    if differ:
+        of_ties = f"; {counted(ties, 'tie')} decided for the highest" if ties else ""
+        log.info(f"{counted(len(differ), 'document')} judged differently; the grade by {rule} is taken{of_ties}")
         for line in differ[:SHOWN]:
             log.info(f"  {line}")
         if len(differ) > SHOWN:
             log.info(f"  … and {len(differ) - SHOWN} more")
-        for line in ties:
-            log.info(f"  tie, the highest is taken: {line}")
     return qrels
 
 

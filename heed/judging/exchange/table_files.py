@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TextIO
 
 from heed.errors import DataError, fail
 from heed.files import LARGEST, LONGEST_LINE, finished
-from heed.judging.exchange.exported_pool import ExportedPool, ShownDocument, open_export, shown_documents
+from heed.judging.exchange.exported_pool import ExportedPool, ShownDocument, shown_documents
 from heed.judging.exchange.records import GRADE_FIELDS, Record, open_text
-from heed.progress import brief, counted, log, warn
+from heed.progress import brief, counted, warn
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -28,19 +28,19 @@ HEIGHT = 120  # of a row, in points: the beginning of a document, not all of it
 GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 CELL = 32_767  # UTF-16 units that an Excel cell holds (Microsoft, Excel specifications and limits)
 ROWS = 1_048_576  # that an Excel sheet holds, with the header (ibid.)
-CUT = "[cut]"  # at the end of a cell whose text goes on in the next column
+CUT = "[cut]"  # at the end of a cell whose text is longer
 UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed by XML 1.0, section 2.2
 DELIMITERS = (",", ";", "\t")  # ; is what spreadsheets write where , is the decimal sign; Label Studio has TSV too
 EPOCH = datetime(1980, 1, 1)  # the first moment that a zip file can write
 
 
 def write_csv(path: Path, exported: ExportedPool) -> None:
-    """Write a CSV table in UTF-8 with a byte-order mark (by which Excel recognises UTF-8), ``.gz`` by suffix.
+    """Write a CSV table in UTF-8 with a byte-order mark, by which Excel recognises UTF-8.
 
     A cell that a spreadsheet would read as a formula, or that begins with a single quote, gets a
     single quote in front, which :func:`unguarded` removes.
     """
-    with open_export(path) as stream:
+    with finished(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
         try:
             rows = csv.writer(text)
@@ -63,49 +63,26 @@ def unguarded(cell: str) -> str:
 def write_xlsx(path: Path, exported: ExportedPool) -> None:
     """Write an Excel workbook of one sheet; every cell is typed as text, so that ``007`` and ``=1`` are kept.
 
-    A text longer than a cell holds ends in ``[cut]`` and continues in further columns, ``text 2`` and so on, with a
-    warning that names the documents. Control characters, which no workbook can hold, are replaced in texts by their
-    pictures (U+2400 and on), which is logged.
-    Raises :class:`DataError` for an id with one, for other fields that are too long for a cell, and for
-    more documents than a sheet has rows.
+    A text longer than a cell holds ends in ``[cut]``, with a warning that names the documents. Control characters,
+    which no workbook can hold, are replaced in texts by their pictures (U+2400 and on).
+    Raises :class:`DataError` for an id with one, and for more documents than a sheet has rows.
     """
-    longest = _check_cells(path, exported)
-    from openpyxl.writer.excel import ExcelWriter
-
-    with finished(path) as stream, _Timeless(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        ExcelWriter(_workbook(exported, longest), archive).write_data()
-
-
-def _check_cells(path: Path, exported: ExportedPool) -> int:
-    """Return how many cells the longest text needs; logs and raises as :func:`write_xlsx` says."""
     count = sum(map(len, exported.pool.values()))
     fail([f"{path}: {count} documents, and an Excel sheet holds {ROWS - 1}; write csv"] if count >= ROWS else [])
-    longest, pictures = 1, 0
+    fail(
+        f"{path}: {qid!r}, {docid!r}: an id with a control character, which no workbook holds; write csv"
+        for qid, docids in exported.pool.items()
+        for docid in docids
+        if UNXML.search(qid + docid)
+    )
+    from openpyxl.writer.excel import ExcelWriter
+
     cut: dict[str, None] = {}
-    problems = []
-    for document in shown_documents(exported):
-        pieces = len(_pieces(document.text))
-        longest = max(longest, pieces)
-        cut |= {document.docid: None} if pieces > 1 else {}
-        pictures += any(map(UNXML.search, document))
-        if UNXML.search(document.qid + document.docid):
-            problems.append(
-                f"{document.qid!r}, {document.docid!r}: an id with a control character, which no workbook holds"
-            )
-        if any(len(_pieces(text)) > 1 for text in (document.query, document.instruction, document.title)):
-            problems.append(
-                f"topic {document.qid}, document {document.docid}: query, instruction or title is longer than a cell"
-            )
-    fail(f"{path}: {problem}; write csv" for problem in problems)
-    if pictures:
-        log.info(f"{path}: {pictures} documents hold control characters; they are shown by their pictures, as ␀")
+    with finished(path) as stream, _Timeless(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        ExcelWriter(_workbook(exported, cut), archive).write_data()
     if cut:
-        last = f" to text {longest}" if longest > 2 else ""
-        warn(
-            f"{path}: {counted(len(cut), 'document')} cut at Excel's {CELL:,} characters: {brief([*cut])}; "
-            f"the rest is in column text 2{last}"
-        )
-    return longest
+        documents = f"{counted(len(cut), 'document')} cut at Excel's {CELL:,} characters"
+        warn(f"{path}: {documents}: {brief([*cut])}; csv and heed annotate show all of them")
 
 
 class _Timeless(zipfile.ZipFile):
@@ -119,7 +96,8 @@ class _Timeless(zipfile.ZipFile):
         return super().open(name, mode, pwd, force_zip64=force_zip64)
 
 
-def _workbook(exported: ExportedPool, longest: int) -> "Workbook":
+def _workbook(exported: ExportedPool, cut: dict[str, None]) -> "Workbook":
+    """Return the workbook; the docids of documents with a text that is cut are added to ``cut``."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Alignment, NamedStyle
@@ -132,14 +110,15 @@ def _workbook(exported: ExportedPool, longest: int) -> "Workbook":
     sheet = book.create_sheet("pool")
     sheet.freeze_panes = "A2"
     sheet.sheet_format.defaultRowHeight, sheet.sheet_format.customHeight = HEIGHT, True
-    header = [*COLUMNS, *(f"text {number}" for number in range(2, longest + 1))]
-    for number in range(1, len(header) + 1):
-        sheet.column_dimensions[get_column_letter(number)].width = WIDTHS[min(number, len(WIDTHS)) - 1]
-    sheet.append(header)
+    for number, width in enumerate(WIDTHS, 1):
+        sheet.column_dimensions[get_column_letter(number)].width = width
+    sheet.append(COLUMNS)
     for document in shown_documents(exported):
         row = []
-        for text in (*list(_cells(document))[:-1], *_pieces(document.text)):
-            cell = WriteOnlyCell(sheet, UNXML.sub(_picture, text) or None)
+        for text in _cells(document):
+            shown = _cut(text)
+            cut |= {} if shown == text else {document.docid: None}
+            cell = WriteOnlyCell(sheet, UNXML.sub(_picture, shown) or None)
             cell.style = "heed"
             cell.data_type = "s" if text else "n"
             row.append(cell)
@@ -152,14 +131,10 @@ def _cells(document: ShownDocument) -> Iterator[str]:
     return (fields[name] for name in COLUMNS)
 
 
-def _pieces(text: str) -> list[str]:
-    """Return the text in pieces that fit into a cell, all but the last marked as cut; letters may take two units."""
+def _cut(text: str) -> str:
+    """Return the text as far as it fits into a cell, marked where it is cut; letters beyond U+FFFF take two units."""
     size = CELL if len(text) <= CELL // 2 or max(text) <= "\uffff" else CELL // 2
-    if len(text) <= size:
-        return [text]
-    size -= len(CUT)
-    *pieces, last = [text[start : start + size] for start in range(0, len(text), size)]
-    return [*(piece + CUT for piece in pieces), last]
+    return text if len(text) <= size else text[: size - len(CUT)] + CUT
 
 
 def _picture(match: re.Match[str]) -> str:
