@@ -37,12 +37,6 @@ def parser() -> argparse.ArgumentParser:
         "runs", type=Path, metavar="RUNS_DIR", help="results folder, which has summary.json, or a tree of such folders"
     )
     command.add_argument(
-        "--indexes",
-        type=Path,
-        metavar="DIR",
-        help="folder of indexes (default: the one that the runs used)",
-    )
-    command.add_argument(
         "--flags", type=Path, metavar="FILE", help="file of doubtful judgements (default: RUNS_DIR/flags.jsonl)"
     )
     command.add_argument(
@@ -89,7 +83,7 @@ def _run(options: argparse.Namespace) -> None:
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
     page = partial(served_page, results, options.runs, flags.path, _link(options.annotate))
-    folders = Folders(results, options.indexes, _choice(options))
+    folders = Folders(results, _choice(options))
     folders.check()
     sock = listen(options.port, 0)
     log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")

@@ -21,14 +21,14 @@ ON_REQUEST = (KEPT, f"{P_MRR}{IN_ONE}")  # in all files, printed where they are 
 ROLES = (" base", " new", " reversed", " change")  # after a measure of one of the runs that are compared
 COLUMNS = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # others after these
 
-# What a results file may hold: each description says in an error message what was expected. A number beyond 1e9
-# is a mistake, and so are NaN and infinity; control characters and halves of surrogate pairs reach no report.
+# What a results file may hold. A number beyond 1e9 is a mistake, and so are NaN and infinity; control characters and
+# halves of surrogate pairs reach no report.
 CONTROL = r"\x00-\x1f\x7f-\x9f\ud800-\udfff"
-Label = Annotated[str, Meta(pattern=rf"^[^{CONTROL}]*\Z", description="text of one line")]
-Name = Annotated[str, Meta(pattern=rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*\Z", description="a name in one line")]
-Number = Annotated[float, Meta(ge=-1e9, le=1e9, description="a number")]
-Count = Annotated[int, Meta(ge=0, le=10**9, description="a whole number from 0")]
-Rank = Annotated[int, Meta(ge=1, le=10**9, description="a rank from 1")]
+Label = Annotated[str, Meta(pattern=rf"^[^{CONTROL}]*\Z")]
+Name = Annotated[str, Meta(pattern=rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*\Z")]
+Number = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Count = Annotated[int, Meta(ge=0, le=10**9)]
+Rank = Annotated[int, Meta(ge=1, le=10**9)]
 Group = Literal["compliant", "violating"]
 
 
@@ -45,7 +45,7 @@ class Row(TypedDict):
 class Detail(Row):
     """The same with the value of each topic, by qid."""
 
-    per_topic: Annotated[dict[Label, Number], Meta(description="numbers by qid")]
+    per_topic: dict[Label, Number]
 
 
 class Shift(TypedDict):
@@ -54,7 +54,7 @@ class Shift(TypedDict):
     system: Name
     qid: Label
     docid: Label
-    group: Annotated[Group, Meta(description="compliant or violating")]
+    group: Group
     base: Rank
     new: Rank
 

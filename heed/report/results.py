@@ -1,12 +1,12 @@
 """Results folders read and checked: ``summary.json``, ``per_topic.json``, and whether the runs beside them changed."""
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_type_hints
+from typing import NamedTuple, TypeVar
 
-from msgspec import Meta, ValidationError, convert
+from msgspec import DecodeError, Struct
+from msgspec.json import decode
 
 from heed.errors import DataError, HeedError, fail
 from heed.files import digest, read_bytes
@@ -14,11 +14,8 @@ from heed.measures.summary import Detail, Label, Row, Shift
 from heed.progress import brief, log
 from heed.reuse import RESULTS, read_note
 
-Record = TypeVar("Record", Row, Detail, Shift)
-Field = TypeVar("Field")
-INVALID = (ValidationError, UnicodeEncodeError)  # the latter for half of a surrogate pair
+Form = TypeVar("Form", bound=Struct)
 AGAIN = "run the command that made them once more (what is complete is used again)"
-Records = Annotated[list[Any], Meta(description="a list")]
 
 
 class Results(NamedTuple):
@@ -49,15 +46,17 @@ class Results(NamedTuple):
         return f"{self.folder}/summary.json#rows[{index}]"
 
 
-class _Summary(TypedDict):
+class _Summary(Struct):
     collection: Label
     subset: Label
-    rows: Records
+    rows: list[Row]
+    warnings: list[Label] = []
+    lower_is_better: dict[Label, bool] = {}
 
 
-class _PerTopic(TypedDict):
-    rows: Records
-    shifts: Records
+class _PerTopic(Struct):
+    rows: list[Detail] = []
+    shifts: list[Shift] = []
 
 
 def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
@@ -125,94 +124,29 @@ def _mismatch(folder: Path) -> str:
 
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
-    """Return the results of ``folder``; add to ``problems`` what is wrong with them."""
-    path, topics_path = folder / "summary.json", folder / "per_topic.json"
-    summary = _read_object(path, _Summary, problems)
-    rows = _records(path, "rows", summary, Row, problems)
-    problems += _duplicates(path, rows)
-    topics = _read_object(topics_path, _PerTopic, problems) if topics_path.exists() else {}
-    details = _records(topics_path, "rows", topics, Detail, problems)
-    shifts = _records(topics_path, "shifts", topics, Shift, problems)
-    problems += _contradictions(topics_path, rows, details)
-    warnings = _optional(path, summary, "warnings", list[Label], problems) or []
-    directions = _optional(path, summary, "lower_is_better", dict[Label, bool], problems) or {}
-    collection, subset = summary.get("collection", ""), summary.get("subset", "")
-    return Results(name, collection, subset, rows, details, shifts, warnings, folder, lower_is_better=directions)
+    """Return the results of ``folder``; add to ``problems`` what is wrong with its files."""
+    topics_path = folder / "per_topic.json"
+    summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
+    topics = (topics_path.exists() and _read_json(topics_path, _PerTopic, problems)) or _PerTopic()
+    return Results(
+        name,
+        summary.collection,
+        summary.subset,
+        summary.rows,
+        topics.rows,
+        topics.shifts,
+        summary.warnings,
+        folder,
+        lower_is_better=summary.lower_is_better,
+    )
 
 
-def _read_object(path: Path, record: type, problems: list[str]) -> dict[str, Any]:
-    """Return the JSON object in ``path`` if it is a ``record``, else add to ``problems`` and return an empty one."""
+def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:
+    """Return the content of ``path``; None, and a line more in ``problems``, where it is not of the ``form``."""
     try:
-        value = json.loads(read_bytes(path).decode("utf-8-sig"))
+        return decode(read_bytes(path), type=form)
     except HeedError as error:
         problems.append(str(error))
-        return {}
-    except (ValueError, RecursionError) as error:
-        problems.append(f"{path}: not JSON in UTF-8 ({error}); run the collection again")
-        return {}
-    wrong = [f"{path}: {problem}" for problem in _problems(value, record)]
-    problems += wrong
-    return {} if wrong else value
-
-
-def _optional(path: Path, summary: dict[str, Any], key: str, form: type[Field], problems: list[str]) -> Field | None:
-    """Return a field of ``summary`` that not every one has; None without it, and where it is added to ``problems``."""
-    try:
-        return convert(summary[key], form) if key in summary else None
-    except INVALID as error:
-        problems.append(f"{path}: {key}: {error}")
-        return None
-
-
-def _records(path: Path, key: str, value: dict[str, Any], record: type[Record], problems: list[str]) -> list[Record]:
-    """Return the list ``value[key]`` if all of it are ``record``, else add to ``problems`` and return an empty one."""
-    entries = value.get(key, [])
-    try:
-        return convert(entries, list[record])  # type: ignore[valid-type]
-    except INVALID as error:  # the first problem alone, and without the value
-        of_entries = [
-            f"{path}: {key}[{index}]: {problem}"
-            for index, entry in enumerate(entries)
-            for problem in _problems(entry, record)
-        ]
-        problems += of_entries or [f"{path}: {key}: {error}"]
-        return []
-
-
-def _problems(value: Any, record: type) -> Iterator[str]:
-    """Yield every field of ``value`` that is not as the type ``record`` says."""
-    fields = get_type_hints(record, include_extras=True)
-    if not isinstance(value, dict):
-        yield f"found {_short(value)}, expected an object with {', '.join(fields)}"
-        return
-    for name, kind in fields.items():
-        expected = kind.__metadata__[0].description
-        if name not in value:
-            yield f"no {name}, expected {expected}"
-            continue
-        try:
-            convert(value[name], kind)
-        except INVALID:
-            yield f"{name} is {_short(value[name])}, expected {expected}"
-
-
-def _duplicates(path: Path, rows: list[Row]) -> Iterator[str]:
-    first: dict[tuple[str, str, str], int] = {}
-    for index, row in enumerate(rows):
-        key = row["system"], row["condition"], row["measure"]
-        if first.setdefault(key, index) != index:
-            yield f"{path}: rows[{first[key]}] and rows[{index}] are both {' '.join(key)}; expected one"
-
-
-def _contradictions(path: Path, rows: list[Row], details: list[Detail]) -> Iterator[str]:
-    """Yield rows of values by topic that belong to an earlier summary than the one beside them."""
-    values = {(row["system"], row["condition"], row["measure"], row["n"]): row["value"] for row in rows}
-    for index, detail in enumerate(details):
-        value = values.get((detail["system"], detail["condition"], detail["measure"], detail["n"]))
-        if values and (value is None or abs(value - detail["value"]) > 1e-9):
-            yield f"{path}: rows[{index}] is not a row of summary.json; the two differ, run the collection again"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    except (DecodeError, UnicodeDecodeError) as error:
+        problems.append(f"{path}: {error}; run the collection again")
+    return None

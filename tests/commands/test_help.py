@@ -35,7 +35,7 @@ for name in COMMANDS:
 # options of several commands, and the commands whose option of this name is another one
 SHARED: dict[str, set[str]] = {
     "--lang": {"neuclir", "fetch", "compare"},  # languages of a collection, or of judgements
-    "--indexes": {"explore"},  # not where indexes go, but where they are now
+    "--indexes": set(),
     "--max-length": {"train"},  # of training prompts
     "--subset": {"tables", "compare", "published", "reproduce"},  # of a collection, or of figures
     **{

@@ -48,7 +48,7 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
-        drawn += [*_radars(parent, group), *_constraints(parent, group)]
+        drawn += _radars(parent, group)
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
@@ -95,9 +95,7 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
                 name = f"topics.{measure}.{system}.{instruction}"
                 spec = partial(system_charts.topics, results.folder, detail, highest)
                 yield Plot(name, "topics", results.folder, title, spec)
-                if len(detail["per_topic"]) > system_charts.MANY:
-                    spec = partial(system_charts.histogram, detail)
-                    yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", spec)
+    yield from _constraints(results)
 
 
 def plane(results: Results) -> Chart | None:
@@ -150,22 +148,14 @@ def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
             yield Plot(f"radar.{measure}", "radar", parent, title, spec)
 
 
-def _constraints(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
-    """Yield figures by kind of constraint, of rows in one folder and of sibling folders."""
-    for results in group:
-        by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
-        for (measure, _), figures in _series(by_row).items():
-            title = f"{results.title}: {measure} by constraint type"
-            links = _links(figures, dict.fromkeys(TYPES, results.folder))
-            spec = partial(part_charts.grouped, title, _few(measure, figures), links)
-            yield Plot(f"constraints.{measure}", "constraints", results.folder, title, spec)
-    kinds = [results for results in group if results.subset in TYPES]
-    folders = {results.subset: results.folder for results in kinds}
-    by_folder = ((row, row["condition"], results.subset) for results in kinds for row in results.rows)
-    for (measure, condition), figures in _series(by_folder).items():
-        title = f"{measure} {condition} by constraint type"
-        spec = partial(part_charts.grouped, title, _few(measure, figures), _links(figures, folders))
-        yield Plot(f"constraints.{measure}", "constraints", parent, title, spec)
+def _constraints(results: Results) -> Iterator[Plot]:
+    """Yield a folder's figures by kind of constraint."""
+    by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
+    for (measure, _), figures in _series(by_row).items():
+        title = f"{results.title}: {measure} by constraint type"
+        links = _links(figures, dict.fromkeys(TYPES, results.folder))
+        spec = partial(part_charts.grouped, title, _few(measure, figures), links)
+        yield Plot(f"constraints.{measure}", "constraints", results.folder, title, spec)
 
 
 def _series(cells: Iterator[tuple[Row, str, str]]) -> dict[tuple[str, str], Series]:

@@ -6,15 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.formats.document_store import DocumentStore, existing_store
-from heed.formats.run_lists import read_lists
+from heed.formats.document_store import existing_store
 from heed.measures.evaluate import Judging, Pair
-from heed.report.results import Results
+from heed.report.results import AGAIN, Results
 from heed.report.topics.topics_file import TopicsFile, read_topics_file
 from heed.types import CONDITIONS, Topic
 
-STORE_PARTS = 3  # in a folder of indexes: collection, index, documents
-AGAIN = "run the command that made it once more (runs are used again)"
+NO_INPUTS = TopicsFile("eng", "", "", [], {}, [])
 
 
 class Key(NamedTuple):
@@ -32,11 +30,8 @@ class Explored:
     the documents, and is in the folder ``stored``.
     """
 
-    def __init__(self, results: Results, indexes: Path | None = None) -> None:
-        """Read the files of the folder of ``results``; raises :class:`DataError` for a ``topics.json`` of another form.
-
-        ``indexes`` is where the folder of indexes is now, if it was moved.
-        """
+    def __init__(self, results: Results) -> None:
+        """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
         self.results, self.path, self.notes = results, results.path, list[str]()
         listed = dict.fromkeys(row["system"] for row in results.rows)
         self.runs = {
@@ -47,27 +42,20 @@ class Explored:
         }
         self.systems = [system for system in listed if any(system == of_run for of_run, _ in self.runs)]
         self.conditions = [name for name in CONDITIONS if any(name == of_run for _, of_run in self.runs)]
-        inputs = read_topics_file(self.path) if self.runs else None
+        inputs = read_topics_file(self.path)
         if self.runs and inputs is None:
             self.notes.append(f"Topics and judgements are not noted in this folder: {AGAIN}.")
-        self.language = inputs.language if inputs else "eng"
-        pairs = tuple(Pair(base, new, ()) for base, new in inputs.pairs) if inputs else ()
-        self.judging = Judging(inputs.qrels if inputs else {}, pairs=pairs)
-        self.topics = {topic.qid: topic.topic() for topic in inputs.topics} if inputs else self._topics_of_runs()
-        self.compared = self._compared(inputs)
+        inputs = inputs or NO_INPUTS
+        self.language = inputs.language
+        self.topics = {topic.qid: topic.topic() for topic in inputs.topics}
+        self.compared = [(base, new) for base, new in inputs.pairs if {base, new} <= {*self.conditions}]
+        self.judging = Judging(inputs.qrels, pairs=tuple(Pair(base, new, ()) for base, new in inputs.pairs))
         self.pairs = self._pairs()
-        self.stored = _stored(self.path, inputs, indexes) if inputs else None
-        self.store = self._store(inputs)
-
-    def _topics_of_runs(self) -> dict[str, Topic]:
-        qids = dict.fromkeys(qid for path in self.runs.values() for qid in read_lists(path, 0, {}))
-        instructions = dict.fromkeys((name for name in self.conditions if name != "query"), "")
-        return {qid: Topic(qid, "eng", "", instructions) for qid in qids}
-
-    def _compared(self, inputs: TopicsFile | None) -> list[tuple[str, str]]:
-        """Return the pairs of conditions that are compared, of those that have runs."""
-        pairs = [(base, new) for base, new in inputs.pairs] if inputs else []
-        return [pair for pair in pairs if set(pair) <= set(self.conditions)]
+        self.stored = Path(os.path.normpath(self.path / inputs.store))
+        self.store = existing_store(self.stored, inputs.documents) if inputs.store else None
+        if inputs.store and self.store is None:
+            folder = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
+            self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")
 
     def _pairs(self) -> list[tuple[str, str]]:
         """Return the pairs that are compared, and for each other condition one to look at beside it."""
@@ -78,15 +66,6 @@ class Explored:
                 first, second = sorted((condition, others[0]), key=self.conditions.index)
                 pairs.append((first, second))
         return pairs
-
-    def _store(self, inputs: TopicsFile | None) -> DocumentStore | None:
-        if inputs is None or self.stored is None:
-            return None
-        store = existing_store(self.stored, inputs.documents)
-        if store is None:
-            path = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
-            self.notes.append(f"The documents are no longer in {path}, so their texts are not shown: {AGAIN}.")
-        return store
 
     @cached_property
     def values(self) -> Mapping[Key, Mapping[str, float]]:
@@ -113,10 +92,3 @@ class Explored:
     def value(self, key: Key, topic: Topic) -> float | None:
         """Return a figure of the topic; None if it has none."""
         return self.values[key].get(self.qid_under(topic, key.condition))
-
-
-def _stored(results: Path, inputs: TopicsFile, indexes: Path | None) -> Path:
-    """Return the folder of the document store: as inputs, or in the folder of indexes as it is laid out."""
-    if indexes is None:
-        return Path(os.path.normpath(results / inputs.store))
-    return indexes.joinpath(*Path(inputs.store).parts[-STORE_PARTS:])

@@ -36,7 +36,7 @@ def embedded(results: Sequence[Results], limit: int = LIMIT) -> Part:
     It carries the first documents of every list and all judged ones, in at most ``limit`` characters; a sentence in it
     says what was left out. Raises :class:`DataError` for a run or ``topics.json`` that Heed did not write.
     """
-    explored = [folder for folder in map(Explored, results) if folder.runs]
+    explored = [folder for folder in map(Explored, results) if folder.runs and folder.topics]
     if not explored:
         return Part(Markup(), "", "")
     folders: list[Packed] = []

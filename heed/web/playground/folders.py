@@ -1,9 +1,8 @@
-"""The results folders that a server shows, each opened when it is first asked for; the last ones stay open."""
+"""The results folders that a server shows, each opened when it is first asked for."""
 
 from collections.abc import Iterable
-from functools import lru_cache
-from pathlib import Path
-from threading import Lock, Thread
+from functools import cache
+from threading import Lock
 
 from starlette.exceptions import HTTPException
 
@@ -12,19 +11,16 @@ from heed.report.results import Results
 from heed.report.topics.explored import Explored
 from heed.web.playground.loaded_systems import Choice, LiveSystems
 
-OPENED = 16  # folders whose topics and judgements stay in memory
-LOADED = 2  # folders whose indexes and models do
-
 
 class Folders:
     """The results folders of a tree, and their systems."""
 
-    def __init__(self, results: Iterable[Results], indexes: Path | None, choice: Choice) -> None:
-        """``indexes`` is where the folder of indexes was moved to, if it was."""
+    def __init__(self, results: Iterable[Results], choice: Choice) -> None:
+        """Open nothing yet."""
         self._results = {each.folder: each for each in results}
         self._choice = choice
-        self._open = lru_cache(OPENED)(lambda folder: Explored(self._results[folder], indexes))
-        self._lock, self._live = Lock(), dict[str, LiveSystems]()  # the folder that was asked for last is the last one
+        self._open = cache(lambda folder: Explored(self._results[folder]))
+        self._lock, self._live = Lock(), dict[str, LiveSystems]()
 
     def check(self) -> None:
         """Raise :class:`HeedError` where the chosen systems can answer in no folder whose documents are here."""
@@ -47,18 +43,12 @@ class Folders:
         return self._open(folder)
 
     def live(self, folder: str) -> LiveSystems:
-        """Return the systems of a folder; :class:`DataError` where its documents are not here.
-
-        Those of the folder that was not asked for longest are released once they have answered.
-        """
+        """Return the systems of a folder; :class:`DataError` where its documents are not here."""
         explored = self.explored(folder)
         with self._lock:
-            live = self._live.pop(folder, None) or LiveSystems(explored, self._choice)
-            self._live[folder] = live
-            if len(self._live) > LOADED:
-                oldest = self._live.pop(next(iter(self._live)))
-                Thread(target=oldest.release, daemon=True).start()
-            return live
+            if folder not in self._live:
+                self._live[folder] = LiveSystems(explored, self._choice)
+            return self._live[folder]
 
     def close(self) -> None:
         """Close all systems."""

@@ -16,7 +16,8 @@ from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.progress import log
 from heed.ranking import ranked
-from heed.report.topics.explored import AGAIN, Explored
+from heed.report.results import AGAIN
+from heed.report.topics.explored import Explored
 from heed.reranking.polarity.explain import Explanation, explain
 from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rescore import score_alone
@@ -63,7 +64,7 @@ class LiveSystems:
 
         Raises :class:`UsageError` for a system that is unknown, named twice, or cannot run here.
         """
-        if explored.store is None or explored.stored is None:
+        if explored.store is None:
             raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
         self.explored, self.documents = explored, explored.store
         self.settings = read_run_settings(explored.path)
@@ -93,16 +94,6 @@ class LiveSystems:
         """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
         ran = [name for name in light if name in self.settings.systems]
         return list(dict.fromkeys([*(ran or [otherwise]), *further]))
-
-    def release(self) -> None:
-        """Forget indexes and models once nothing uses them; whoever asks after this has them loaded again."""
-        with ExitStack() as waited:
-            for lock in (self._opening, self._loading, *self._answering.values()):
-                waited.enter_context(lock)
-            self.close()
-            self._loaded.clear()
-            self._listed.cache_clear()
-            self._ranked.cache_clear()
 
     def close(self) -> None:
         """Forget indexes and models."""
@@ -158,11 +149,6 @@ class LiveSystems:
                 load(system)
         except OSError as error:
             raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
-
-    @property
-    def indexed(self) -> bool:
-        """Whether the index that searches go to is here."""
-        return self._has_index(self._bm25)
 
     def _has_index(self, system: Retriever | Reranker) -> bool:
         """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
