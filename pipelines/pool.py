@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from heed.errors import DataError
 from heed.files import write_json
@@ -15,13 +14,11 @@ from heed.judging.pools.pool_inputs import (
     read_judged,
     read_runs,
     relevant_documents,
-    topic_languages,
 )
 from heed.judging.pools.samples import write_probabilities
 from heed.progress import gathering, log, timed
 from pipelines.command import run_command
 from pipelines.options.pool import (
-    budget_languages,
     check_options,
     parser,
     probabilities_path,
@@ -55,9 +52,6 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     languages = document_languages(options.language, poolable(runs, qrels.only)) if options.language else {}
     with timed("pool") as work:
         inputs = pool_inputs(runs, qrels, settings, reused, languages)
-        by_topic = budget_languages(options) and not languages
-        if by_topic:
-            inputs = inputs._replace(topic_languages=topic_languages(Path(options.topics), inputs.topics))
         built = build_pool(inputs, settings)
         work.did(sum(map(len, built.documents.values())), "documents")
     with timed("statistics"):

@@ -75,7 +75,7 @@ def _export_options(exports: Group) -> None:
         metavar="FORM=PATH",
         help=f"also write the pool in a form; repeatable; text needs --topics and --docs:{listed(FORMATS)}",
     )
-    topics_option(exports, "; for exports and for budgets of languages")
+    topics_option(exports, "; for exports")
     docs_option(exports, "; for exports")
     lang_option(exports)
     condition_option(exports)
@@ -95,8 +95,8 @@ def _size_options(size: Group) -> None:
         default=[],
         type=_language_file,
         metavar="LANG=PATH",
-        help="the documents in LANG: a list of ids, JSONL or a folder; splits each list by language, as for NeuCLIR's "
-        "multilingual runs (default: the language of a topic in --topics)",
+        help="the documents in LANG, or a list of their ids; splits each list by language, as for NeuCLIR's "
+        "multilingual runs",
     )
     size.add_argument(
         "--sample",
@@ -186,7 +186,7 @@ def _contradictions(options: argparse.Namespace) -> Iterator[str]:
         yield f"--out {options.out}: is read too and would be overwritten; name another file"
     if options.sample and options.out == probabilities_path(options.out):
         yield f"--out {options.out}: is where the probabilities go; name a .jsonl file"
-    relevant, languages = options.only_relevant, budget_languages(options)
+    relevant, languages = options.only_relevant, {key for key, _ in options.budget if key}
     if not options.run and not relevant:
         yield "no RUN given; name the run files, or --only-relevant QRELS"
     for option in ("size", "budget", "sample"):
@@ -206,20 +206,11 @@ def _contradictions(options: argparse.Namespace) -> Iterator[str]:
         yield f"--judged with --order {options.order}: it guides {' and '.join(GUIDED)}; use --exclude-judged instead"
     if options.seed is not None and options.order != "hidden" and not options.sample:
         yield f"--seed with --order {options.order}: nothing is random; leave it out"
-    if languages and not (options.language or options.topics):
-        yield f"--budget {min(languages)}=…: give the languages with --language LANG=PATH, or of topics with --topics"
-    if languages and options.language and not languages <= {language for language, _ in options.language}:
+    if not languages <= {language for language, _ in options.language}:
         yield f"--budget {min(languages)}=…: every language with a budget needs its --language LANG=PATH"
-    if options.topics and not (options.export or languages):
-        yield "--topics: only used with --export, or with a budget for a language"
-    for option in ("docs", "lang", "condition"):
+    for option in ("topics", "docs", "lang", "condition"):
         if getattr(options, option) and not options.export:
             yield f"--{option}: only used with --export"
-
-
-def budget_languages(options: argparse.Namespace) -> set[str]:
-    """Return the languages that have a budget."""
-    return {key for key, _ in options.budget if key}
 
 
 def probabilities_path(out: Path) -> Path:

@@ -14,9 +14,9 @@ from pool_inputs import write_lists
 
 from heed.errors import HeedError
 from heed.formats.pools import read_pool
-from heed.judging.pools.pool_inputs import document_languages, topic_languages
+from heed.judging.pools.pool_inputs import document_languages
 from heed.judging.pools.rank_fusion import cut, fuse, pool, spend
-from heed.judging.pools.samples import Stratum, count_strata, draw_sample, parse_strata, split_by_stratum
+from heed.judging.pools.samples import count_strata, draw_sample, parse_strata
 from pipelines.pool import main
 
 # depth 1 holds x1 | p1 q1; depth 2 adds x2 y2 | p2; depth 3 adds x3 y3 | p3 q3
@@ -70,7 +70,7 @@ def test_the_command_cuts_as_the_step_between_retrievers_and_rerankers_does(
 def multilingual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_lists(tmp_path, {"mlir": {"1": ["z1", "z2", "f1", "z3", "f2"], "2": ["f3", "z4"]}})
-    (tmp_path / "zho.ids").write_text("z1\nz2\nz3\textra\nz4\nz99\n\n")
+    (tmp_path / "zho.ids").write_text("z1\nz2\nz3\nz4\nz99\n\n")
     write_jsonl(tmp_path / "fas" / "docs.jsonl", [{"id": f"f{number}", "text": "-"} for number in range(1, 4)])
     return tmp_path
 
@@ -96,13 +96,6 @@ def test_budgets_of_languages_and_one_for_all(multilingual: Path, capsys: pytest
     assert read_pool(Path("p.jsonl")) == {"1": ["z1", "f1"], "2": ["f3"]}
 
 
-def test_a_topic_can_tell_the_language(multilingual: Path) -> None:
-    write_jsonl(Path("topics.jsonl"), [{"qid": "1", "lang": "zho"}, {"qid": "2", "lang": "fas"}])
-    told = ["mlir.run", "--topics", "topics.jsonl", "--order", "fused", "--out", "p.jsonl"]
-    assert main([*told, "--budget", "zho=2", "--budget", "fas=1"]) == 0
-    assert read_pool(Path("p.jsonl")) == {"1": ["z1", "z2"], "2": ["f3"]}
-
-
 @given(st.lists(st.integers(1, 200), min_size=1, max_size=12))
 def test_a_fused_score_is_the_exact_sum_rounded_once(ranks: list[int]) -> None:
     lists = [[f"{at}-{other}" for other in range(1, rank)] + ["d"] for at, rank in enumerate(ranks)]
@@ -113,14 +106,15 @@ def test_a_fused_score_is_the_exact_sum_rounded_once(ranks: list[int]) -> None:
 def test_a_budget_for_a_language_of_no_document_is_an_error(
     multilingual: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_jsonl(Path("topics.jsonl"), [{"qid": "1", "lang": "zho"}, {"qid": "2", "lang": "fas"}])
-    assert main(["mlir.run", "--topics", "topics.jsonl", "--budget", "rus=2", "--out", "p.jsonl"]) == 1
+    (multilingual / "rus.ids").write_text("r1\n")
+    told = ["--language", "zho=zho.ids", "--language", "fas=fas", "--language", "rus=rus.ids"]
+    assert main(["mlir.run", *told, "--budget", "rus=2", "--out", "p.jsonl"]) == 1
     assert "--budget rus: no pooled document is in this language; expected one of fas, zho" in capsys.readouterr().err
 
 
 def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> None:
-    (tmp_path / "zho.txt.gz").write_bytes(gzip.compress(b"a first\nb\n"))
-    write_jsonl(tmp_path / "fas" / "one.jsonl", [{"_id": "c", "text": "-"}, {"doc_id": 4}])
+    (tmp_path / "zho.txt.gz").write_bytes(gzip.compress(b"a\nb\n"))
+    write_jsonl(tmp_path / "fas" / "one.jsonl", [{"_id": "c", "text": "-"}, {"doc_id": 4, "text": "-"}])
     given_files = [("zho", tmp_path / "zho.txt.gz"), ("fas", tmp_path / "fas")]
     assert document_languages(given_files, ["4", "c", "b"]) == {"b": "zho", "c": "fas", "4": "fas"}
     with pytest.raises(HeedError, match="2 of 3 documents of the runs are in none of the files: y, z; add the file"):
@@ -128,21 +122,11 @@ def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> 
     (tmp_path / "rus").write_text("c\n")
     with pytest.raises(HeedError, match="document c: in the files of fas and of rus"):
         document_languages([*given_files, ("rus", tmp_path / "rus")], ["c"])
-    write_jsonl(tmp_path / "bad.jsonl", [{"id": "a"}, {"text": "-"}])
+    write_jsonl(tmp_path / "bad.jsonl", [{"id": "a", "text": "-"}, {"text": "-"}])
     with pytest.raises(HeedError, match=r"bad.jsonl, line 2: id is None, expected a word in one of id, _id"):
         document_languages([("zho", tmp_path / "bad.jsonl")], ["a"])
     with pytest.raises(HeedError, match="no such file or folder"):
         document_languages([("zho", tmp_path / "absent")], ["a"])
-
-
-def test_a_topic_of_no_or_several_languages_is_an_error(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": one} for one in ("zho", "fas")] + [{"qid": "2"}])
-    with pytest.raises(HeedError) as caught:
-        topic_languages(path, ["1", "2"])
-    assert [line.split(": ")[1] for line in str(caught.value).splitlines()] == [
-        "topic 1 has fas and zho lang, expected one; give the documents' languages with --language LANG=PATH",
-        "topic 2 has no lang, expected one; give the documents' languages with --language LANG=PATH",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -194,21 +178,22 @@ def test_a_sample_its_probabilities_and_what_is_estimated(
 def test_a_documents_stratum_is_its_best_rank() -> None:
     # c is third of one list and second of the other: fused 1/63 + 1/62, before b's 1/62
     found = fuse([["a", "b", "c"], ["a", "c", "d"]])
-    assert split_by_stratum({"7": found}, parse_strata("1-1:1,2-2:1,3-3:1")) == {"7": [["a"], ["c", "b"], ["d"]]}
+    layers = draw_sample({"7": found}, parse_strata("1-1:1,2-2:1,3-3:1"), 0)["7"]
+    assert [layer.documents for layer in layers] == [["a"], ["c", "b"], ["d"]]
 
 
-LAYERS = parse_strata("1-9:1,10-1000:0.1")
+STRATA = parse_strata("1-9:1,10-1000:0.1")
 RANKED = fuse([[f"d{number:04}" for number in range(1000)]])
 
 
 def test_a_sample_is_the_same_for_a_seed_and_grows_with_the_share() -> None:
-    divided = split_by_stratum({"1": RANKED, "2": RANKED}, LAYERS)
-    one = draw_sample(divided, LAYERS, 3)
-    assert draw_sample(divided, LAYERS, 3) == one != draw_sample(divided, LAYERS, 4)
-    assert [len(one["1"]), len(one["2"])] == [9 + 100] * 2  # ceil(.1 · 991)
-    assert one["1"].keys() != one["2"].keys()
-    more = draw_sample(divided, [LAYERS[0], LAYERS[1]._replace(share=Stratum(1, 1, 2 * LAYERS[1].share).share)], 3)
-    assert one["1"].keys() < more["1"].keys()
+    pools = {"1": RANKED, "2": RANKED}
+    sample = draw_sample(pools, STRATA, 3)
+    assert draw_sample(pools, STRATA, 3) == sample != draw_sample(pools, STRATA, 4)
+    assert [len(layer.drawn) for layers in sample.values() for layer in layers] == [9, 100] * 2  # ceil(.1 · 991)
+    assert set(sample["1"][1].drawn) != set(sample["2"][1].drawn)
+    more = draw_sample(pools, [STRATA[0], STRATA[1]._replace(share=2 * STRATA[1].share)], 3)
+    assert set(sample["1"][1].drawn) < set(more["1"][1].drawn)
 
 
 def test_a_samples_hidden_order_does_not_show_the_stratum(tmp_path: Path) -> None:
@@ -226,10 +211,9 @@ def test_the_estimate_is_unbiased() -> None:
     # 10 documents, 4 relevant, ceil(.3 · 10) = 3 drawn: standard deviation of one estimate
     # 10 · sqrt(.4 · .6 / 3 · 7 / 9) = 2.5, of the mean of 2000 seeds .056
     found = fuse([[f"d{number}" for number in range(10)]])
-    layers = parse_strata("1-10:0.3")
-    divided = split_by_stratum({"1": found}, layers)
+    strata = parse_strata("1-10:0.3")
     grades = {"1": {f"d{number}": int(number < 4) for number in range(10)}}
     estimates = [
-        count_strata(divided, layers, draw_sample(divided, layers, seed), grades)[0].estimated for seed in range(2000)
+        count_strata(strata, draw_sample({"1": found}, strata, seed), grades)[0].estimated for seed in range(2000)
     ]
     assert statistics.mean(one for one in estimates if one is not None) == pytest.approx(4, abs=0.22)

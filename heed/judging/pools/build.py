@@ -20,7 +20,7 @@ from heed.judging.pools.pool_inputs import (
     relevant_documents,
 )
 from heed.judging.pools.rank_fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
-from heed.judging.pools.samples import Sample, Stratum, draw_sample, split_by_stratum
+from heed.judging.pools.samples import Sample, Stratum, draw_sample
 from heed.measures.comparison_warnings import warn_of_missing_topics
 from heed.progress import brief, log
 from heed.ranking import in_order
@@ -55,8 +55,7 @@ class PoolInputs(NamedTuple):
     """The whole lists by topic of the pool, and what is known under these topics.
 
     ``base_of`` has the topic of every qid, ``judged`` the documents that need no judgement, ``only`` those to
-    take if it is not empty, ``grades`` what guides the order. ``languages`` are the documents' languages, if given,
-    ``topic_languages`` those of the topics, if budgets need them.
+    take if it is not empty, ``grades`` what guides the order. ``languages`` are the documents' languages, if given.
     """
 
     topics: dict[str, list[RankedList]]
@@ -65,19 +64,6 @@ class PoolInputs(NamedTuple):
     only: dict[str, set[str]]
     grades: Qrels
     languages: Mapping[str, str]
-    topic_languages: Mapping[str, str]
-
-    def language_of(self, topic: str, docid: str) -> str:
-        """Return the language of a topic's document: its own where the documents' are known, else the topic's."""
-        return self.languages[docid] if self.languages else self.topic_languages[topic]
-
-
-class Chosen(NamedTuple):
-    """The documents of a pool and, if it is a sample, those of its strata by topic, and those that were drawn."""
-
-    documents: Candidates
-    by_stratum: dict[str, list[list[str]]]
-    sample: Sample
 
 
 class BuiltPool(NamedTuple):
@@ -85,7 +71,6 @@ class BuiltPool(NamedTuple):
 
     documents: Pool
     settings: PoolSettings
-    by_stratum: dict[str, list[list[str]]]
     sample: Sample
 
 
@@ -119,7 +104,7 @@ def pool_inputs(
     check_topics("--exclude-judged", qrels.excluded, topics, base_of)
     check_topics("--judged", qrels.judged, topics, base_of)
     judged = _judged(topics, qrels, base_of)
-    return PoolInputs(topics, base_of, judged, only, qrels_by_topic(qrels.judged, base_of), languages, {})
+    return PoolInputs(topics, base_of, judged, only, qrels_by_topic(qrels.judged, base_of), languages)
 
 
 def _bases(in_runs: set[str], qids: set[str], by_base: bool) -> dict[str, str]:
@@ -164,8 +149,7 @@ def _judged(
 def build_pool(inputs: PoolInputs, settings: PoolSettings) -> BuiltPool:
     """Return the pool that ``settings`` describe; topics without a document to judge are logged and left out.
 
-    The language of a document, for budgets, is its own, else its topic's. Documents that are judged
-    are removed after ranking, so that the lists are read as deep as without them. Raises
+    Documents that are judged are removed after ranking, so that the lists are read as deep as without them. Raises
     :class:`UsageError` for sizes of unknown topics and :class:`DataError` for an empty pool.
     """
     unknown = [topic for topic in settings.sizes if topic not in (ALL, *inputs.topics)]
@@ -173,7 +157,7 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings) -> BuiltPool:
     inputs = inputs._replace(topics=first_documents(inputs.topics, settings.depth))
     fused = {topic: fuse(ranking.docids for ranking in lists) for topic, lists in inputs.topics.items()}
     _check_languages(fused, inputs, settings)
-    documents, by_stratum, sample = choose(fused, inputs, settings)
+    documents, sample = choose(fused, inputs, settings)
     pool = {
         topic: _ordered(topic, chosen, fused[topic], inputs, settings) for topic, chosen in documents.items() if chosen
     }
@@ -182,7 +166,7 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings) -> BuiltPool:
         raise DataError("the pool is empty: all documents of the runs are judged already")
     if empty:
         log.info(f"{len(empty)} topics have no document left to judge and are left out: {brief(empty)}")
-    return BuiltPool(pool, settings, by_stratum, sample)
+    return BuiltPool(pool, settings, sample)
 
 
 def _check_languages(fused: Candidates, inputs: PoolInputs, settings: PoolSettings) -> None:
@@ -190,22 +174,21 @@ def _check_languages(fused: Candidates, inputs: PoolInputs, settings: PoolSettin
     budgeted = settings.budgets.keys() - {ALL}
     if not budgeted:
         return
-    languages = {inputs.language_of(topic, docid) for topic, documents in fused.items() for docid in documents}
+    languages = {inputs.languages[docid] for documents in fused.values() for docid in documents}
     expected = f"no pooled document is in this language; expected one of {', '.join(sorted(languages))}"
     fail([f"--budget {language}: {expected}" for language in sorted(budgeted - languages)], UsageError)
 
 
-def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings) -> Chosen:
-    """Return which of the ``fused`` documents ``settings`` take; see :func:`build_pool`."""
+def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings) -> tuple[Candidates, Sample]:
+    """Return which of the ``fused`` documents ``settings`` take (:func:`build_pool`), and the sample, if it is one."""
     chosen = _unjudged(fused, inputs)
-    by_stratum: dict[str, list[list[str]]] = {}
-    sample: Sample = {}
-    if settings.strata:
-        by_stratum = split_by_stratum(chosen, settings.strata)
-        sample = draw_sample(by_stratum, settings.strata, settings.seed)
-        chosen = {topic: {docid: chosen[topic][docid] for docid in drawn} for topic, drawn in sample.items()}
-    chosen = spend_by_language(cut(chosen, settings.sizes), settings.budgets, inputs.language_of)
-    return Chosen(chosen, by_stratum, sample)
+    sample = draw_sample(chosen, settings.strata, settings.seed) if settings.strata else {}
+    if sample:
+        chosen = {
+            topic: {docid: chosen[topic][docid] for layer in layers for docid in layer.drawn}
+            for topic, layers in sample.items()
+        }
+    return spend_by_language(cut(chosen, settings.sizes), settings.budgets, inputs.languages), sample
 
 
 def _unjudged(fused: Candidates, inputs: PoolInputs) -> Candidates:

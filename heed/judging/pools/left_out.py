@@ -76,7 +76,7 @@ def absent_rebuilt(documents: Documents, built: BuiltPool, inputs: PoolInputs, r
             for topic, lists in inputs.topics.items()
         }
         with logging_only(log.name, logging.WARNING):
-            rebuilt = choose(others, inputs, settings).documents
+            rebuilt, _ = choose(others, inputs, settings)
         absent[system] = {topic: docids.difference(rebuilt.get(topic, ())) for topic, docids in documents.items()}
     return absent
 
@@ -88,7 +88,7 @@ def _as_large(documents: Documents, built: BuiltPool, inputs: PoolInputs, by_dep
         return replace(settings, sizes={topic: len(docids) for topic, docids in documents.items()})
     counts = Counter(ALL for docids in documents.values() for _ in docids)
     if built.settings.budgets.keys() - {ALL}:
-        counts = Counter(inputs.language_of(topic, docid) for topic, docids in documents.items() for docid in docids)
+        counts = Counter(inputs.languages[docid] for docids in documents.values() for docid in docids)
     return replace(settings, depth=max(settings.depth, DEPTH), budgets=counts)
 
 
@@ -122,38 +122,28 @@ class LeftOut(NamedTuple):
     effects: list[Effect]
 
 
-class PooledJudgements(NamedTuple):
-    """Judgements, and the topic of the pool for each of their qids."""
-
-    qrels: Qrels
-    base_of: Mapping[str, str]
-
-    def of(self, documents: Documents) -> Qrels:
-        """Return the judgements of ``documents``, which are those of the pool's topics."""
-        judged: Qrels = {}
-        for qid, grades in self.qrels.items():
-            docids = documents.get(self.base_of.get(qid, qid), set())
-            if chosen := {docid: grades[docid] for docid in docids & grades.keys()}:
-                judged[qid] = chosen
-        return judged
-
-
-def leave_out(runs: Mapping[str, Run], judgements: PooledJudgements, absent: Absent) -> list[LeftOut]:
+def leave_out(runs: Mapping[str, Run], qrels: Qrels, base_of: Mapping[str, str], absent: Absent) -> list[LeftOut]:
     """Return the effect of each system's absence from the pool on the ranking of all ``runs``, by system.
+
+    ``base_of`` has the topic of the pool for each qid of ``qrels``.
 
     Zobel, SIGIR 1998, and Voorhees, "The Philosophy of Information Retrieval Evaluation", CLEF 2001,
     who leaves out all runs of a group, since these resemble each other; here all runs of a system.
     Judgements of documents that the pool lacks without the system are dropped: these documents are
     unjudged then, and so not relevant. Judgements of documents that are not pooled are kept.
     """
-    relevant = {qid: _relevant(grades) for qid, grades in judgements.qrels.items()}
+    relevant = {qid: _relevant(grades) for qid, grades in qrels.items()}
     scored = {name: {qid: scores for qid, scores in run.items() if qid in relevant} for name, run in runs.items()}
     before = {name: _measured(run, relevant) for name, run in scored.items()}
     systems = sorted({system_of(name) for name in runs})
     left_out = []
     for system in bar(systems, len(systems), "left out", "systems"):
         names = [name for name in runs if system_of(name) == system]
-        dropped = judgements.of(absent.get(system, {}))
+        documents = absent.get(system, {})
+        dropped = {
+            qid: {docid: grades[docid] for docid in documents.get(base_of[qid], set()) & grades.keys()}
+            for qid, grades in qrels.items()
+        }
         lost = {qid: grades for qid, all_grades in dropped.items() if (grades := _relevant(all_grades))}
         after = _after(scored, before, relevant, lost)
         effects = [_effect(measure, before, after, names) for measure in ORDER_MEASURES]

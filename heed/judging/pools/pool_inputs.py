@@ -1,13 +1,13 @@
 """What a pool is built from: runs and their lists by topic, judgements, the languages of documents and topics."""
 
+import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines, read_objects
-from heed.formats.documents import ID_FIELDS, corpus_files
+from heed.formats.docids import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_qrels
@@ -15,8 +15,6 @@ from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.progress import bar, brief, log
 from heed.ranking import in_order, ranked
 from heed.types import CONDITIONS, Qrels, Run
-
-JSON = (".jsonl", ".jsonl.gz")
 
 
 class RankedList(NamedTuple):
@@ -41,9 +39,10 @@ def read_runs(paths: Sequence[Path], subset: str | None = None) -> dict[str, Run
 
 
 def run_names(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return ``name -> path``: the file's name without ``.gz`` and ``.run``, after as many folders as make it unique.
+    """Return ``name -> path``: the file's name without ``.gz`` and ``.run``.
 
-    Raises :class:`UsageError` for a file that is given twice and for names that no folder makes unique.
+    Where two files have one name, all are named from the folder that they have in common. Raises
+    :class:`UsageError` for a file that is given twice and for two that would still have one name.
     """
     files: dict[Path, list[Path]] = {}
     for path in paths:
@@ -54,25 +53,19 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
         if len(same) > 1
     ]
     fail(problems, UsageError)
-    names = {path: _names(path) for path in paths}
-    counts = Counter(name for of_path in names.values() for name in of_path)
-    clashes: dict[str, list[str]] = {}
-    for path, of_path in names.items():
-        if counts[of_path[-1]] > 1:
-            clashes.setdefault(of_path[-1], []).append(str(path))
-    problems = [
-        f"{' and '.join(sorted(same))}: both runs would be called {name.rpartition('/')[2]}; rename one"
-        for name, same in clashes.items()
-    ]
-    fail(problems, UsageError)
-    return {next(name for name in of_path if counts[name] == 1): path for path, of_path in names.items()}
+    names = [_name(path.name) for path in paths]
+    if len(set(names)) < len(names):
+        common = os.path.commonpath([path.absolute().parent for path in paths])
+        names = [_name(path.absolute().relative_to(common).as_posix()) for path in paths]
+    for name in names:
+        same = sorted(str(path) for path, other in zip(paths, names, strict=True) if other == name)
+        if len(same) > 1:
+            raise UsageError(f"{' and '.join(same)}: both runs would be called {name}; rename one")
+    return dict(zip(names, paths, strict=True))
 
 
-def _names(path: Path) -> list[str]:
-    """Return the file's name without suffixes, after none of its folders, after the last one, and so on to all."""
-    *folders, file = path.absolute().parts
-    name = file.removesuffix(".gz").removesuffix(".run")
-    return ["/".join([*folders[start:], name]) for start in range(len(folders), -1, -1)]
+def _name(path: str) -> str:
+    return path.removesuffix(".gz").removesuffix(".run")
 
 
 def system_of(name: str) -> str:
@@ -200,15 +193,14 @@ def relevant_documents(judged: Qrels) -> dict[str, set[str]]:
 def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str]) -> dict[str, str]:
     """Return the language of each of ``docids`` by ``files``, pairs of a language and a path.
 
-    A path is a list of ids (one a line, or the first column), documents as JSONL with an id in one
-    of ``id``, ``_id``, ``docid``, ``doc_id``, or a folder of such files; ``.gz`` too. Raises
-    :class:`DataError` for documents that are in no file or in those of two languages, and for bad lines.
+    A path is read by :func:`heed.formats.docids.read_docids`. Raises :class:`DataError` for documents that are in no
+    file or in those of two languages, and for bad lines.
     """
     docids = set(docids)
     languages: dict[str, str] = {}
     clashes: dict[str, str] = {}
     for language, path in files:
-        for docid in bar(_ids(path), 0, language, "ids"):
+        for docid in bar(read_docids(path), 0, language, "ids"):
             if docid not in docids:
                 continue
             if languages.setdefault(docid, language) != language:
@@ -221,37 +213,3 @@ def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str
             f"{brief(missing)}; add the file that holds them"
         )
     return languages
-
-
-def _ids(path: Path) -> Iterator[str]:
-    if path.is_file() and not path.name.endswith(JSON):
-        for _, line in read_lines(path):
-            yield from line.split()[:1]
-        return
-    for file in corpus_files([path], JSON):
-        for line_no, record in read_objects(file):
-            docid = next((record[name] for name in ID_FIELDS if record.get(name) is not None), None)
-            if not isinstance(docid, str | int) or isinstance(docid, bool):
-                expected = f"expected a word in one of {', '.join(ID_FIELDS)}"
-                raise DataError(f"{file}, line {line_no}: id is {docid!r}, {expected}")
-            yield str(docid)
-
-
-def topic_languages(path: Path, topics: Iterable[str]) -> dict[str, str]:
-    """Return the ``lang`` of each of ``topics`` in JSON lines of ``qid`` and ``lang``.
-
-    Raises :class:`DataError` for a topic without a language or with several: then the languages
-    of the documents must be given.
-    """
-    named: dict[str, set[str]] = {}
-    for _, record in read_objects(path):
-        if isinstance(record.get("lang"), str):
-            named.setdefault(str(record.get("qid")), set()).add(record["lang"])
-    languages = {topic: sorted(named.get(topic, ())) for topic in topics}
-    fail(
-        f"{path}: topic {topic} has {' and '.join(several) if several else 'no'} lang, expected one; "
-        "give the documents' languages with --language LANG=PATH"
-        for topic, several in languages.items()
-        if len(several) != 1
-    )
-    return {topic: only for topic, (only,) in languages.items()}

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -89,22 +89,19 @@ def spend(candidates: Candidates, budget: int) -> Candidates:
     return chosen
 
 
-def spend_by_language(
-    candidates: Candidates, budgets: Mapping[str, int], language_of: Callable[[str, str], str]
-) -> Candidates:
+def spend_by_language(candidates: Candidates, budgets: Mapping[str, int], languages: Mapping[str, str]) -> Candidates:
     """Return the documents of :func:`spend` in each language with a budget, then of all that by the budget for all.
 
-    ``language_of`` returns the language of a topic's document; a language without a budget is not cut.
+    ``languages`` are those of the documents; a language without a budget is not cut.
     """
-    languages = sorted(set(budgets) - {ALL})
-    if not languages:
+    budgeted = sorted(set(budgets) - {ALL})
+    if not budgeted:
         return _spend_and_log(candidates, budgets[ALL], "") if ALL in budgets else candidates
-    parts: dict[str, Candidates] = {language: {} for language in languages}
+    parts: dict[str, Candidates] = {language: {} for language in budgeted}
     for topic, documents in candidates.items():
         for docid, fused in documents.items():
-            language = language_of(topic, docid)
-            parts.setdefault(language, {}).setdefault(topic, {})[docid] = fused
-    for language in languages:
+            parts.setdefault(languages[docid], {}).setdefault(topic, {})[docid] = fused
+    for language in budgeted:
         parts[language] = _spend_and_log(parts[language], budgets[language], f" in {language}")
     whole = {
         topic: {docid: fused for part in parts.values() for docid, fused in part.get(topic, {}).items()}

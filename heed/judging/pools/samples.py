@@ -1,7 +1,7 @@
 """Stratified samples of a pool by rank, from which the relevant documents that are not judged can be estimated."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -24,15 +24,19 @@ class Stratum(NamedTuple):
         return f"{self.first}-{self.last}:{float(self.share):g}"
 
 
-class Drawn(NamedTuple):
-    """A drawn document's stratum (from 1), and the probability with which it was drawn."""
+class Layer(NamedTuple):
+    """A topic's documents in a stratum, best first, and those that were drawn, each with the same probability."""
 
-    stratum: int
-    probability: Fraction
+    documents: list[str]
+    drawn: list[str]
+
+    @property
+    def probability(self) -> Fraction:
+        """The probability with which each document was drawn."""
+        return Fraction(len(self.drawn), len(self.documents))
 
 
-Sample = dict[str, dict[str, Drawn]]  # topic -> docid -> stratum and probability
-ByStratum = Mapping[str, Sequence[Sequence[str]]]  # topic -> the documents of each stratum, best first
+Sample = dict[str, list[Layer]]  # topic -> a layer for each stratum
 
 
 def parse_strata(text: str) -> tuple[Stratum, ...]:
@@ -54,19 +58,7 @@ def parse_strata(text: str) -> tuple[Stratum, ...]:
     return tuple(strata)
 
 
-def split_by_stratum(candidates: Candidates, strata: Sequence[Stratum]) -> dict[str, list[list[str]]]:
-    """Return ``topic -> the documents of each stratum``, best first."""
-    by_stratum = {}
-    stratum_of = [0, *(index for index, each in enumerate(strata) for _ in range(each.first, each.last + 1))]
-    for topic, documents in candidates.items():
-        parts: list[list[str]] = [[] for _ in strata]
-        for docid in best(documents):
-            parts[stratum_of[documents[docid].rank]].append(docid)
-        by_stratum[topic] = parts
-    return by_stratum
-
-
-def draw_sample(by_stratum: ByStratum, strata: Sequence[Stratum], seed: int) -> Sample:
+def draw_sample(candidates: Candidates, strata: Sequence[Stratum], seed: int) -> Sample:
     """Return simple random samples without replacement, one of each topic's strata.
 
     Of ``n`` documents ``m = ceil(share · n)`` are drawn, so that none has probability 0; every one of
@@ -75,13 +67,14 @@ def draw_sample(by_stratum: ByStratum, strata: Sequence[Stratum], seed: int) -> 
     runs, and a larger share draws all that a smaller one drew and more.
     """
     sample: Sample = {}
-    for topic, parts in by_stratum.items():
-        drawn = sample.setdefault(topic, {})
-        for number, (docids, stratum) in enumerate(zip(parts, strata, strict=True), 1):
-            count = math.ceil(stratum.share * len(docids))
+    for topic, documents in candidates.items():
+        layers = sample.setdefault(topic, [])
+        ordered = best(documents)
+        for stratum in strata:
+            docids = [docid for docid in ordered if stratum.first <= documents[docid].rank <= stratum.last]
             # "sample": with the key of the hidden order, drawn documents of thin strata would all come first in it
-            for docid in sorted(docids, key=lambda docid: random_key("sample", seed, topic, docid))[:count]:
-                drawn[docid] = Drawn(number, Fraction(count, len(docids)))
+            shuffled = sorted(docids, key=lambda docid: random_key("sample", seed, topic, docid))
+            layers.append(Layer(docids, shuffled[: math.ceil(stratum.share * len(docids))]))
     return sample
 
 
@@ -102,9 +95,10 @@ def write_probabilities(path: Path, sample: Sample) -> None:
     one and the finished qrels. Probabilities are written so that they read back as the same double.
     """
     lines = [
-        f"{topic} {drawn.stratum} {docid} {float(drawn.probability)!r}\n"
-        for topic, documents in sample.items()
-        for docid, drawn in documents.items()
+        f"{topic} {number} {docid} {float(layer.probability)!r}\n"
+        for topic, layers in sample.items()
+        for number, layer in enumerate(layers, 1)
+        for docid in layer.drawn
     ]
     write_bytes(path, "".join(lines).encode())
 
@@ -124,22 +118,20 @@ class StratumCounts(NamedTuple):
     estimated: float | None
 
 
-def count_strata(
-    by_stratum: ByStratum, strata: Sequence[Stratum], sample: Sample, grades: Qrels
-) -> list[StratumCounts]:
+def count_strata(strata: Sequence[Stratum], sample: Sample, grades: Qrels) -> list[StratumCounts]:
     """Return the counts of each stratum; Horvitz and Thompson, JASA 1952, for the estimate."""
     counts = []
-    for number, stratum in enumerate(strata, 1):
+    for number, stratum in enumerate(strata):
+        of_topics = {topic: layers[number] for topic, layers in sample.items()}
         graded = [
-            (drawn.probability, grades.get(topic, {}).get(docid))
-            for topic, documents in sample.items()
-            for docid, drawn in documents.items()
-            if drawn.stratum == number
+            (layer.probability, grades.get(topic, {}).get(docid))
+            for topic, layer in of_topics.items()
+            for docid in layer.drawn
         ]
         judged = [(probability, grade) for probability, grade in graded if grade is not None]
         relevant = [probability for probability, grade in judged if grade > 0]
         total = float(sum((1 / probability for probability in relevant), Fraction()))
-        size = sum(len(parts[number - 1]) for parts in by_stratum.values())
+        size = sum(len(layer.documents) for layer in of_topics.values())
         estimated = total if len(judged) == len(graded) else None
         counts.append(StratumCounts(str(stratum), size, len(graded), len(judged), len(relevant), estimated))
     return counts

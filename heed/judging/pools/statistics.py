@@ -4,6 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heed.formats.pools import Pool
 from heed.judging.pools.pool_inputs import RankedList, system_of
 
@@ -32,16 +35,7 @@ class Share(NamedTuple):
     system_unique: int
 
 
-class Overlap(NamedTuple):
-    """The share of ``run``'s pooled documents that ``other`` retrieved too, and Jaccard's coefficient of both."""
-
-    run: str
-    other: str
-    share: float
-    jaccard: float
-
-
-Retrieved = dict[str, int]  # run -> the pooled documents that it retrieved, as the bits of one number
+Retrieved = dict[str, NDArray[np.bool_]]  # run -> whether it retrieved each document of the pool, in the pool's order
 
 
 def sizes(pooled: Pool) -> Sizes:
@@ -52,16 +46,14 @@ def sizes(pooled: Pool) -> Sizes:
 
 def retrieved_documents(pooled: Pool, topics: Lists, runs: Sequence[str]) -> Retrieved:
     """Return which documents of ``pooled`` each of ``runs`` retrieved; shares and overlaps are counted from it."""
-    bits_of = {run: bytearray(sum(map(len, pooled.values())) // 8 + 1) for run in runs}
+    retrieved = {run: np.zeros(sum(map(len, pooled.values())), dtype=np.bool_) for run in runs}
     start = 0
     for topic, docids in pooled.items():
         positions = {docid: position for position, docid in enumerate(docids, start)}
         start += len(docids)
         for ranking in topics.get(topic, ()):
-            bits = bits_of[ranking.run]
-            for position in (positions[docid] for docid in ranking.docids if docid in positions):
-                bits[position >> 3] |= 1 << (position & 7)
-    return {run: int.from_bytes(bits, "little") for run, bits in bits_of.items()}
+            retrieved[ranking.run][[positions[docid] for docid in ranking.docids if docid in positions]] = True
+    return retrieved
 
 
 def shares(retrieved: Retrieved) -> list[Share]:
@@ -71,31 +63,21 @@ def shares(retrieved: Retrieved) -> list[Share]:
     ``<system>.<condition>`` belong to one system.
     """
     systems: Retrieved = {}
-    for run, bits in retrieved.items():
-        systems[system_of(run)] = systems.get(system_of(run), 0) | bits
-    by_runs, by_systems = _by_several(retrieved), _by_several(systems)
+    for run, documents in retrieved.items():
+        systems[system_of(run)] = systems.get(system_of(run), False) | documents
+    of_one_run, of_one_system = (sum(several.values()) == 1 for several in (retrieved, systems))
     return [
-        Share(run, system_of(run), bits.bit_count(), (bits & ~by_runs).bit_count(), (bits & ~by_systems).bit_count())
-        for run, bits in retrieved.items()
+        Share(run, system_of(run), *(int(part.sum()) for part in (pooled, pooled & of_one_run, pooled & of_one_system)))
+        for run, pooled in retrieved.items()
     ]
 
 
-def _by_several(retrieved: Retrieved) -> int:
-    once = several = 0
-    for bits in retrieved.values():
-        several |= once & bits
-        once |= bits
-    return several
-
-
-def overlaps(retrieved: Retrieved) -> list[Overlap]:
-    """Return the overlap of every run with every run, itself too; a run without a pooled document shares 0."""
-    pairs = []
-    for run, bits in retrieved.items():
-        for other, other_bits in retrieved.items():
-            both, either, documents = (bits & other_bits).bit_count(), (bits | other_bits).bit_count(), bits.bit_count()
-            pairs.append(Overlap(run, other, both / documents if documents else 0.0, both / either if either else 0.0))
-    return pairs
+def overlaps(retrieved: Retrieved) -> dict[str, dict[str, float]]:
+    """Return ``run -> other run -> share of the run's pooled documents that the other retrieved too``, 0 of none."""
+    return {
+        run: {other: float((pooled & others).sum() / max(pooled.sum(), 1)) for other, others in retrieved.items()}
+        for run, pooled in retrieved.items()
+    }
 
 
 class Reach(NamedTuple):

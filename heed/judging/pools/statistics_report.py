@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from heed.errors import DataError
@@ -10,7 +11,6 @@ from heed.judging.pools.build import BuiltPool, PoolInputs
 from heed.judging.pools.left_out import (
     Documents,
     LeftOut,
-    PooledJudgements,
     absent_at_depth,
     absent_rebuilt,
     leave_out,
@@ -88,9 +88,10 @@ def pool_report(
     grades = qrels_by_topic(pooled, inputs.base_of)
     reached = lists_reached(built.documents, inputs.judged, inputs.topics)
     warn_of_foreign_ids({"pooled": _retrieved(inputs)}, [grades])
-    scorable = _scorable(inputs, runs, pooled)
-    documents = pooled_or_judged(built, inputs, reached) if scorable.qrels else {}
+    scorable = _scorable(runs, pooled)
+    documents = pooled_or_judged(built, inputs, reached) if scorable else {}
     gaps = _gaps(built.documents, documents, grades) if documents else ""
+    left_out = partial(leave_out, runs, scorable, inputs.base_of)
     if gaps:
         warn(f"--qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
     return PoolReport(
@@ -100,9 +101,9 @@ def pool_report(
         depths=depths(reached),
         run_depths={run: _run_depths(run, reached) for run in runs},
         retrieved=retrieved_documents(built.documents, reached, list(runs)),
-        strata=count_strata(built.by_stratum, built.settings.strata, built.sample, grades),
-        left_out=leave_out(runs, scorable, absent_rebuilt(documents, built, inputs, reached)) if documents else [],
-        left_out_at_depth=leave_out(runs, scorable, absent_at_depth(documents, reached)) if documents else [],
+        strata=count_strata(built.settings.strata, built.sample, grades),
+        left_out=left_out(absent_rebuilt(documents, built, inputs, reached)) if documents else [],
+        left_out_at_depth=left_out(absent_at_depth(documents, reached)) if documents else [],
         gaps=gaps,
         seconds=seconds,
     )
@@ -138,7 +139,7 @@ def _run_depths(run: str, reached: Lists) -> tuple[int, int]:
     return min(lengths, default=0), max(lengths, default=0)
 
 
-def _scorable(inputs: PoolInputs, runs: Mapping[str, Run], qrels: Qrels) -> PooledJudgements:
+def _scorable(runs: Mapping[str, Run], qrels: Qrels) -> Qrels:
     """Return the judgements by which systems can be left out, under the qids of the runs; none for a single system."""
     known = {qid for run in runs.values() for qid in run}
     scorable = {qid: grades for qid, grades in qrels.items() if qid in known}
@@ -149,13 +150,12 @@ def _scorable(inputs: PoolInputs, runs: Mapping[str, Run], qrels: Qrels) -> Pool
         )
     if scorable and len({system_of(name) for name in runs}) < 2:
         log.info("--qrels: all runs are of one system, so none is left out")
-        scorable = {}
-    return PooledJudgements(scorable, inputs.base_of)
+        return {}
+    return scorable
 
 
 def as_data(report: PoolReport) -> dict[str, Any]:
     """Return the report as JSON data; shares and coefficients are on the scale to 1, times in hours."""
-    pairs, runs = overlaps(report.retrieved), report.retrieved
     return {
         "topics": report.sizes.topics,
         "documents": report.sizes.documents,
@@ -163,9 +163,10 @@ def as_data(report: PoolReport) -> dict[str, Any]:
         "per_topic": {**report.sizes._asdict(), "sizes": report.per_topic, "depths": report.depths},
         "per_language": report.per_language,
         "judging": {"seconds_per_document": report.seconds or SECONDS, "hours": report.hours},
-        "runs": [{**share._asdict(), "depth_reached": report.run_depths[share.run][1]} for share in shares(runs)],
-        "overlap": {run: {pair.other: pair.share for pair in pairs if pair.run == run} for run in runs},
-        "jaccard": {run: {pair.other: pair.jaccard for pair in pairs if pair.run == run} for run in runs},
+        "runs": [
+            {**share._asdict(), "depth_reached": report.run_depths[share.run][1]} for share in shares(report.retrieved)
+        ],
+        "overlap": overlaps(report.retrieved),
         "strata": [counts._asdict() for counts in report.strata],
         "left_out": [_left_out_as_data(left_out) for left_out in report.left_out],
         "left_out_at_depth": [_left_out_as_data(left_out) for left_out in report.left_out_at_depth],
@@ -180,7 +181,7 @@ def as_text(report: PoolReport, name: str) -> str:
     """Return the report as tables, separated by empty lines."""
     parts = ["\n".join(_summary(report, name))]
     if report.retrieved:
-        parts += [_runs_table(report), *_matrices(report.retrieved)]
+        parts += [_runs_table(report), _overlap_table(report.retrieved)]
     if report.strata:
         parts.append(_strata_table(report.strata))
     if report.left_out:
@@ -217,19 +218,11 @@ def _range(smallest: int, largest: int) -> str:
     return str(largest) if smallest == largest else f"{smallest}–{largest}"
 
 
-def _matrices(retrieved: Retrieved) -> Iterator[str]:
-    pairs, runs = overlaps(retrieved), list(retrieved)
-    head = "% of the row's pooled documents that the column's run also retrieved"
-    yield f"{head}\n{_matrix(runs, [pair.share for pair in pairs])}"
-    yield f"Jaccard's coefficient ×100\n{_matrix(runs, [pair.jaccard for pair in pairs])}"
-
-
-def _matrix(runs: Sequence[str], values: Sequence[float]) -> str:
-    rows = [["", "", *(str(number) for number in range(1, len(runs) + 1))]]
-    for index, run in enumerate(runs):
-        row = values[index * len(runs) : (index + 1) * len(runs)]
-        rows.append([str(index + 1), run, *(f"{100 * value:.0f}" for value in row)])
-    return aligned(rows, left=2)
+def _overlap_table(retrieved: Retrieved) -> str:
+    rows = [["", "", *(str(number) for number in range(1, len(retrieved) + 1))]]
+    for number, (run, of_run) in enumerate(overlaps(retrieved).items(), 1):
+        rows.append([str(number), run, *(f"{100 * share:.0f}" for share in of_run.values())])
+    return f"% of the row's pooled documents that the column's run also retrieved\n{aligned(rows, left=2)}"
 
 
 def _strata_table(strata: Sequence[StratumCounts]) -> str:
