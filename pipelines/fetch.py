@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from heed.datasets.catalogue import Catalogue
-from heed.datasets.fetchable import ByHand, Holding, every_holding, holdings
+from heed.datasets.fetchable import Holding, every_holding, holdings
 from heed.datasets.hub import Repository, hub_download
 from heed.downloads import Download, File, bytes_to_fetch, check, check_space, free_space, size_text
 from heed.errors import SHOWN, DataError, UsageError, fail
@@ -98,11 +98,10 @@ def _fetch(planned: list[tuple[Holding, list[Download]]]) -> None:
 
 
 def _left_to_do(holding: Holding) -> list[str]:
-    by_hand = holding.by_hand()
-    problem = by_hand.problem() if by_hand else ""
-    if not by_hand or not problem:
+    file, by_hand, problem = holding.file_by_hand(), holding.entry.by_hand, holding.problem_by_hand()
+    if not file or not by_hand or not problem:
         return []
-    return [f"{by_hand.file.path.absolute()}: {problem} ({by_hand.why}); do this, then run again:", *by_hand.how]
+    return [f"{file.path.absolute()}: {problem} ({by_hand.why}); do this, then run again:", *by_hand.how]
 
 
 def _plan(holding: Holding, downloads: list[Download], unreachable: list[Repository]) -> list[str]:
@@ -119,8 +118,7 @@ def _plan(holding: Holding, downloads: list[Download], unreachable: list[Reposit
         files = f"files {', '.join(repository.patterns)}" if repository.patterns else "all files"
         lines.append(f"  {repository.name}, hub data set at {repository.revision}, to {repository.cache}")
         lines.append(f"    {files}; the hub, which knows their sizes, is out of reach")
-    by_hand = holding.by_hand()
-    return lines + (_by_hand_lines(by_hand) if by_hand else [])
+    return lines + _by_hand_lines(holding)
 
 
 def _download_lines(download: Download) -> list[str]:
@@ -141,50 +139,37 @@ def _state(file: File) -> str:
     return f"to fetch, from byte {file.fetched:,} on" if file.fetched else "to fetch"
 
 
-def _by_hand_lines(by_hand: ByHand) -> list[str]:
-    here = by_hand.file.path.exists()
-    lines = [f"  {by_hand.why}: {by_hand.file.path.absolute()}, {'here' if here else 'not here'}"]
+def _by_hand_lines(holding: Holding) -> list[str]:
+    file, by_hand = holding.file_by_hand(), holding.entry.by_hand
+    if not file or not by_hand:
+        return []
+    here = file.path.exists()
+    lines = [f"  {by_hand.why}: {file.path.absolute()}, {'here' if here else 'not here'}"]
     return lines if here else [*lines, *(f"    {line}" for line in by_hand.how)]
 
 
 def _listing(catalogue: Catalogue) -> list[str]:
-    """Return all collections, one a line: name, how it comes, what of it is here, licence, what it holds, how much."""
+    """Return all collections, one a line: name, how it comes, licence, what it holds, how much, subsets."""
     rows = []
     for name, group in groupby(every_holding(catalogue), key=lambda holding: holding.group):
         variants, entry = list(group), catalogue.entries[name]
-        states = {each.lang or each.subset: state for each in variants if (state := _local_state(each))}
-        here = ", ".join(f"{which} {state}".strip() for which, state in states.items()) or "not here"
         subsets = f"; {len(variants)} subsets: {', '.join(entry.subsets)}" if entry.subsets else ""
         if len(entry.subsets) > SUBSETS:
             subsets = f"; {len(variants)} subsets, such as {', '.join(list(entry.subsets)[:SUBSETS])}"
         size = f" ({entry.size})" if entry.size else ""
-        rows.append((name, _origin(variants[0]), here, entry.licence or "not known", f"{entry.holds}{size}{subsets}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return ["  ".join([*map(str.ljust, row, widths), row[4]]) for row in rows]
+        rows.append((name, _origin(variants[0]), entry.licence or "not known", f"{entry.holds}{size}{subsets}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return ["  ".join([*map(str.ljust, row, widths), row[3]]) for row in rows]
 
 
 def _origin(holding: Holding) -> str:
     """Return how a collection comes: hub, ir_datasets, licence, or several of them."""
     if holding.entry.embedded:
         return "embedded"
-    by_hand = holding.by_hand()
     origins = ["hub"] if holding.repositories() else []
     origins += ["ir_datasets"] if holding.files() else []
     origins += ["web"] if holding.pages() else []
-    return " + ".join([*origins, by_hand.why] if by_hand else origins)
-
-
-def _local_state(holding: Holding) -> str:
-    """Return how much of a collection is here, empty for nothing; of a hub data set the number of files, offline."""
-    if holding.entry.embedded:
-        return "here"
-    by_hand = holding.by_hand()
-    if repositories := holding.repositories():
-        count = sum(len(repository.local_files()) for repository in repositories)
-        return f"{count} files here" if count else ""
-    paths = [file.path for file in holding.files()] + ([by_hand.file.path] if by_hand else [])
-    count = sum(path.exists() for path in paths)
-    return "here" if count == len(paths) else f"{count} of {len(paths)} here" if count else ""
+    return " + ".join([*origins, holding.entry.by_hand.why] if holding.entry.by_hand else origins)
 
 
 if __name__ == "__main__":

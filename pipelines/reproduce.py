@@ -51,9 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.models.registry.entries import Registry
-    from heed.published.matrix import page
     from heed.published.reproduction import Machine, tasks
-    from heed.published.verdicts import cells
+    from heed.published.verdicts import cells, page
 
     paper, tables = published_tables(options)
     listed = tasks(paper, tables, Registry(), Machine(options.data, _gpu_gib()))

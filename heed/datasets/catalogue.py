@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -133,53 +133,47 @@ class Catalogue:
             self.entries.update(read_catalogue(path))
 
     def __contains__(self, name: str) -> bool:
-        """Return whether ``name`` is an entry, a group, in a group's subsets, or a data set as ``hub:OWNER/NAME``."""
+        """Return whether ``name`` is an entry, below an entry with subsets, or a data set as ``hub:OWNER/NAME``."""
         group = self.entries.get(name.partition("/")[0])
-        return name.startswith(HUB) or bool(self._members(name)) or bool(group and group.subsets)
+        return name.startswith(HUB) or name in self.entries or bool(group and group.subsets)
 
     def every(self) -> list[Named]:
         """Return all entries, each once for every subset and language it has."""
-        return [named for name in self.entries for named in self._of(name, self.entries[name].languages)]
+        return [named for name, entry in self.entries.items() for named in self.find(name, entry.languages)]
 
     def find(self, name: str, langs: Sequence[str] = ()) -> list[Named]:
-        """Return the entry ``name``, or all members of a group such as ``followir``, in the languages ``langs``.
+        """Return the entry ``name``, or all subsets of a group such as ``followir``, in the languages ``langs``.
 
         ``hub:OWNER/NAME``, and ``@REVISION`` after it, is a data set of the hub in MTEB's or BEIR's layout. Raises
         :class:`UsageError` for an unknown name, with the nearest ones.
         """
         if name.startswith(HUB):
             return [_of_hub(name.removeprefix(HUB))]
-        members = self._members(name)
-        if not members:
-            known = [*self.entries, *{entry.split("/")[0] for entry in self.entries}]
-            near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3, cutoff=0.4)))
-            hint = f"; did you mean {' or '.join(near)}?" if near else "; heed fetch lists all"
-            group, _, subset = name.partition("/")
-            if group in self.entries:
-                near = difflib.get_close_matches(subset, self.entries[group].subsets, n=SHOWN, cutoff=0.0)
-                hint = f"; {group} has subsets such as {', '.join(near)}" if near else f"; {group} has no subsets"
-            raise UsageError(f"{name}: no collection of this name{hint}")
-        return [named for member in members for named in self._of(member, langs)]
-
-    def _members(self, name: str) -> list[str]:
-        group, _, subset = name.rpartition("/")
-        if group in self.entries and subset in self.entries[group].subsets:
-            return [name]
-        return [entry for entry in self.entries if entry == name or entry.startswith(f"{name}/")]
-
-    def _of(self, name: str, langs: Sequence[str]) -> Iterator[Named]:
-        """Yield the entry, or each of its subsets or the one that is named, in each language."""
-        entry, subsets = self.entries.get(name), [""]
-        if entry is None:
+        if name in self.entries:
+            group, subsets = name, list(self.entries[name].subsets) or [""]
+        else:
             group, _, subset = name.rpartition("/")
-            name, entry, subsets = group, self.entries[group], [subset]
-        elif entry.subsets:
-            subsets = list(entry.subsets)
-        for subset in subsets:
-            for lang in langs or [""]:
-                full = f"{name}/{subset}" if subset else name
-                values = {"subset": subset, "lang": lang, **_short(lang), **entry.subsets.get(subset, {})}
-                yield Named(full, subset, lang, _checked(full, _filled(full, entry, values)))
+            if group not in self.entries or subset not in self.entries[group].subsets:
+                raise self.unknown(name)
+            subsets = [subset]
+        return [self._named(group, subset, lang) for subset in subsets for lang in langs or [""]]
+
+    def unknown(self, name: str, others: Iterable[str] = ()) -> UsageError:
+        """Return the error for a name that is no entry, with the nearest subsets, or entries and ``others``."""
+        group, _, subset = name.partition("/")
+        if group in self.entries and self.entries[group].subsets:
+            near = difflib.get_close_matches(subset, self.entries[group].subsets, n=SHOWN, cutoff=0.0)
+            return UsageError(f"{name}: no collection of this name; {group} has subsets such as {', '.join(near)}")
+        known = dict.fromkeys(other for other in (*self.entries, *others) if other != name)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else "heed fetch lists all"
+        return UsageError(f"{name}: no collection of this name; {hint}")
+
+    def _named(self, group: str, subset: str, lang: str) -> Named:
+        entry = self.entries[group]
+        name = f"{group}/{subset}" if subset else group
+        values = {"subset": subset, "lang": lang, **_short(lang), **entry.subsets.get(subset, {})}
+        return Named(name, subset, lang, _checked(name, _filled(name, entry, values)))
 
 
 def read_catalogue(path: Path) -> dict[str, Entry]:

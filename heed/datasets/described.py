@@ -26,13 +26,10 @@ def read_described(members: Sequence[Named], settings: Settings) -> list[Collect
     """Return the collections of entries that say themselves which files are what.
 
     ``data`` of the settings is a local copy: the files of the entry, of several repositories together or each in a
-    folder of its name. Without it they are fetched. ``lang`` takes those whose documents are in it.
+    folder of its name. Without it they are fetched.
     """
     name = members[0].name if len(members) == 1 else members[0].group
-    data, lang = settings.data, settings.lang and language(settings.lang).code
-    if lang and lang not in {member.entry.lang for member in members}:
-        raise UsageError(f"{name}: its documents are in {members[0].entry.lang}, not in {lang}; leave the language out")
-    members = [member for member in members if lang in ("", member.entry.lang)]
+    data = settings.data
     if data and len({member.entry.hub for member in members}) > 1:
         alone = [member for member in members if len(_roots(member, Repository(member.entry.hub, ""), data)) == 1]
         fail(f"{data}: no folder {_inside(member)}; {name} is several data sets, with one each" for member in alone)
@@ -50,7 +47,7 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
     if entry.note:
         log.info(f"{named.name}: {entry.note}")
     if entry.id:
-        collection = ir_dataset(entry.id, replace(settings, lang=""))
+        collection = ir_dataset(entry.id, settings)
     elif entry.parts:
         collection = _of_parts(named, data, files, settings.fields)
     else:
@@ -67,7 +64,7 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
     )
 
 
-DESCRIBED = Layout(read_described, ("files", "lang", "fields", "data"))
+DESCRIBED = Layout(read_described, ("files", "fields", "data"))
 
 
 def _of_folder(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Collection:

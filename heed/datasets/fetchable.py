@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
-from typing import NamedTuple
 
 from heed.datasets.catalogue import Catalogue, Entry, Named, Part
 from heed.datasets.hub import Repository, hub_download
@@ -12,29 +11,6 @@ from heed.downloads import Download, File, fetch
 from heed.errors import UsageError
 from heed.formats.data_set_folders import SUFFIXES
 from heed.languages import code_of, suggestion
-
-
-class ByHand(NamedTuple):
-    """Files that only the user can get: ``why``, what to do, and how many files must then match ``globs``."""
-
-    why: str
-    file: File
-    how: Sequence[str]
-    globs: Sequence[str]
-    expected: int
-
-    def problem(self) -> str:
-        """Return the problem with these files, an empty text without any."""
-        path = self.file.path
-        if not path.exists():
-            return "not here"
-        # as ir_datasets does: Path.glob leaves out linked folders
-        count = sum(len(glob(str(path / pattern), recursive=True)) for pattern in self.globs)  # noqa: PTH207
-        if count != self.expected:
-            return f"{count} files of the expected {self.expected} match {', '.join(self.globs)}"
-        if path.is_file() and not self.file.is_intact():
-            return f"its digest is not {self.file.digest}"
-        return ""
 
 
 class Holding(Named):
@@ -73,13 +49,29 @@ class Holding(Named):
         """Return the files that lie at addresses of their own."""
         return [file for part in self.entry.parts if part.url for file in page_files(part)]
 
-    def by_hand(self) -> ByHand | None:
-        """Return the files that only the user can get, None where all can be fetched."""
-        entry = self.entry.by_hand
-        if not entry:
+    def file_by_hand(self) -> File | None:
+        """Return the file or folder that only the user can get, None where all can be fetched."""
+        by_hand = self.entry.by_hand
+        if not by_hand:
             return None
-        file = known_file(entry.source, entry.key) if entry.source else File(entry.path, Path(entry.path), None, "")
-        return ByHand(entry.why, file, entry.how, entry.globs, entry.expected)
+        if by_hand.source:
+            return known_file(by_hand.source, by_hand.key)
+        return File(by_hand.path, Path(by_hand.path), None, "")
+
+    def problem_by_hand(self) -> str:
+        """Return the problem with the files that only the user can get, an empty text without any."""
+        file, by_hand = self.file_by_hand(), self.entry.by_hand
+        if not file or not by_hand:
+            return ""
+        if not file.path.exists():
+            return "not here"
+        # as ir_datasets does: Path.glob leaves out linked folders
+        count = sum(len(glob(str(file.path / pattern), recursive=True)) for pattern in by_hand.globs)  # noqa: PTH207
+        if count != by_hand.expected:
+            return f"{count} files of the expected {by_hand.expected} match {', '.join(by_hand.globs)}"
+        if file.path.is_file() and not file.is_intact():
+            return f"its digest is not {file.digest}"
+        return ""
 
     def downloads(self) -> list[Download]:
         """Return all that can be fetched; asks the hub for its files."""

@@ -43,7 +43,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
     ]
 
 
-FOLLOWIR = Layout(_read, ("files", "lang", "fields", "data"))
+FOLLOWIR = Layout(_read, ("files", "fields", "data"))
 
 
 def of_documents(collection: Collection) -> Collection:

@@ -1,6 +1,5 @@
 """The door to collections, by name or from files of one's own, for Python and for the commands."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -110,7 +109,10 @@ def _resolved(name: str | None, settings: Settings, catalogue: Catalogue) -> tup
     elif has_documents(name):
         members, layout = [Named(name, "", "", Entry(holds=name, id=name))], IDS
     else:
-        raise _unknown(name, catalogue)
+        import ir_datasets
+
+        # the name itself may be an id of ir_datasets that has no documents
+        raise catalogue.unknown(name, ir_datasets.registry)
     check_settings(name or "--docs", layout, settings)
     return members, layout, settings
 
@@ -121,14 +123,3 @@ def _chosen(name: str, members: Sequence[Named], subsets: Sequence[str]) -> list
     unknown = [subset for subset in subsets if subset not in by_subset]
     fail([f"{subset}: no subset of {name}; expected one of {expected}" for subset in unknown], UsageError)
     return [by_subset[subset] for subset in dict.fromkeys(subsets)]
-
-
-def _unknown(name: str, catalogue: Catalogue) -> UsageError:
-    import ir_datasets
-
-    # the name itself may be an id of ir_datasets that has no documents
-    names = dict.fromkeys(known for known in (*catalogue.entries, *ir_datasets.registry) if known != name)
-    nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-    hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
-    expected = "expected an entry of the catalogue (heed fetch lists them) or an id of ir_datasets"
-    return UsageError(f"{name}: no collection of this name{hint}; {expected}")

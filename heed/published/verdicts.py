@@ -1,12 +1,14 @@
-"""Figures that were run again beside the printed ones, with a verdict on each."""
+"""Figures that were run again beside the printed ones, with a verdict on each, as data and as a page."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from importlib.resources import files
+from typing import Any, TypedDict
 
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
 from heed.measures.three_runs import GOLD_RANK
+from heed.published.figures import Paper
 from heed.published.paper_tables import Figure
 from heed.published.reproduction import Task
 from heed.published.standings import heed_condition
@@ -93,3 +95,31 @@ def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float
     half = 0.5 * 10**-digits
     within = ours - scale * below - half <= figure.value <= ours + scale * above + half
     return ours, "within" if within else "off"
+
+
+def page(paper: Paper, cells: Sequence[Cell]) -> str:
+    """Return the HTML page of ``cells``, which needs no other file and no network."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    template = environment.from_string((files("heed.published") / "matrix.html.jinja").read_text("utf-8"))
+    captions = {table.table: table.caption for table in paper.tables}
+    names = dict.fromkeys(cell["table"] for cell in cells)
+    tables = [_table(name, captions[name], [cell for cell in cells if cell["table"] == name]) for name in names]
+    return template.render(title=paper.paper.title, tables=tables)
+
+
+def _table(name: str, caption: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    heads = list(dict.fromkeys(map(_head, cells)))
+    by_system: dict[str, dict[str, Cell]] = {}
+    commands = {}
+    for cell in cells:
+        by_system.setdefault(cell["system"], {})[_head(cell)] = cell
+        label = " ".join(filter(None, (cell["system"], cell["subset"], cell["setting"])))
+        commands[label] = {"name": label, "command": cell["command"], "missing": cell["missing"]}
+    lines = [{"system": system, "cells": [line.get(head) for head in heads]} for system, line in by_system.items()]
+    return {"name": name, "caption": caption, "heads": heads, "lines": lines, "commands": list(commands.values())}
+
+
+def _head(cell: Cell) -> str:
+    return " ".join(filter(None, (cell["subset"], cell["setting"], cell["condition"], cell["measure"])))

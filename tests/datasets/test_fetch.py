@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from mfollowir_copy import hub_copy
 from served_hub import served_hub
 
 from hardening.hub import CORE17, MAIN, Hub, online
-from heed.datasets.fetchable import every_holding, holdings
+from heed.datasets.fetchable import every_holding
 from heed.datasets.irds import known_file
 from heed.downloads import Download, File, check, fetch, file_digest, size_text
 from heed.errors import HeedError
@@ -65,7 +64,6 @@ def test_all_files_come_with_digests_checked_and_a_second_run_fetches_nothing(
     assert second.returncode == 0, second.stderr
     assert "to fetch: 0 of 3 files, 0 bytes" in second.stdout
     assert hub.asked == []
-    assert "followir                hub                         core17 3 files here" in heed(FETCH, **online).stdout
 
 
 def test_a_dry_run_fetches_nothing(hub: Hub, online: dict[str, str], heed: Heed, tmp_path: Path) -> None:
@@ -182,7 +180,6 @@ def test_without_a_pinned_revision_main_is_taken_and_told(hub: Hub, online: dict
     assert result.returncode == 0, result.stderr
     assert f"jianqunZ/Length-v1, hub data set at {MAIN}" in result.stdout
     assert "pins for Length the revision of Language" in result.stdout and "main is taken" in result.stdout
-    assert "infosearch              hub                         length 1 files here" in heed(FETCH, **online).stdout
 
 
 def test_a_group_is_all_its_members(hub: Hub, online: dict[str, str], heed: Heed) -> None:
@@ -237,20 +234,15 @@ def test_the_list_has_a_line_for_every_collection(heed: Heed, tmp_path: Path) ->
     assert result.returncode == 0 and result.stderr == ""
     names = [line.split()[0] for line in result.stdout.splitlines()]
     assert names == list(dict.fromkeys(one.group for one in every_holding()))
-    assert {line.split()[0] for line in result.stdout.splitlines() if " not here " not in line} == {
-        "neuclir-sample",
-        "tables-sample",
-        "infosearch-sample",
-    }
     assert not (tmp_path / "home").exists()
 
 
 def test_every_holding_is_known_to_its_source() -> None:
     for one in every_holding():
-        by_hand = one.by_hand()
+        by_hand, file_by_hand = one.entry.by_hand, one.file_by_hand()
         for file in one.files():
             assert file.urls and file.size and len(file.digest) == len("md5:") + 32
-        assert by_hand is None or (by_hand.how and not by_hand.file.urls)
+        assert file_by_hand is None or (by_hand and by_hand.how and not file_by_hand.urls)
         assert one.repositories() or one.files() or by_hand or one.entry.embedded, one.name
         for repository in one.repositories():
             assert re.fullmatch("main|[0-9a-f]{7}|[0-9a-f]{40}", repository.revision)
@@ -326,8 +318,6 @@ def test_robust04_in_folders_of_other_names_is_found_out(heed: Heed, tmp_path: P
         (home / "trec-robust04/trec45" / name).write_text("<DOC></DOC>")
     by_hand = heed(FETCH, "robust04", "--dry-run", IR_DATASETS_HOME=str(home))
     assert f"licence: {home}/trec-robust04/trec45, here" in by_hand.stdout
-    line = heed(FETCH, IR_DATASETS_HOME=str(home)).stdout.split("\nrobust04 ")[1].splitlines()[0]
-    assert "1 of 3 here" in line
 
 
 def test_a_collection_that_is_wholly_here_says_the_command(heed: Heed, tmp_path: Path) -> None:
@@ -336,21 +326,6 @@ def test_a_collection_that_is_wholly_here_says_the_command(heed: Heed, tmp_path:
     result = heed(FETCH, "followtable")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[-1] == "python -m pipelines.tables --data FollowTable/data/WTR"
-
-
-def test_real_files_pass_their_digests_and_a_damaged_one_is_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: Path
-) -> None:
-    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
-    shutil.copytree(shared / "hc4", tmp_path / "hc4", ignore=shutil.ignore_patterns("*.gz"))
-    known = {one.path: one for lang in ("zho", "fas", "rus") for one in holdings("hc4", [lang])[0].files()}
-    store = Download("", tmp_path, [one for one in known.values() if one.path.exists()], fetch)
-    assert len(store.files) == 11 and check(store) == []  # all but the test topics
-    topics = tmp_path / "hc4/dev.topics.v1-0.jsonl"
-    topics.write_bytes(topics.read_bytes().replace(b"a", b"b", 1))
-    [problem] = check(store)
-    assert problem.startswith(f"{topics}: its digest is not md5:4c34c546c3e90de4733c3c9411ce9c6d, so it was deleted")
-    assert not topics.exists()
 
 
 def a_file(hub: Hub, tmp_path: Path, *names: str) -> File:

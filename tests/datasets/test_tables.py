@@ -10,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-import ir_measures
 import pytest
 from anserini import anserini_hits
 from conftest import ROOT, SHARED, Heed, call, stranger, write_jsonl
@@ -19,9 +18,8 @@ from followtable_copies import beir, raw
 import heed as library
 from heed.experiment.experiment import Experiment
 from heed.formats.topics import read_jsonl_topics
-from heed.formats.trec_files import read_qrels, read_run
+from heed.formats.trec_files import read_run
 from heed.formats.user_files import read_listed, read_topics
-from heed.retrieval.bm25 import retriever as bm25
 from heed.retrieval.lucene import jvm
 
 COMMAND = "pipelines.tables"
@@ -145,47 +143,6 @@ def ranks(folder: Path, system: str, condition: str) -> dict[str, dict[str, int]
     return found
 
 
-def test_irs_p_mrr_and_nfr_equal_an_independent_calculation_from_the_files(sample: Done) -> None:
-    """FollowTable, section 4.3, on the ranks that lsa wrote: it finds all 91 tables, so that none is missing."""
-    query, instructed = (ranks(sample.folder, "lsa", condition) for condition in ("query", "original"))
-    assert {len(found) for found in (*query.values(), *instructed.values())} == {91}
-    positive, wanted = (read_qrels(QRELS / f"{name}.qrels") for name in ("query", "original"))
-
-    def weight(places: range | list[int]) -> float:
-        return sum(1 / math.log2(place + 1) for place in places)
-
-    irs, p_mrr, nfr = [], [], []
-    for qid, after in instructed.items():
-        base = qid.rpartition("_")[0]
-        before = query[base]
-        once = {docid for docid, grade in positive[base].items() if grade > 0}
-        good = {docid for docid in once if wanted[qid].get(docid, 0) > 0}
-        bad = once - good
-        old = weight([before[docid] for docid in good]) - weight([before[docid] for docid in bad])
-        gain = weight([after[docid] for docid in good]) - weight([after[docid] for docid in bad]) - old
-        ideal = weight(range(1, len(good) + 1)) - weight(range(92 - len(bad), 92)) - old
-        worst = weight(range(92 - len(good), 92)) - weight(range(1, len(bad) + 1)) - old
-        irs.append(gain / ideal if gain >= 0 else gain / abs(worst))
-        moved = [(before[docid], after[docid]) for docid in bad]
-        p_mrr.append(sum(s / r - 1 if r > s else 1 - r / s for r, s in moved) / len(moved))
-        if qid in traps():
-            nfr.append(sum(after[docid] < before[docid] for docid in traps()[qid]) / len(traps()[qid]))
-    for measure, values, n in (("IRS", irs, 24), ("p-MRR", p_mrr, 24), ("NFR", nfr, 22)):
-        assert len(values) == n
-        assert sample.values(measure)["lsa", "query>original"] == pytest.approx(sum(values) / n, abs=1e-12)
-
-
-@pytest.mark.golden(program="ir-measures 0.4.3", compared="nDCG@10 of a written run", systems=())
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("condition", ["query", "original"])
-def test_ndcg_equals_ir_measures_on_the_written_run(sample: Done, system: str, condition: str) -> None:
-    measure = ir_measures.nDCG @ 10
-    qrels = list(ir_measures.read_trec_qrels(str(QRELS / f"{condition}.qrels")))
-    written = list(ir_measures.read_trec_run(str(sample.folder / f"{system}.{condition}.run")))
-    theirs = ir_measures.pytrec_eval.calc_aggregate([measure], qrels, written)[measure]
-    assert sample.values("nDCG@10")[system, condition] == pytest.approx(theirs, abs=1e-12)
-
-
 def test_a_reranker_orders_the_same_tables_with_every_instruction_of_a_query(tmp_path: Path) -> None:
     found = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--rerank-depth", 10)
     query, original = (read_run(found.folder / f"polarity.{name}.run") for name in ("query", "original"))
@@ -212,17 +169,6 @@ def test_a_command_and_the_same_calls_from_python_make_the_same_index_and_runs(t
     assert files_in(results, "*.run") == files_in(by_command.folder, "*.run") != {}
 
 
-def test_an_index_of_texts_alone_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier version made one of small tables."""
-    with monkeypatch.context() as earlier:
-        earlier.setitem(bm25.FIELDS_IN, "bm25", ("contents",))
-        before = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--reranker", "none")
-        runs = files_in(before.folder, "*.run")
-    after = run(tmp_path, "tables-sample/eng", "--retriever", "bm25", "--reranker", "polarity")
-    assert 'bm25: rebuilding, fields was ["contents"] and is now ["contents", "caption", "header"]' in after.stderr
-    assert runs.items() <= files_in(after.folder, "*.run").items()
-
-
 def files_in(folder: Path, pattern: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob(pattern)}
 
@@ -236,7 +182,6 @@ def test_one_condition_alone_has_no_pair_and_a_form_its_own_folder(tmp_path: Pat
     options = ("--condition", "query", "--serialise", "header", "--retriever", "bm25", "--reranker", "none")
     found = run(tmp_path, "tables-sample/eng-header", *options)
     assert set(found.values("nDCG@10")) == {("bm25", "query")} and not found.values("IRS")
-    assert "FollowTable's Table" not in found.stdout
 
 
 FIRST_STAGE = ("--retriever", "bm25", "--reranker", "none")
@@ -313,13 +258,6 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
     assert here == f"here: retrievers search all documents to depth 1000; {own}"
 
 
-def test_no_row_of_the_paper_beside_tables_in_another_form(tmp_path: Path) -> None:
-    options = ("--data", raw(tmp_path / "WTR"), "--serialise", "rows", *FIRST_STAGE)
-    found = run(tmp_path, "followtable/WTR-rows", *options)
-    assert ("bm25", "query>original") in found.values("IRS")
-    assert "FollowTable's Table" not in found.stdout
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -345,11 +283,6 @@ def test_what_cannot_be_run_is_told(tmp_path: Path, heed: Heed, options: tuple[o
     assert (result.returncode, result.stdout) == (1, "")
     assert told in result.stderr and result.stderr.startswith("error: ")
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_subset_and_a_folder_at_once_are_refused(heed: Heed) -> None:
-    result = heed(COMMAND, "--subset", "WTR", "--data", "x")
-    assert result.returncode == 2 and "not allowed with argument" in result.stderr
 
 
 @pytest.fixture(scope="module")

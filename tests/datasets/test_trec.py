@@ -565,13 +565,6 @@ def test_what_cannot_be_done_is_refused_and_not_ignored(
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize(
-    "options", [["--dataset", "a", "--benchmark", "b"], ["--topics-format", "xml"], ["--fields", "narrative"]]
-)
-def test_options_that_exclude_each_other_are_argparses_errors(heed: Heed, options: list[str]) -> None:
-    assert heed(COMMAND, *options).returncode == 2
-
-
 def test_shorter_instructions_that_the_newer_form_lacks_are_an_error(tmp_path: Path, heed: Heed) -> None:
     newer(tmp_path / "copy")
     options = ("--benchmark", "followir/robust04", "--data", "copy", "--condition", "short")

@@ -147,21 +147,6 @@ def test_a_notebook_shows_a_table_with_one_head() -> None:
     ]
 
 
-def test_the_figures_of_newer_models_are_a_source_of_their_own(heed: Heed) -> None:
-    """The column FollowIR of the README's table, by hand."""
-    result = heed(COMMAND, "modern")
-    assert [line.split() for line in result.stdout.splitlines()[1:9]] == [
-        ["system", "p-MRR"],
-        ["Qwen3-Embedding-0.6B", "5.09"],
-        ["Jina-multilingual-reranker-v2-base", "-0.68"],
-        ["gte-multilingual-reranker-base", "-1.64"],
-        ["BGE-reranker-v2-m3", "-0.01"],
-        ["Qwen3-Reranker-0.6B", "5.41"],
-        ["Qwen3-Reranker-4B", "14.84"],
-        ["Qwen3-Reranker-8B", "8.05"],
-    ]
-
-
 def test_a_doubtful_figure_is_marked_with_the_reason(heed: Heed) -> None:
     result = heed(COMMAND, "infosearch", "--table", "3", "--system", "bm25", "--subset", "source", "--measure", "WISE")
     assert result.stdout.splitlines()[1:] == [

@@ -119,15 +119,6 @@ def test_a_reranker_is_asked_as_by_the_code_beside_its_figures() -> None:
         assert model == f"Qwen/Qwen3-Reranker-{size}@evaluation"
 
 
-def test_systems_of_one_name_are_told_apart() -> None:
-    paper = read_paper("infosearch")
-    listed = tasks(paper, select(paper.tables, "Mistral-ins-v0.2", "audience", "WISE"), Registry(), NOTHING)
-    names = {each.system for each in listed if each.table == "Table 3"}
-    assert names == {
-        f"Mistral-ins-v0.2 ({kind})" for kind in ("Dense Retrieval", "Point-wise Reranking", "List-wise Reranking")
-    }
-
-
 def test_what_is_missing_is_named() -> None:
     missing = planned("mfollowir", "Table 4", "FollowIR-7B", "zho").missing
     assert "weights" in missing[0] and "data: heed fetch mfollowir --lang zho" in missing
