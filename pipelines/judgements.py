@@ -8,7 +8,7 @@ from pathlib import Path
 from heed.errors import fail
 from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.judgements import FORMATS, agreements, count_votes, parse_grades, read_judgements, resolve
+from heed.judging.exchange.judgements import agreements, count_votes, parse_grades, read_judgements, resolve
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import run_command
@@ -26,11 +26,8 @@ RULES = ("error", "majority", "highest")  # where assessors differ
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed judgements``."""
     command = command_parser("judgements", "FILE… --out QRELS", __doc__, EXAMPLES)
-    command.add_argument("file", nargs="+", type=Path, metavar="FILE", help="result file of a tool, of any assessors")
+    command.add_argument("file", nargs="+", type=Path, metavar="FILE", help="result file of a tool, by its suffix")
     command.add_argument("--out", type=Path, required=True, metavar="QRELS", help="qrels to write")
-    command.add_argument(
-        "--format", choices=("auto", *FORMATS), default="auto", help="form of the files (default: by their suffixes)"
-    )
     command.add_argument(
         "--grades",
         action="append",
@@ -62,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         help="documents of the pool without a grade: leave them out (default), or give them -1, which infAP reads as "
         "pooled and not judged",
     )
-    command.add_argument("--map", type=Path, metavar="IDS", help="ids.json that the export for Relevation wrote")
+    command.add_argument("--map", type=Path, metavar="IDS", help="of Relevation's results: ids.json of the export")
     log_options(command)
     return command
 
@@ -75,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
-        judgements = read_judgements(options.file, options.format, options.map, options.condition)
+        judgements = read_judgements(options.file, options.map, options.condition)
         work.did(len(judgements), "records")
     votes = count_votes(judgements, grades, read_pool(options.pool) if options.pool else None)
     for (first, second), pair in agreements(votes, grades.values()).items():

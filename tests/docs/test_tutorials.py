@@ -85,7 +85,7 @@ NAMED = {
     "pool": "runs/neuclir-sample/zho/*.original.run --depth 5 --out pool.jsonl",
     "annotate": "tests/judging/test_annotate_server.py",
     "judge": "tests/judging/test_judge.py",
-    "judgements": "qrels/neuclir-sample/original.qrels --format qrels --out judged.qrels",
+    "judgements": "qrels/neuclir-sample/original.qrels --out judged.qrels",
     "check": "runs/neuclir-sample/zho/bm25.original.run",
 }
 PERSIAN = {"zho": "fas", "内容": "محتوا", "文本": "متن", "标题": "عنوان", "不要": " نه ", "要": "خواستن "}

@@ -33,8 +33,8 @@ BEN = {"12": {"fas-1": 2, "=1+1": 1}, "0x": {"zho-1": 2}}
 GRADES = {"12": {"zho-1": 3, "fas-1": 0, "007": 2}, "0x": {"a/b:c": 1, "2020-01-01": 0}}  # given in round trips
 
 
-def qrels_of(*files: Path, form: str = "auto", rule: str = "error", **grades: int) -> Qrels:
-    return resolve(count_votes(read_judgements(files, form, None), grades, None), rule)
+def qrels_of(*files: Path, rule: str = "error", **grades: int) -> Qrels:
+    return resolve(count_votes(read_judgements(files), grades, None), rule)
 
 
 @pytest.mark.parametrize("name", ["label_studio.json", "label_studio.min.json", "label_studio.csv"])
@@ -151,10 +151,7 @@ def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pyte
     out, ids = tmp_path / "q", str(tmp_path / "r" / "ids.json")
     given = [str(tmp_path / "qrels.txt"), "--out", str(out)]
     assert main(given) == 1
-    assert "column 2 is Q0, as Relevation writes; give --format relevation, or qrels" in capsys.readouterr().err
-    given += ["--format", "relevation"]
-    assert main(given) == 1
-    assert "give ids.json of the export with --map" in capsys.readouterr().err
+    assert "line 1: column 2 is not 0: of Relevation's results give ids.json of the export" in capsys.readouterr().err
     assert main([*given, "--map", ids]) == 1
     assert "topic 12, document zho-1: 1 by ben" in capsys.readouterr().err
     assert main([*given, "--map", ids, "--resolve", "majority"]) == 0
@@ -171,9 +168,9 @@ def test_a_map_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "ids.json").write_text(content)
     (tmp_path / "q").write_text("1 Q0 a 1\n")
     with pytest.raises(HeedError, match=r"ids\.json: not a map of ids .*; give ids\.json of the export for Relevation"):
-        read_judgements([tmp_path / "q"], "relevation", tmp_path / "ids.json")
+        read_judgements([tmp_path / "q"], tmp_path / "ids.json")
     with pytest.raises(HeedError, match="renames the ids of Relevation's files, and none is given"):
-        read_judgements([tmp_path / "q"], "qrels", tmp_path / "ids.json")
+        read_judgements([tmp_path / "q.json"], tmp_path / "ids.json")
 
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc"])  # documents with such ids are refused
@@ -190,7 +187,7 @@ def test_any_id_comes_back(tmp_path_factory: pytest.TempPathFactory, grades: dic
         name, fill = ROUND_TRIPS[form]
         export(form, folder / name, whole)
         filled = fill(folder / name, {qid: grades})
-        assert qrels_of(filled, form="qrels" if form == "qrels-template" else "auto") == {qid: grades}, form
+        assert qrels_of(filled) == {qid: grades}, form
     export("csv", folder / "p.csv", whole)
     with (folder / "p.csv").open(encoding="utf-8-sig", newline="") as stream:
         header, *rows = csv.reader(stream)
@@ -213,7 +210,7 @@ def test_users_of_several_label_studios_are_several_assessors(tmp_path: Path) ->
         task = {"data": {"qid": "1", "docid": "a"}, "annotations": [{"result": result, "completed_by": 1}]}
         paths.append(tmp_path / f"{name}.json")
         paths[-1].write_text(json.dumps([task]))
-    votes = count_votes(read_judgements(paths, "auto", None), {}, None)
+    votes = count_votes(read_judgements(paths), {}, None)
     assert resolve(votes, "majority") == {"1": {"a": 0}}
 
 
@@ -353,14 +350,14 @@ def choice(*choices: str, name: str = "grade") -> dict[str, Any]:
 def test_malformed_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(HeedError, match=said):
-        read_judgements([tmp_path / name], "auto", None)
+        read_judgements([tmp_path / name])
 
 
 def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     bad = [{"qid": "1", "docid": None}, {"qid": "1", "docid": "a"}, {"qid": [], "docid": "b"}]
     paths = [write_jsonl(tmp_path / name, bad) for name in ("a.jsonl", "b.jsonl")]
     with pytest.raises(HeedError) as caught:
-        read_judgements(paths, "auto", None)
+        read_judgements(paths)
     assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [
         f"{path}, line {line}" for path in paths for line in (1, 3)
     ]
@@ -369,7 +366,7 @@ def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> No
 def test_a_csv_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
     with pytest.raises(HeedError, match="not UTF-8 .* save it as UTF-8"):
-        read_judgements([tmp_path / "p.csv"], "auto", None)
+        read_judgements([tmp_path / "p.csv"])
 
 
 def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:

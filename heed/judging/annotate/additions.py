@@ -7,11 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
 
 from heed.errors import DataError, fail
 from heed.files import read_objects
 from heed.formats.pools import Pool
+from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
 from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_entries, read_log
@@ -19,12 +22,24 @@ from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import wording_of
 from heed.judging.annotate.task import CONDITIONS, Task, load_task
-from heed.judging.exchange.judgements import SUFFIXES, read_judgements
+from heed.judging.exchange.judgements import READERS, read_judgements, suffix
 from heed.types import Topic
 
-# of a line of an exported judgements.jsonl, beside its grade
-FIELDS = {"qid": str, "docid": str, "condition": str, "assessor": str, "note": str, "at": str, "reworded": bool}
 EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was given is not in an export
+
+
+class ExportedJudgement(msgspec.Struct):
+    """A line of an export's ``judgements.jsonl``."""
+
+    qid: str
+    docid: str
+    condition: str
+    assessor: str
+    grade: int | None
+    note: str
+    time: str = msgspec.field(name="at")
+    reworded: bool
+    decided_by: str = ""
 
 
 class Addition(NamedTuple):
@@ -50,7 +65,7 @@ def open_addition(path: Path, task: Task) -> Iterator[Addition]:
     """
     if path.is_dir():
         yield _read_export(path, task)
-    elif Path(path.name.removesuffix(".gz")).suffix in SUFFIXES:
+    elif suffix(path) in READERS:
         yield _read_results(path, task)
     else:
         with closing(open_read_only(path)) as db:
@@ -98,18 +113,17 @@ def _judged_pool(entries: Sequence[Entry]) -> Pool:
 
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
-    topics = {topic.qid: topic for topic in _exported_topics(folder / "topics.jsonl")}
-    narratives = {
-        qid: topic.instructions.get("changed") or topic.instructions.get("original", "")
-        for qid, topic in topics.items()
-    }
+    lang = next(topic.lang for topic in task.topics.values())
+    topics = {topic.qid: topic for topic in read_jsonl_topics(folder / "topics.jsonl", lang, "title")}
+    narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Entry] = []
     for line_no, record in read_objects(path):
-        if _is_judgement(record) and record["qid"] in topics:
-            entries += _exported_entries(record, narratives[record["qid"]])
-        else:
-            problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it")
+        try:
+            judgement = msgspec.convert(record, ExportedJudgement)
+            entries += _entries(judgement, narratives[judgement.qid])
+        except (msgspec.ValidationError, KeyError) as error:
+            problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it ({error})")
     fail(problems)
     topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
     return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
@@ -133,21 +147,16 @@ def _read_results(path: Path, task: Task) -> Addition:
             scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
             problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
             continue
-        record = {
-            "qid": label.qid,
-            "docid": label.docid,
-            "grade": int(number),
-            "note": "",
-            "at": time,
-            "reworded": False,
-        }
-        record["condition"] = label.condition if label.condition in CONDITIONS else "original"
-        record["assessor"] = label.assessor.replace(str(path), path.name.partition(".")[0])
-        instructions = task.topics[label.qid].instructions if label.qid in task.topics else {}
-        narrative = instructions.get("changed") or instructions.get("original", "")
-        entries += _exported_entries(record, narrative)
+        condition = label.condition if label.condition in CONDITIONS else "original"
+        assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, int(number), "", time, False)
+        entries += _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else "")
     fail(problems)
     return _added_entries(path, task, entries)
+
+
+def _narrative(topic: Topic) -> str:
+    return topic.instructions.get("changed") or topic.instructions.get("original", "")
 
 
 def _added_entries(path: Path, task: Task, entries: list[Entry]) -> Addition:
@@ -157,15 +166,6 @@ def _added_entries(path: Path, task: Task, entries: list[Entry]) -> Addition:
     return Addition(path, judged, entries, entries)
 
 
-def _exported_topics(path: Path) -> Iterator[Topic]:
-    for line_no, record in read_objects(path):
-        topic = Topic(record.get("qid"), record.get("lang"), record.get("query"), record.get("instructions", {}))  # type: ignore[arg-type]
-        texts = [*topic[:3], *topic.instructions.values()] if isinstance(topic.instructions, dict) else [None]
-        if not all(isinstance(text, str) for text in texts):
-            raise DataError(f"{path}, line {line_no}: not a topic as annotate --export writes it")
-        yield topic
-
-
 def _with_changed(topic: Topic, here: Topic) -> Topic:
     """Return ``topic`` with the changed narrative of ``here``: an export's is compared as an edit, not as a source."""
     changed = here.instructions.get("changed")
@@ -173,25 +173,19 @@ def _with_changed(topic: Topic, here: Topic) -> Topic:
     return topic._replace(instructions=instructions | ({"changed": changed} if changed is not None else {}))
 
 
-def _is_judgement(record: dict[str, Any]) -> bool:
-    grade = record.get("grade")
-    has_fields = all(isinstance(record.get(name), expected) for name, expected in FIELDS.items())
-    return has_fields and (grade is None or (isinstance(grade, int) and not isinstance(grade, bool)))
-
-
-def _exported_entries(record: dict[str, Any], narrative: str) -> Iterator[Entry]:
+def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Entry]:
     """Yield entries for a line's grade and note; the same line gives the same ones whenever it is read."""
-    judged = (record["qid"], record["condition"], record["docid"])
-    line = "\t".join([record["assessor"], *judged, record["at"], str(record["grade"]), record["note"]])
+    judged = (judgement.qid, judgement.condition, judgement.docid)
+    line = "\t".join([judgement.assessor, *judged, judgement.time, str(judgement.grade), judgement.note])
 
     def entry(kind: str, after: State) -> Entry:
-        return Entry(line, 0, record["at"], record["assessor"], line, kind, *judged, {}, after)
+        return Entry(line, 0, judgement.time, judgement.assessor, line, kind, *judged, {}, after)
 
-    if record["grade"] is not None:
-        wording = EARLIER if record["reworded"] else wording_of(narrative)
-        after = {"grade": record["grade"], "wording": wording if record["condition"] == "changed" else ""}
-        if isinstance(record.get("decided_by"), str):
-            after["by"] = check_name(record["decided_by"])
+    if judgement.grade is not None:
+        wording = EARLIER if judgement.reworded else wording_of(narrative)
+        after = {"grade": judgement.grade, "wording": wording if judgement.condition == "changed" else ""}
+        if judgement.decided_by:
+            after["by"] = check_name(judgement.decided_by)
         yield entry("grade", after)
-    if record["note"]:
-        yield entry("note", {"note": record["note"]})
+    if judgement.note:
+        yield entry("note", {"note": judgement.note})

@@ -9,7 +9,7 @@ from typing import Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest, parse_json, read_bytes, write_bytes, write_json
 from heed.judging.exchange.exported_pool import ExportedPool, new_folder, texts
-from heed.judging.exchange.records import Label, Record, parse_columns
+from heed.judging.exchange.records import Label, Record, label_of
 from heed.progress import log
 from heed.types import UNJUDGED
 
@@ -189,13 +189,12 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
     write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
 
 
-def relevation_parser(id_map: Path | None) -> Callable[[Record], list[Label]]:
-    """Return :func:`parse_columns` with the pool's ids, from the map that the export for Relevation wrote.
+def relevation_parser(id_map: Path) -> Callable[[Record], list[Label]]:
+    """Return the parser of Relevation's qrels, with the pool's ids from the map that the export wrote.
 
-    Raises :class:`UsageError` without a map, :class:`DataError` for a file that is none and for an unknown id.
+    Column 2 is the assessor in later versions of Relevation, else Q0. Raises :class:`DataError` for a file that is no
+    map and for an unknown id.
     """
-    if id_map is None:
-        raise UsageError("Relevation's files have their own ids; give ids.json of the export with --map")
     try:
         ids = parse_json(read_bytes(id_map).decode("utf-8-sig"))
         names = {"qid": dict(ids["topics"]), "docid": dict(ids["documents"])}
@@ -209,7 +208,7 @@ def relevation_parser(id_map: Path | None) -> Callable[[Record], list[Label]]:
         unknown = [f"{field} {fields[field]}" for field, known in names.items() if fields[field] not in known]
         if unknown:
             raise record.problem(f"{' and '.join(unknown)} not in {id_map}; give ids.json of the same export")
-        renamed = {field: known[fields[field]] for field, known in names.items()}
-        return parse_columns(record._replace(fields=fields | renamed))
+        renamed = record._replace(fields={field: known[fields[field]] for field, known in names.items()})
+        return [label_of(renamed, fields["grade"], "" if fields["second"] in ("0", "Q0") else fields["second"])]
 
     return parse

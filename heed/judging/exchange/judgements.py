@@ -9,38 +9,41 @@ from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
 from heed.judging.exchange.folder_layouts import relevation_parser
 from heed.judging.exchange.json_files import json_records, parse_item
-from heed.judging.exchange.records import Label, Record, column_records, parse_columns, parse_fields
+from heed.judging.exchange.records import Label, Record, column_records, parse_fields, parse_qrels
 from heed.judging.exchange.table_files import csv_records, xlsx_records
 from heed.measures.agreement import Agreement, agreement
 from heed.progress import counted, log
 from heed.types import Qrels
 
-FORMATS = ("label-studio", "doccano", "csv", "xlsx", "jsonl", "relevation", "qrels")
-SUFFIXES = {".json": "label-studio", ".jsonl": "jsonl", ".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx"}
+Reader = Callable[[Path], Iterator[Record]]
+Parser = Callable[[Record], list[Label]]
+
+# by suffix; files with another one are qrels or Relevation's results, and the JSON forms are told by their fields
+READERS: dict[str, tuple[Reader, Parser]] = {
+    ".json": (json_records, parse_item),
+    ".jsonl": (json_records, parse_item),
+    ".csv": (csv_records, parse_fields),
+    ".tsv": (csv_records, parse_fields),
+    ".xlsx": (xlsx_records, parse_fields),
+}
 
 Key = tuple[str, str]  # qid, docid
 Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a document that is not judged
 
 
-Reader = Callable[[Path], Iterator[Record]]
-Parser = Callable[[Record], list[Label]]
-
-
-def read_judgements(
-    files: Sequence[Path], form: str = "auto", id_map: Path | None = None, condition: str = ""
-) -> list[Label]:
+def read_judgements(files: Sequence[Path], id_map: Path | None = None, condition: str = "") -> list[Label]:
     """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
 
-    ``form`` is one of :data:`FORMATS`, or ``auto`` for each file's by its suffix; with a ``condition``, what was judged
-    under another one is left out. Raises :class:`DataError` naming every bad record, and for several conditions.
+    With a ``condition``, what was judged under another one is left out. Raises :class:`DataError` naming every bad
+    record, and for several conditions.
     """
-    forms = [_form(path) if form == "auto" else form for path in files]
-    if id_map and "relevation" not in forms:
+    if id_map and all(suffix(path) in READERS for path in files):
         raise UsageError(f"--map {id_map}: renames the ids of Relevation's files, and none is given")
+    parse_columns = relevation_parser(id_map) if id_map else parse_qrels
+    readers = [READERS.get(suffix(path), (column_records, parse_columns)) for path in files]
     judgements: list[Label] = []
     problems: list[str] = []
-    for path, file_form in zip(files, forms, strict=True):
-        read, parse = _reader(file_form, id_map)
+    for path, (read, parse) in zip(files, readers, strict=True):
         for record in read(path):
             try:
                 judgements += parse(record)
@@ -56,27 +59,9 @@ def read_judgements(
     return judgements
 
 
-def _form(path: Path) -> str:
-    """Return the form of a file by its suffix; without a known one, qrels, or an error if it may be Relevation's."""
-    known = SUFFIXES.get(Path(path.name.removesuffix(".gz")).suffix)
-    if known:
-        return known
-    second = next((record.fields["second"] for record in column_records(path)), "0")
-    if second != "0":
-        raise DataError(f"{path}: column 2 is {second}, as Relevation writes; give --format relevation, or qrels")
-    return "qrels"
-
-
-def _reader(form: str, id_map: Path | None) -> tuple[Reader, Parser]:
-    """Return the functions that read and parse files of ``form``; the JSON forms are recognised by their fields."""
-    if form == "relevation":
-        return column_records, relevation_parser(id_map)
-    readers: dict[str, tuple[Reader, Parser]] = {
-        "csv": (csv_records, parse_fields),
-        "xlsx": (xlsx_records, parse_fields),
-        "qrels": (column_records, parse_columns),
-    }
-    return readers.get(form, (json_records, parse_item))
+def suffix(path: Path) -> str:
+    """Return the suffix that says what a result file is, without ``.gz``."""
+    return Path(path.name.removesuffix(".gz")).suffix
 
 
 def parse_grades(texts: Iterable[str]) -> dict[str, int]:

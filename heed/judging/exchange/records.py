@@ -86,10 +86,11 @@ def parse_fields(record: Record) -> list[Label]:
     return [label_of(record, value, record.fields.get("assessor") or record.fields.get("annotator"))]
 
 
-def parse_columns(record: Record) -> list[Label]:
-    """Return the label of a qrels line; column 2 is the assessor in later versions of Relevation, else 0 or Q0."""
-    second = record.fields["second"]
-    return [label_of(record, record.fields["grade"], "" if second in ("0", "Q0") else second)]
+def parse_qrels(record: Record) -> list[Label]:
+    """Return the label of a qrels line."""
+    if record.fields["second"] != "0":
+        raise record.problem("column 2 is not 0: of Relevation's results give ids.json of the export with --map")
+    return [label_of(record, record.fields["grade"], "")]
 
 
 def column_records(path: Path) -> Iterator[Record]:
