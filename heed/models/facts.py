@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from heed.errors import HeedError
+from heed.models.encoders.bi_encoder import as_trained
 from heed.models.encoders.late_models import load as load_late
 from heed.models.files.model_files import loading
 from heed.models.local.language_models import entry_ids, limit_of, load_config, load_tokenizer, precision
@@ -93,6 +94,11 @@ def _of_language_model(model: Model, _: Runtime) -> dict[str, Any]:
     return {"max_length": limit_of(model, tokenizer, load_config(model)), "prompts": {}}
 
 
+def _of_adapter(model: Model, runtime: Runtime) -> dict[str, Any]:
+    trained = as_trained(model)
+    return {**_of_language_model(model, runtime), "pooling": trained.pooling, "similarity": similarity_of(trained)}
+
+
 def joined_pair(tokenizer: Any) -> str:
     """Return a pair with the special tokens that ``tokenizer`` puts around query and document, by name."""
     encoded = tokenizer("a", "b")
@@ -105,5 +111,6 @@ READERS: Mapping[str, Callable[[Model, Runtime], dict[str, Any]]] = {
     BI_ENCODER: _of_encoder,
     LATE: _of_late,
     CROSS_ENCODER: _of_cross_encoder,
-    **dict.fromkeys(("peft", "causal", "seq2seq", "reasoning", "listwise", "block"), _of_language_model),
+    "peft": _of_adapter,
+    **dict.fromkeys(("causal", "seq2seq", "reasoning", "listwise", "block"), _of_language_model),
 }

@@ -206,7 +206,7 @@ class PeftEncoder(SentenceEncoder):
         Raises :class:`ModelError` for what is no adapter, one without weights, and a base
         that cannot be fetched; for a gated one it says how access is granted.
         """
-        model = _as_trained(model)
+        model = as_trained(model)
         base = base_of(model)
         if base is None:
             raise ModelError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
@@ -229,7 +229,8 @@ class PeftEncoder(SentenceEncoder):
         return SentenceTransformer(modules=parts, device=device_of(self._runtime))
 
 
-def _as_trained(model: Model) -> Model:
+def as_trained(model: Model) -> Model:
+    """Return an adapter's entry with what holds where it says nothing; see :class:`PeftEncoder`."""
     pooling = model.pooling or "lasttoken"
     return model._replace(
         pooling=pooling,

@@ -13,7 +13,7 @@ import torch
 from transformers import TapasConfig, TapasModel, TapasTokenizer
 
 from heed.errors import ModelError
-from heed.models.local.tensors import Shapes, check_weights, shapes_of, tensors_in
+from heed.models.local.tensors import check_names, tensors_in
 
 CONFIG, VOCABULARY = "bert_config.json", "vocab.txt"
 TABLES, QUERIES = "bert", "bert_1"  # in this order Google's program makes its networks
@@ -52,13 +52,14 @@ def load(folder: Path, device: str, dtype: Any) -> TableModel:
     """Return the model in ``folder``; :class:`ModelError` for weights that are not exactly a dual encoder's."""
     config = _config(folder)
     with torch.device("meta"):
-        shapes = shapes_of(TapasModel(config))
+        names = list(TapasModel(config).state_dict())
+    expected = [*(tf_name(scope, name) for scope in PROJECTIONS for name in names), *PROJECTIONS.values()]
+    check_names(folder, "a table retriever with projections", expected)
     tensors = tensors_in(folder, "")
-    _check(folder, config, shapes, tensors)
     towers = {}
     for scope in (TABLES, QUERIES):
         network: Any = TapasModel(config)
-        weights = {name: _as_torch(tensors[tf_name(scope, name)], name) for name in shapes}
+        weights = {name: _as_torch(tensors[tf_name(scope, name)], name) for name in names}
         network.load_state_dict(weights)
         projection = tensors[PROJECTIONS[scope]].to(device, dtype)
         towers[scope] = Tower(network.to(device, dtype).eval(), projection)
@@ -81,15 +82,6 @@ def _config(folder: Path) -> TapasConfig:
         hidden_act="gelu_new",  # Google's GELU is the one by tanh
         reset_position_index_per_cell=False,  # as Google's table_retriever_model.py leaves it
     )
-
-
-def _check(folder: Path, config: TapasConfig, shapes: Shapes, tensors: dict[str, Any]) -> None:
-    expected: Shapes = {}
-    for scope, projection in PROJECTIONS.items():
-        expected |= {tf_name(scope, name): shape[::-1] if _turned(name) else shape for name, shape in shapes.items()}
-        width = tensors[projection].shape[0] if projection in tensors and tensors[projection].ndim else 0
-        expected[projection] = (width, config.hidden_size)
-    check_weights(folder, "a table retriever with projections", expected)
 
 
 def tf_name(scope: str, name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError, UsageError
-from heed.models.files.model_files import fingerprint, loading, local_copy, runs_remote_code
+from heed.models.files.model_files import fingerprint, loading, local_copy, read_object, runs_remote_code
 from heed.models.local.network_checks import check_weights, warn_of_batches
 from heed.models.local.runtime import BACKENDS, Runtime
 from heed.models.registry.entries import Model
@@ -89,12 +89,9 @@ def base_of(model: Model) -> Model | None:
         if model.base:
             raise ModelError(f"{model.source}: no {ADAPTER}, so base {model.base} has no use; leave the base out")
         return None
-    try:
-        adapter = json.loads(path.read_text(encoding="utf-8"))
-        source = model.base or adapter["base_model_name_or_path"]
-        revision = model.base_revision or adapter.get("revision")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{path}: not an adapter's configuration ({error!r}); give the base in an entry") from error
+    adapter = read_object(path)
+    source = model.base or adapter.get("base_model_name_or_path")
+    revision = model.base_revision or adapter.get("revision")
     if not isinstance(source, str) or not source:
         raise ModelError(f"{path}: base_model_name_or_path is {source!r}; give the base in an entry")
     return model._replace(source=source, revision=revision, base=None, base_revision=None)
@@ -161,13 +158,9 @@ def merged(model: Model, load: Callable[[], Any]) -> Any:
 
     Raises :class:`ModelError` for an adapter of another class of network, whose names peft would skip.
     """
+    from peft import PeftModel
+
     folder = adapter_folder(model)
-    try:
-        from peft import PeftModel
-    except ImportError as error:
-        raise ModelError(
-            f"{model.source}: is an adapter, which needs peft; install it with pip install peft"
-        ) from error
     network = load()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft's own use of deprecated names of transformers

@@ -8,7 +8,7 @@ which MTEB's evaluation does not make; here they have one, so that the instructi
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -39,6 +39,7 @@ class MtebModel:
         self.name = PREFIX + re.sub(r"[^A-Za-z0-9._+-]", "-", self.source.rpartition("/")[2])
         self.config: Config = {"mteb": version("mteb"), "model": self.source, "revision": meta.revision}
         self._revision, self._device = revision or None, None if device == "auto" else device
+        self._probed = False
         self._cosine = meta.similarity_fn_name is None or meta.similarity_fn_name == "cosine"
 
     @cached_property
@@ -59,37 +60,27 @@ class MtebModel:
 
     def _called(self, method: str, *loaders: Any, **options: Any) -> Any:
         """Return the result of ``predict`` or ``encode`` of the model for the ``loaders``."""
-        if not callable(getattr(self._model, method, None)):
-            raise ModelError(f"{self.name}: MTEB's class {self._class} has no {method}")
         return getattr(self._model, method)(*loaders, **_task(), **options, **QUIET)
 
-    @property
-    def _class(self) -> str:
-        return type(self._model).__name__
-
-    def _warn_unread(self) -> None:
-        warn(
-            f"{self.name}: two instructions give the same results: MTEB's class {self._class} passes none to the model"
-        )
+    def _probe(self, query: Query, results: Callable[[Query], Any]) -> None:
+        """Warn where the first instruction and another one give the same ``results``."""
+        if self._probed or not query.instruction:
+            return
+        self._probed = True
+        other = query._replace(instruction=ANOTHER, text=f"{query.query} {ANOTHER}")
+        if np.array_equal(results(query), results(other)):
+            kind = type(self._model).__name__
+            warn(f"{self.name}: two instructions give the same results: MTEB's class {kind} passes none to the model")
 
 
 class MtebReranker(MtebModel):
     """A cross-encoder of MTEB, as a :class:`heed.types.Reranker`."""
 
-    _probed = False
-
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
-        """Return the model's score for each document.
-
-        The first instruction is compared with another one; where both give the same scores, it is a warning.
-        """
+        """Return the model's score for each document."""
         if not documents:
             return []
-        if query.instruction and not self._probed:
-            self._probed = True
-            two, other = documents[:PROBED], query._replace(instruction=ANOTHER, text=f"{query.query} {ANOTHER}")
-            if self._scores(query, two) == self._scores(other, two):
-                self._warn_unread()
+        self._probe(query, lambda topic: self._scores(topic, documents[:PROBED]))
         return self._scores(query, documents)
 
     def _scores(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -103,21 +94,14 @@ class MtebReranker(MtebModel):
 class MtebEncoder(MtebModel):
     """A bi-encoder of MTEB, as a :class:`heed.types.Encoder`; vectors that MTEB compares by cosine have length 1."""
 
-    _probed = False
-
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents, shape ``(len(documents), d)``."""
         return self._vectors(_document_columns(documents), "document")
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
-        """Return the vectors of queries, shape ``(len(queries), d)``; a first instruction is tried as a reranker's."""
-        if queries and queries[0].instruction and not self._probed:
-            self._probed = True
-            first, other = self._vectors(
-                _query_columns([queries[0], queries[0]._replace(text=f"{queries[0].query} {ANOTHER}")]), "query"
-            )
-            if (first == other).all():
-                self._warn_unread()
+        """Return the vectors of queries, shape ``(len(queries), d)``."""
+        if queries:
+            self._probe(queries[0], lambda topic: self._vectors(_query_columns([topic]), "query"))
         return self._vectors(_query_columns(queries), "query")
 
     def _vectors(self, columns: dict[str, list[str]], kind: str) -> Matrix:

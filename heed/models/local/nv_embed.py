@@ -98,15 +98,9 @@ class NvEmbedModel(PreTrainedModel):  # type: ignore[no-untyped-call]
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, return_dict: bool = True
     ) -> BaseModelOutput:
-        """Return the states of tokens, ``(texts, tokens, width)``; only as an object, not as a tuple."""
-        if not return_dict:
-            raise NotImplementedError("only return_dict=True is supported")
+        """Return the states of tokens, ``(texts, tokens, width)``, as an object whatever ``return_dict`` says."""
         states = self.embedding_model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return BaseModelOutput(last_hidden_state=self.latent_attention_model(states))
-
-    def get_input_embeddings(self) -> Any:
-        """Return the vectors of the vocabulary."""
-        return self.embedding_model.get_input_embeddings()
 
 
 def prepare() -> None:

@@ -14,7 +14,7 @@ from heed.models.files.model_files import read_object
 from heed.models.local.language_models import precision
 from heed.models.local.runtime import Runtime
 from heed.models.local.sentence_models import device_of
-from heed.models.local.tensors import check_weights, shapes_of, tensors_in, weights_in
+from heed.models.local.tensors import check_names, tensors_in, weights_in
 from heed.models.registry.entries import Model
 from heed.progress import logging_only
 
@@ -45,8 +45,8 @@ def load(model: Model, folder: Path, runtime: Runtime) -> Any:
         transformer = Transformer(str(folder), model_kwargs=weights, processor_kwargs=tokenizer)
     network = transformer.model
     labels, width = int(network.config.num_labels), int(network.config.d_model)
-    expected = {**shapes_of(network), HEAD: (labels, width), "classifier.bias": (labels,)}
-    check_weights(folder, "EncT5ForSequenceClassification", expected, may_lack=[TIED])
+    expected = [*network.state_dict(), HEAD, "classifier.bias"]
+    check_names(folder, "EncT5ForSequenceClassification", expected, may_lack=[TIED])
     dense = Dense(width, labels, activation_function=Identity(), module_output_name="scores").to(network.dtype)
     dense.linear.load_state_dict(tensors_in(folder, "classifier."))
     transformer.max_seq_length = model.max_length or transformer.max_seq_length

@@ -42,8 +42,8 @@ class Prompts:
     def ids(self, topic: str, query: str, documents: Sequence[Document]) -> list[list[int]]:
         """Return the ids of each document's prompt; ``query`` is the filled template, ``topic`` begins errors.
 
-        Raises :class:`ModelError` where query, instruction and prompt alone leave no room, unless the
-        entry lets a prompt lose its end.
+        There is at least one document. Raises :class:`ModelError` where query, instruction and prompt alone leave no
+        room, unless the entry lets a prompt lose its end.
         """
         before, after, most = self._around(query)
         limit = most - len(before) - len(after)
@@ -95,8 +95,6 @@ class Prompts:
 
     def _cut_at_their_end(self, query: str, documents: Sequence[Document], limit: int) -> list[list[int]]:
         texts = [prompt_text(self._prompt, query, self._filled(document)) for document in documents]
-        if not texts:
-            return []
         encoded = self._tokenizer(texts, truncation=True, max_length=limit, **self._options)
         ids: list[list[int]] = encoded["input_ids"]
         return ids
@@ -116,7 +114,5 @@ class Prompts:
         return document_text(self._model, document.title, document.text)
 
     def _tokenized(self, texts: list[str]) -> list[list[int]]:
-        if not texts:
-            return []
         ids: list[list[int]] = self._tokenizer(texts, **self._options)["input_ids"]
         return ids
