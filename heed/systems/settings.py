@@ -17,7 +17,7 @@ from heed.retrieval.dense.search import KINDS
 from heed.retrieval.lucene.jvm import HEAP, check_heap
 from heed.systems.by_name import Systems
 from heed.workers import ENGINES, Workers
-from heed.workers.pool import WorkerPool, check_workers
+from heed.workers.pool import WorkerPool
 
 
 class Search(NamedTuple):
@@ -73,7 +73,7 @@ class Machine(NamedTuple):
         if self.threads is not None and self.threads < 1:
             raise UsageError(f"threads: found {self.threads}, expected at least 1")
         check_heap(self.heap)
-        check_workers(self.workers)
+        self.workers.check()
         check_inference(self.inference)
         self.runtime(Path()).check()
         check_device(self.device, here=self.workers.engine == ENGINES[0])

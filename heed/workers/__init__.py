@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from heed.errors import UsageError
+
 ENGINES = ("local", "ray")
 
 
@@ -11,3 +13,12 @@ class Workers(NamedTuple):
     engine: str = ENGINES[0]
     number: int | None = None
     address: str | None = None
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for an unknown engine, less than one worker, and an address without Ray."""
+        if self.engine not in ENGINES:
+            raise UsageError(f"engine {self.engine!r}: expected one of {', '.join(ENGINES)}")
+        if self.number is not None and self.number < 1:
+            raise UsageError(f"workers: found {self.number}, expected at least 1")
+        if self.address and self.engine != "ray":
+            raise UsageError("--ray-address: used with --engine ray alone")

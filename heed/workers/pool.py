@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Condition
 from typing import Any
 
-from heed.errors import UsageError, WorkerError
+from heed.errors import WorkerError
 from heed.progress import log
 from heed.workers import ENGINES, Workers
 from heed.workers.processes import Processes
@@ -167,24 +167,12 @@ def result_of(future: "Future[Result]") -> Any:
     return value_of(future.result())
 
 
-def check_workers(settings: Workers) -> None:
-    """Raise :class:`UsageError` for an unknown engine, less than one worker, and an address without Ray."""
-    if settings.engine not in ENGINES:
-        raise UsageError(f"engine {settings.engine!r}: expected one of {', '.join(ENGINES)}")
-    if settings.number is not None and settings.number < 1:
-        raise UsageError(f"workers: found {settings.number}, expected at least 1")
-    if settings.address and settings.engine != "ray":
-        raise UsageError("--ray-address: used with --engine ray alone")
-
-
 @contextmanager
 def open_pool(settings: Workers, device: str) -> Iterator[WorkerPool]:
     """Yield the workers for models on ``device``, stopped at the end of the block.
 
-    Raises :class:`UsageError` where an address is given without Ray, and :class:`WorkerError` where Ray is
-    requested and not installed.
+    ``settings`` are checked. Raises :class:`WorkerError` where Ray is requested and not installed.
     """
-    check_workers(settings)
     machines: Machines
     if settings.engine == "ray":
         machines = Cluster(settings.number, settings.address, device)

@@ -62,7 +62,7 @@ class Process:
         self.shards: set[tuple[str, int]] = set()
         self.gpu, self.pid = gpu, 0
         self._process: Any = None
-        self._pipe: Connection | None = None
+        self._pipe: Any = None
 
     def start(self) -> None:
         """Start the process; its errors come with its first task."""
@@ -77,15 +77,12 @@ class Process:
 
     def run(self, task: Task) -> Result:
         """Return the result of ``task``; :class:`LostError` if the process ended meanwhile."""
-        process, pipe = self._process, self._pipe
-        if pipe is None:
-            raise LostError("stopped")
         try:
-            pipe.send(task)
-            result: Result = pipe.recv()
+            self._pipe.send(task)
+            result: Result = self._pipe.recv()
         except (EOFError, OSError) as error:
-            process.join(GRACE)
-            raise LostError(f"process {process.pid} ended{ending(process.exitcode)}") from error
+            self._process.join(GRACE)
+            raise LostError(f"process {self.pid} ended{ending(self._process.exitcode)}") from error
         return result
 
     def stop(self) -> None:

@@ -206,11 +206,6 @@ def test_windows_of_rank_k_lie_as_the_authors_code_has_them(count: str) -> None:
     assert order == list(map(int, slid["order"].split()))
 
 
-def test_25_documents_have_three_windows() -> None:
-    assert windows(25, fixed=True) == [slice(20, 25), slice(10, 25), slice(0, 20)]
-    assert parse_last_line("[0] > [2]", 2).order == [1, 0]  # the authors' code takes 0 for the last passage
-
-
 @pytest.mark.golden(program="rank-k rerank.py", compared="rankings read from answers", systems=(RANK_K,))
 @pytest.mark.parametrize(
     ("answer", "order"), [*zip(*(RECORDED["rank_k"][part] for part in ("answers", "orders")), strict=True)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,35 +112,31 @@ def test_a_file_is_no_model_and_may_be_a_program(tmp_path: Path) -> None:
         heed.reranker(str(tmp_path / "score.py"))
 
 
-def test_an_error_in_a_class_of_the_users_names_its_topic_and_line() -> None:
-    class Broken(Overlap):
-        def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
-            return [len(document.txt) for document in documents]  # type: ignore[attr-defined]
-
-    with pytest.raises(
-        heed.ModelError, match=r"overlap: topic 7: score raised AttributeError: .*txt.* \(test_alone.py, line "
-    ):
-        heed.reranker(Broken()).score(Query("7", "q"), TEXTS)
+def attribute(query: Query, documents: Sequence[Document]) -> list[float]:
+    return [len(document.txt) for document in documents]  # type: ignore[attr-defined]
 
 
-def test_an_error_in_a_library_that_a_class_calls_names_the_line_of_the_class() -> None:
-    class Shaped(Overlap):
-        def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
-            return list(np.reshape([1.0] * len(documents), (2, 2)))
-
-    with pytest.raises(heed.ModelError, match=r"score raised ValueError: .* \(test_alone.py, line "):
-        heed.reranker(Shaped()).score("q", TEXTS)
+def library(query: Query, documents: Sequence[Document]) -> list[float]:
+    return list(np.reshape([1.0] * len(documents), (2, 2)))
 
 
-def test_a_score_with_other_arguments_is_an_error_without_a_line_of_heeds() -> None:
-    class Narrow(Overlap):
-        def score(self, query: Query) -> list[float]:  # type: ignore[override]
-            return []
+def narrow(query: Query) -> list[float]:
+    return []
 
-    with pytest.raises(
-        heed.ModelError, match=r"score raised TypeError: .*2 positional arguments but 3 were given; --debug"
-    ):
-        heed.reranker(Narrow()).score("q", TEXTS)
+
+@pytest.mark.parametrize(
+    ("score", "problem"),
+    [
+        (attribute, r"AttributeError: .*txt.* \(test_alone.py, line "),
+        (library, r"ValueError: .* \(test_alone.py, line "),  # the line of the class, not of the library
+        (narrow, r"TypeError: .*1 positional argument but 2 were given; --debug"),  # no line of Heed's
+    ],
+)
+def test_an_error_in_a_class_of_the_users_names_its_topic_and_line(score: Any, problem: str) -> None:
+    overlap = Overlap()
+    overlap.score = score  # type: ignore[method-assign]
+    with pytest.raises(heed.ModelError, match=f"overlap: topic 7: score raised {problem}"):
+        heed.reranker(overlap).score(Query("7", "q"), TEXTS)
 
 
 def test_a_class_is_named_as_in_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

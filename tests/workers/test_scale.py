@@ -1,7 +1,6 @@
 """The collection of the scale benchmark, what it measures, and the figures that its table works out."""
 
 import json
-import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks import scale, scale_input
-from benchmarks.scale_input import drawn, vocabulary, write_documents, write_topics
-from benchmarks.scale_table import as_markdown, as_text, missed
+from benchmarks.scale_input import drawn, write_documents, write_topics
+from benchmarks.scale_table import as_text, missed
 from benchmarks.spread import Costs, measure, planned
 from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
@@ -33,13 +32,6 @@ def test_lengths_and_words_are_distributed_as_told() -> None:
     # the k-th of 200,000 words comes with probability 1 / (k · H), H being the sum of all 1 / k, 12.783
     for rank in (1, 2, 10):
         assert np.mean(ranks == rank - 1) == pytest.approx(1 / (rank * 12.783), rel=0.05)
-
-
-def test_words_are_different_and_of_their_script() -> None:
-    for syllables, script in zip(scale_input.SYLLABLES, ("LATIN", "CJK", "ARABIC", "CYRILLIC"), strict=True):
-        words = vocabulary(syllables).tolist()
-        assert len(set(words)) == scale_input.WORDS
-        assert all(unicodedata.name(letter).startswith(script) for word in words[::997] for letter in word)
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +60,6 @@ def test_the_real_commands_are_measured(measured: Path) -> None:
     assert not (measured / "120" / "indexes").exists()
 
 
-@pytest.mark.disturbance
-def test_what_was_measured_is_not_measured_again(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> Any:
-        raise AssertionError("ran again")
-
-    monkeypatch.setattr(scale, "run", refused)
-    given = ["--documents", "120", "--work", str(measured), "--heap", "300m"]
-    assert scale.main(given) == 0
-    for other in (["--again"], ["--threads", "1"]):
-        with pytest.raises(AssertionError, match="ran again"):
-            scale.main([*given, *other])
-
-
 def test_documents_and_topics_can_be_read_and_are_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,11 +84,6 @@ def test_a_process_is_measured_with_what_it_holds(tmp_path: Path) -> None:
     used = scale.run(["timeit", "-n1", "-r1", held], tmp_path)
     assert 0.5 < used.seconds < 30 and 0 < used.processor < 10
     assert 200 < used.own_mib <= used.peak_mib < 300
-
-
-def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="pipelines.pool failed:\n.*error: none.run"):
-        scale.run(["pipelines.pool", "none.run", "--out", "pool.jsonl"], tmp_path)
 
 
 def figures(count: int, seconds: float, peak: float, disk: int) -> dict[str, Any]:
@@ -137,13 +111,6 @@ def test_larger_collections_are_on_the_line_through_the_two_largest_sizes() -> N
     assert table["input and indexes on disk, GB"].split()[-4:] == ["100", "32", "22", "46"]
 
 
-def test_a_larger_size_that_took_less_is_noise() -> None:
-    text = as_text([figures(100_000, 100, 500, 10**9), figures(200_000, 90, 400, 10**9)])
-    table = {line.split("  ")[0]: line for line in text[text.index("What larger") :].splitlines()}
-    assert table["index, search, measure"].split()[-8:] == ["1", "min", "30", "s"] * 2
-    assert table["index, search, measure, MiB"].split()[-4:] == ["400"] * 4
-
-
 def test_the_cost_of_a_document_is_told_beside_the_first_sizes() -> None:
     text = as_text([figures(100_000, 100, 400, 1), figures(1_000_000, 1500, 2500, 1)])
     whole = next(line for line in text.splitlines() if line.startswith("index, search, measure"))
@@ -155,16 +122,6 @@ def test_the_cost_of_a_document_is_told_beside_the_first_sizes() -> None:
         "index, search, measure: 2,500 MiB, more than 1024",
     ]
     assert missed([figures(100_000, 100, 400, 1), figures(1_000_000, 1150, 900, 1)]) == []
-
-
-def test_the_table_is_markdown() -> None:
-    lines = as_markdown(
-        [figures(100_000, 100, 400, 10**9), figures(200_000, 190, 500, 10**9)], "a command"
-    ).splitlines()
-    tables = [line for line in lines if line.startswith("|")]
-    assert lines[2] == "`a command`"
-    assert tables[0].count("|") == tables[1].count("|") == tables[2].count("|") == 6
-    assert tables[1] == "|---|---:|---:|---:|---:|"
 
 
 def test_a_plan_is_decided_by_the_slowest_part_worked_by_hand() -> None:

@@ -6,7 +6,7 @@ The prompt, its two special tokens and the joining of blocks are those of modeli
 import logging
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.errors import ModelError
 from heed.models.files.model_files import loading, local_copy
@@ -79,13 +79,6 @@ class BlockReranker(LocalModel):
         return self._reader.scores(f"{self.name}: topic {query.qid}", query, documents)
 
 
-class _States(NamedTuple):
-    """The projected states of a block: one of the query, ``(width,)``, and ``(documents, width)``."""
-
-    query: Any
-    documents: Any
-
-
 class BlockReader:
     """The loaded model with its tokenizer."""
 
@@ -112,14 +105,15 @@ class BlockReader:
         from torch.nn.functional import cosine_similarity
 
         blocks = [self._states(ids) for ids in self.blocks(topic, query, documents)]
-        bests = [cosine_similarity(block.documents, block.query, dim=-1).max() for block in blocks]
+        bests = [cosine_similarity(states[:-1], states[-1], dim=-1).max() for states in blocks]
         weights = torch.stack([(1 + best) / 2 for best in bests])
-        query_state = (weights[:, None] * torch.stack([block.query for block in blocks])).sum(0) / weights.sum()
-        cosines = cosine_similarity(torch.cat([block.documents for block in blocks]), query_state, dim=-1)
+        query_state = (weights[:, None] * torch.stack([states[-1] for states in blocks])).sum(0) / weights.sum()
+        cosines = cosine_similarity(torch.cat([states[:-1] for states in blocks]), query_state, dim=-1)
         scores: list[float] = cosines.tolist()
         return scores
 
-    def _states(self, ids: list[int]) -> _States:
+    def _states(self, ids: list[int]) -> Any:
+        """Return the projected states of a block, ``(documents + 1, width)``; the last is the query's."""
         import torch
 
         first, second = self._projection
@@ -128,7 +122,7 @@ class BlockReader:
             states = self._network(input_ids=prompt, use_cache=False).last_hidden_state[0]
             marks = (prompt[0] == self._passage) | (prompt[0] == self._asked)
             projected = torch.relu(states[marks].float() @ first.T) @ second.T
-        return _States(projected[-1].double(), projected[:-1].double())
+        return projected.double()
 
     def blocks(self, topic: str, query: Query, documents: Sequence[Document]) -> Iterator[list[int]]:
         """Yield the ids of each block's prompt; errors begin with ``topic``."""
