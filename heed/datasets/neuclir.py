@@ -1,9 +1,8 @@
 """NeuCLIR, HC4, mFollowIR and the embedded sample: where they are on this machine, and how each is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from heed.datasets import irds, sample_root
 from heed.datasets.collection import Collection, with_warnings
@@ -28,14 +27,6 @@ CHOICES = {"query_lang": ("native", "eng"), "translation": (None, "human", "mach
 SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # collection: what ir_datasets calls it
 
 
-class Judged(NamedTuple):
-    """Topics with their judgements by condition, and published candidate lists if there are any."""
-
-    topics: list[Topic]
-    qrels: dict[str, Qrels]
-    candidates: dict[str, list[str]]
-
-
 @with_warnings
 def read_news(name: str | None, settings: Settings) -> Collection:
     """Return the news called ``name``, with the documents, topics and judgements of the user's files.
@@ -51,15 +42,17 @@ def read_news(name: str | None, settings: Settings) -> Collection:
         (f"{name}: found {value!r}, expected {' or '.join(map(str, CHOICES[name]))}" for name, value in wrong.items()),
         UsageError,
     )
-    mfollowir = _mfollowir_folder(settings)
-    fail(_contradictions(settings, name, mfollowir is not None), UsageError)
-    fail(_unused(settings, name) if name else [], UsageError)
-    if mfollowir:
-        documents, name, judged = _mfollowir(mfollowir, settings)
-    else:
-        documents, name = _documents(name, settings)
-        fail(_unused(settings, name), UsageError)
-        judged = _judged(name, settings)
+    fail(_other_languages(settings), UsageError)
+    if folder := _mfollowir_folder(settings):
+        return _mfollowir(folder, name, settings)
+    documents, name = _documents(name, settings)
+    fail(_unused(settings, name), UsageError)
+    return _collection(name, settings, documents, *_judged(name, settings))
+
+
+def _collection(
+    name: str, settings: Settings, documents: Sequence[Path], topics: list[Topic], qrels: dict[str, Qrels]
+) -> Collection:
     index = f"{settings.lang}-mt" if is_translated(settings) else settings.lang
     return Collection(
         name=settings.files.name or name,
@@ -67,9 +60,8 @@ def read_news(name: str | None, settings: Settings) -> Collection:
         index=index,
         language=language("eng" if is_translated(settings) else settings.lang),
         source=Files(documents),
-        topics=judged.topics,
-        judging=Judging(judged.qrels),
-        candidates=judged.candidates,
+        topics=topics,
+        judging=Judging(qrels),
     )
 
 
@@ -93,45 +85,27 @@ def _texts(settings: Settings) -> TopicTexts:
     return TopicTexts(lang, settings.lang, settings.translation or "any", settings.fields)
 
 
-def _contradictions(settings: Settings, name: str | None, mfollowir: bool) -> list[str]:
-    """Return problems with options that would be ignored, or would call documents or topics what they are not."""
-    problems, files = [], settings.files
-    if mfollowir:
-        ignored = {
-            "--year": bool(settings.years),
-            "--collection": bool(name),
-            "--translation": bool(settings.translation),
-            "--fields": settings.fields != "title",
-        }
-        options = ", ".join(option for option, is_given in ignored.items() if is_given)
-        problems += [f"{options}: not used here; mFollowIR has its own topics and documents"] if options else []
-        if is_translated(settings) and not files.docs:
-            problems.append(
-                "--docs-lang eng: mFollowIR's documents are not translated; give translated ones with --docs"
-            )
-    elif settings.years and (files.topics or files.data_set):
-        problems.append("--year: chooses NeuCLIR's own topics; leave it out, or --topics")
-    if settings.translation and files.data_set and not files.topics:
-        problems.append("--translation: not used here; topics of a data set have none")
+def _other_languages(settings: Settings) -> Iterator[str]:
+    """Yield problems with ids of ir_datasets that are in another language than the settings say."""
+    files = settings.files
     for text in [*files.docs, *([files.topics] if files.topics else [])]:
         known = _known_id(text)
         if known and known.lang != settings.lang:
-            problems.append(f"{text}: is in {known.lang}, --lang is {settings.lang}; name one language")
+            yield f"{text}: is in {known.lang}, --lang is {settings.lang}; name one language"
         if known and is_translated(settings) and text != files.topics:
-            problems.append(
-                f"{text}: these documents are in {known.lang}; give translated files, or leave --docs-lang out"
-            )
-    return problems
+            yield f"{text}: these documents are in {known.lang}; give translated files, or leave --docs-lang out"
 
 
-def _unused(settings: Settings, name: str) -> list[str]:
-    """Return problems with settings that collection ``name`` has no use for."""
-    problems = []
-    if settings.years and name in (SAMPLE, "hc4"):
-        problems.append(f"--year: not used here; it chooses topics of NeuCLIR's documents; these are {name}")
-    if settings.translation and name == SAMPLE:
-        problems.append("--translation: not used here; the sample's topics were written in each language")
-    return problems
+def _unused(settings: Settings, name: str) -> Iterator[str]:
+    """Yield problems with settings that choose among topics of NeuCLIR or HC4, where others are read."""
+    topics, data_set = settings.files.topics, settings.files.data_set
+    if settings.years and (topics or data_set or name != "neuclir1"):
+        yield "--year: not used here; it chooses NeuCLIR's own topics over its documents"
+    in_translations = not data_set and name in SOURCES
+    if topics:
+        in_translations = not Path(topics).exists() or _form(topics, settings) == "neuclir"
+    if settings.translation and not in_translations:
+        yield "--translation: not used here; only topics in NeuCLIR's form have translations"
 
 
 def dataset_language(text: str) -> str | None:
@@ -157,9 +131,18 @@ def _mfollowir_folder(settings: Settings) -> Path | None:
     return download(files.topics, settings.lang) if named else None
 
 
-def _mfollowir(folder: Path, settings: Settings) -> tuple[list[Path], str, Judged]:
-    """Return document files, the collection's name, and topics with judgements."""
+def _mfollowir(folder: Path, name: str | None, settings: Settings) -> Collection:
+    """Return mFollowIR, whose files are in ``folder``, perhaps over documents of the user's own."""
     files, lang = settings.files, _texts(settings).lang
+    has_values = {
+        "--year": settings.years,
+        "--collection": name,
+        "--translation": settings.translation,
+        "--fields": settings.fields != "title",
+        "--docs-lang": is_translated(settings),
+    }
+    if unused := ", ".join(option for option, value in has_values.items() if value):
+        raise UsageError(f"{unused}: not used here; mFollowIR has its own topics and documents")
     mfollowir = read_mfollowir(folder, settings.lang, lang)
     # the cross-lingual data set has the names of the monolingual one: only the queries differ
     script = script_language(" ".join(topic.query for topic in mfollowir.topics))
@@ -170,7 +153,8 @@ def _mfollowir(folder: Path, settings: Settings) -> tuple[list[Path], str, Judge
     if files.docs:  # figures over other documents do not replace those over the published ones
         documents, name = _given_documents(settings), f"mfollowir-{_name(files.docs[0])}"
     qrels = {**mfollowir.qrels, **files.judgements(settings.lang)}
-    return documents, name, Judged(mfollowir.topics, qrels, mfollowir.candidates)
+    collection = _collection(name, settings, documents, mfollowir.topics, qrels)
+    return replace(collection, candidates=mfollowir.candidates)
 
 
 def _documents(name: str | None, settings: Settings) -> tuple[list[Path], str]:
@@ -236,18 +220,26 @@ def _how_to_get(name: str, settings: Settings) -> str:
     return f"{_path(name, settings)}: no documents of {name}; {how}; or name your own copy with --docs"
 
 
-def _judged(name: str, settings: Settings) -> Judged:
-    files = settings.files
+def _judged(name: str, settings: Settings) -> tuple[list[Topic], dict[str, Qrels]]:
+    """Return the topics, and their judgements by condition."""
+    files, texts = settings.files, _texts(settings)
     if files.data_set and not files.topics:
-        return Judged(*read_own(files, _texts(settings).lang, settings.fields, settings.lang), {})
+        return read_own(files, texts.lang, settings.fields, settings.lang)
     own_qrels = files.judgements(settings.lang)
     if files.topics and (name == SAMPLE or Path(files.topics).exists()):
-        return Judged(_read_topics(files.topics, settings), own_qrels, {})
-    if name != SAMPLE:
-        topics, qrels = irds.judged(*_parts(name, settings), _texts(settings))
-        return Judged(topics, {"original": qrels, **own_qrels}, {})
-    topics, published = _sample(_texts(settings).lang, settings.fields)
-    return Judged(topics, {**published, **own_qrels}, {})
+        form = _form(files.topics, settings)
+        if form == "neuclir":
+            return read_neuclir_topics(Path(files.topics), texts), own_qrels
+        return read_topics(Path(files.topics), texts.lang, texts.fields, form), own_qrels
+    if name == SAMPLE:
+        topics, published = _sample(texts.lang, settings.fields)
+        return topics, {**published, **own_qrels}
+    topics, qrels = irds.judged(*_parts(name, settings), texts)
+    return topics, {"original": qrels, **own_qrels}
+
+
+def _form(topics: str, settings: Settings) -> str:
+    return settings.files.topics_format or recognised(Path(topics))
 
 
 def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
@@ -277,13 +269,3 @@ def _parts(name: str, settings: Settings) -> tuple[str, Sequence[str]]:
     if name == "hc4":
         return "hc4", ["test"]
     raise UsageError(f"--docs without --topics: name the topics for {name}, a file or an ir_datasets id")
-
-
-def _read_topics(topics: str, settings: Settings) -> list[Topic]:
-    path, texts = Path(topics), _texts(settings)
-    form = settings.files.topics_format or recognised(path)
-    if form != "neuclir":
-        if settings.translation:
-            raise UsageError(f"--translation: not used here; topics in the form {form} have none")
-        return read_topics(path, texts.lang, texts.fields, form)
-    return read_neuclir_topics(path, texts)

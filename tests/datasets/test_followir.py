@@ -1,14 +1,10 @@
 """FollowIR in the forms of its repositories, rows by hand: facts in the data cards of jhu-clsp and mteb."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hub_copies import Files, published
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import unhurried
 
 from heed.datasets.fetchable import holdings
 from heed.datasets.followir import docno
@@ -16,7 +12,7 @@ from heed.datasets.hub import snapshot
 from heed.datasets.paired import PairedTopics, read_pairs
 from heed.errors import HeedError
 from heed.formats.data_set_folders import config_files
-from heed.formats.data_set_rows import HubRow, judgements, rows
+from heed.formats.data_set_rows import judgements
 from heed.types import Topic
 
 CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]
@@ -131,10 +127,8 @@ def test_without_top_ranked_there_are_no_candidates(tmp_path: Path) -> None:
         ("queries", [{"_id": "305"}], "queries.jsonl, line 1: no field instruction_og (found _id)"),
         ("queries", OLDER["queries"] * 2, "queries.jsonl, line 2: topic 305 comes twice; keep one"),
         ("queries", [OLDER["queries"][0] | {"text": None}], "line 1: text is None, expected a text"),
-        ("queries", [OLDER["queries"][0] | {"keywords": 3}], "line 1: keywords is 3, expected a text"),
         ("queries", [OLDER["queries"][0] | {"_id": "3 5"}], "line 1: _id is '3 5', expected a word"),
         ("top_ranked", [{"qid": "305", "pid": True}], "top_ranked.jsonl, line 1: pid is True, expected a word"),
-        ("top_ranked", [{"query-id": "305", "corpus-ids": None}], "corpus-ids is None, expected a list of words"),
         (
             "qrels_og/test",
             [{"query-id": "305", "corpus-id": "x"}],
@@ -147,7 +141,6 @@ def test_without_top_ranked_there_are_no_candidates(tmp_path: Path) -> None:
             "line 2: document x of topic 305 has grade 0, and 1 further up; keep one",
         ),
         ("corpus", None, "no corpus; expected Parquet or JSONL files of that name"),
-        ("queries", None, "no queries; expected Parquet or JSONL files of that name"),
     ],
 )
 def test_bad_rows_name_file_line_and_field(
@@ -184,35 +177,6 @@ def test_queries_of_the_newer_form_need_their_condition_once_and_an_instruction(
     bare = [row | {"query-id": "305"} for row in NEWER["data/default-00000-of-00001"]]
     with pytest.raises(HeedError, match="query id '305' ends neither -og nor -changed"):
         read_followir(published(tmp_path / "bare", "jsonl", NEWER | {"data/default-00000-of-00001": bare[:1]}))
-
-
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=4)
-FIELDS = ("_id", "text", "instruction_og", "instruction_changed", "query-id", "corpus-id", "score", "corpus-ids", "qid")
-
-
-@unhurried
-@given(st.dictionaries(st.sampled_from(FIELDS), JSON))
-def test_no_row_raises_anything_but_a_heed_error(fields: dict[str, Any]) -> None:
-    row = HubRow(Path("queries.jsonl"), 7, json.loads(json.dumps(fields)))
-    for take in (row.word, row.words, row.string, row.text, row.grade):
-        for name in FIELDS:
-            try:
-                take(name)
-            except HeedError as error:
-                assert str(error).startswith("queries.jsonl, line 7: ") and name in str(error)
-
-
-@unhurried
-@given(st.text(max_size=60))
-def test_any_text_as_a_config_is_rows_or_a_heed_error(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    folder = tmp_path_factory.mktemp("hub")
-    for suffix in (".jsonl", ".tsv"):
-        (folder / f"any{suffix}").write_text(text, encoding="utf-8", errors="replace")
-        try:
-            assert all(isinstance(row, HubRow) for row in rows(folder, "any"))
-        except HeedError as error:
-            assert f"any{suffix}" in str(error)
-        (folder / f"any{suffix}").unlink()
 
 
 @pytest.mark.parametrize(

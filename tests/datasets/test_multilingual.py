@@ -220,10 +220,6 @@ def test_the_samples_documents_are_each_in_one_language_and_reranked_together(tm
         (("--lang", "mlir", "--measure", "nDGC@20"), "measure 'nDGC@20': unknown"),
         (("--lang", "zho", "--merge", "rank"), "--merge: not used here; it makes one list of the languages"),
         (("--lang", "mlir", "--collection", "hc4"), "no documents of hc4"),
-        (
-            ("--lang", "mlir", "--merge", "reranker", "--query-lang", "eng", "--reranker", "none"),
-            "--merge reranker: name a reranker of documents in all languages",
-        ),
     ],
 )
 def test_what_does_not_go_together_is_an_error(heed: Heed, arguments: tuple[str, ...], said: str) -> None:

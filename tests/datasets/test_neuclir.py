@@ -3,11 +3,7 @@
 import gzip
 import hashlib
 import json
-import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,33 +146,6 @@ def test_three_threads_give_the_same_bytes_and_a_second_run_uses_everything_agai
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*.run")} == runs
     assert "building" in first.stderr and "building" not in second.stderr
     assert first.stdout == second.stdout
-
-
-@pytest.mark.disturbance
-def test_killed_at_any_point_and_started_again_gives_the_same_bytes(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    options = ["--lang", "fas", "--retriever", "bm25", "--reranker", "polarity"]
-    undisturbed, killed = tmp_path / "whole", tmp_path / "killed"
-    undisturbed.mkdir()
-    killed.mkdir()
-    whole = call(COMMAND, undisturbed, environment, *options)
-    assert whole.returncode == 0, whole.stderr
-    command = [sys.executable, "-m", COMMAND, *options]
-    kills = 0
-    for made in ("*documents*", "*bm25*", "*bm25-postings*", "*polarity*"):  # or is being made
-        process = subprocess.Popen(
-            command, cwd=killed, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        while process.poll() is None and not any(killed.glob(f"*/*/fas/{made}")):
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-    assert kills >= 2
-    again = call(COMMAND, killed, environment, *options)
-    assert again.returncode == 0, again.stderr
-    assert contents(killed / "runs") == contents(undisturbed / "runs")
-    assert not [path for path in tmp_path.rglob("*") if path.name.endswith((".part", ".old", ".partial"))]
 
 
 @pytest.fixture(scope="module")

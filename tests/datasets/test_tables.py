@@ -271,8 +271,6 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
             "strange: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
             "or name your own files with --docs, --topics and --qrels",
         ),
-        (("--docs", "strange/t.jsonl"), "--docs without --topics: name the topics, a TREC, JSONL"),
-        (("--docs", "absent", "--topics", TOPICS), "absent: no such file or folder; documents are .jsonl, "),
         (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: expected query-id and corpus-ids, a list of docids"),
         (("--condition", "changed"), "none of the 32 topics carries an instruction for it; they carry query, original"),
     ],

@@ -516,31 +516,16 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
     ("options", "told"),
     [
         (["--data", "copy"], "--data: not used here; it is a copy of a --benchmark"),
-        (["--dataset", ROBUST, "--data", "copy"], f"data: not used by {ROBUST}; it takes lang, fields"),
         (
             ["--benchmark", "followir/core17", "--topics", "t", "--qrels", "q", "--topics-format", "tsv"],
             "--topics, --topics-format, --qrels: not used here; --benchmark has its own",
         ),
-        (
-            ["--benchmark", "followir", "--changed-qrels", "q", "--reversed-qrels", "r"],
-            "--changed-qrels, --reversed-qrels: not used here; --benchmark has its own",
-        ),
         (["--docs", "d.jsonl"], "--docs without --topics: name the topics, a TREC, JSONL or TSV file"),
         (["--topics", "t.tsv"], "--topics: not used here; name documents with --docs, --dataset or --benchmark too"),
-        (["--qrels", "q"], "--qrels: not used here; name documents with --docs, --dataset or --benchmark too"),
         (["--docs", "none.jsonl", "--topics", "t.tsv"], "none.jsonl: no such file, and not an id that ir_datasets"),
         (
             ["--dataset", "disks45/none"],
             "disks45/none: no collection of this name; did you mean disks45/nocr",
-        ),
-        (
-            ["--dataset", ROBUST, "--lang", "german"],
-            "language: found 'german', expected one of eng, zho, fas, rus,",
-        ),
-        (["--dataset", ROBUST, "--lang", "ger"], "; did you mean deu?"),
-        (
-            ["--benchmark", "followir/robust05"],
-            "followir/robust05: no collection of this name; followir has subsets such as robust04",
         ),
         (["--benchmark", "robust04"], "--benchmark robust04: not known; expected followir"),
         (
