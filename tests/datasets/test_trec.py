@@ -22,7 +22,6 @@ from conftest import ROOT, Heed, call, stranger, write_jsonl
 from heed.formats.trec_files import read_run
 from heed.languages import language
 from heed.retrieval.lucene import jvm
-from pipelines import trec
 
 COMMAND = "pipelines.trec"
 BM25 = ("--retriever", "bm25", "--reranker", "none")
@@ -188,33 +187,6 @@ def test_average_precision_is_exactly_that_of_anserinis_run(searched: Searched, 
 def test_reranker_none_runs_none(searched: Searched) -> None:
     assert {path.name for path in searched.folder.glob("*.run")} == {"bm25.query.run", "bm25.original.run"}
     assert {system for system, _, _ in means(searched.folder)} == {"bm25"}
-
-
-def test_trec_jsonl_and_tsv_topics_give_the_same_run(tmp_path: Path) -> None:
-    topics = sample_topics("eng")
-    # read in another encoding it would not match the documents that have it
-    topics[0] |= {"query": "Chillán", "description": "Smoke – no, smoke - in Chillán"}
-    latin = "".join(map(top, topics)).replace("–", "-").replace("’", "'").encode("latin-1")
-    contents = {
-        "utf8.txt": "".join(map(top, topics)).encode(),
-        "topics.trec": latin,
-        "packed.txt.gz": gzip.compress(latin),
-        "topics.tsv": "".join(f"{one['qid']}\t{one['query']}\n" for one in topics).encode(),
-        "topics.jsonl": "".join(json.dumps(one) + "\n" for one in topics).encode(),
-    }
-    docs = ROOT / "documents" / "neuclir-sample" / "eng.jsonl"
-    options = [*BM25, "--condition", "query", "--docs", str(docs), "--indexes", str(tmp_path / "indexes"), "--quiet"]
-    found = set()
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-        out = tmp_path / f"runs-{name}"
-        assert trec.main([*options, "--topics", str(tmp_path / name), "--out", str(out)]) == 0
-        found.add((out / "eng" / "eng" / "bm25.query.run").read_bytes())
-    assert len(found) == 1
-    records = map(json.loads, docs.read_text(encoding="utf-8").splitlines())
-    with_the_word = {one["id"] for one in records if "Chillán" in f"{one['title']} {one['text']}"}
-    assert with_the_word
-    assert set(read_run(tmp_path / "runs-topics.trec" / "eng" / "eng" / "bm25.query.run")["01"]) == with_the_word
 
 
 # FollowIR by hand. Every topic has four passages of three words, so that a passage's rank depends on how many words
