@@ -1,6 +1,5 @@
 """Systems by name: each family is reached from the command line, and a name of the wrong kind is told."""
 
-import json
 import shutil
 from importlib import import_module
 from pathlib import Path
@@ -8,23 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import Heed, write_jsonl
-from model_inputs import CPU
 from tiny_language_models import causal
 
-from heed.errors import HeedError
-from heed.formats.document_store import open_store
-from heed.formats.documents import Files
-from heed.languages import language
 from heed.models.files.guessing import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, ROWS
 from heed.progress import gathering
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Lucene
-from heed.retrieval.corpus import Corpus
-from heed.systems.by_name import Systems
-from heed.workers import Workers
-from heed.workers.pool import open_pool
 
 COMMAND = "pipelines.trec"
 
@@ -37,25 +25,6 @@ def small(tmp_path: Path) -> list[str]:
     write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "lang": "eng", "query": "a", "instructions": told}])
     (tmp_path / "qrels").write_text("1 0 d0 1\n1 0 d3 1\n")
     return ["--docs", "docs.jsonl", "--topics", "topics.jsonl", "--qrels", "qrels", "--retriever", "bm25"]
-
-
-def scores(folder: Path, name: str) -> list[str]:
-    return [line.split()[4] for line in (folder / f"{name}.run").read_text().splitlines()]
-
-
-def test_an_encoder_reads_instructions_by_decompose_and_with_polarity(
-    tmp_path: Path, small: list[str], tiny_encoder: Path, heed: Heed
-) -> None:
-    part = f"decompose:{tiny_encoder}"
-    result = heed(COMMAND, *small, "--reranker", part, "--reranker", f"polarity+{part}", "--device", "cpu")
-    assert result.returncode == 0, result.stderr
-    folder = tmp_path / "runs/docs/eng"
-    systems = {row["system"] for row in json.loads((folder / "summary.json").read_text())["rows"]}
-    [fused] = [name for name in systems if name.startswith("polarity+")]
-    [alone] = systems - {"bm25", fused}
-    for name in (alone, fused):
-        found = [scores(folder, f"{name}.{condition}") for condition in ("query", "original", "changed")]
-        assert found[0] != found[1] != found[2]
 
 
 def test_decompose_reads_the_retrievers_vectors_or_keeps_its_own(
@@ -73,13 +42,6 @@ def test_decompose_reads_the_retrievers_vectors_or_keeps_its_own(
 
     own = again(embedded=3, read=False)  # BM25 finds b in d0, g in d2 and d3
     assert again(embedded=0, read=False) == own
-    kept = tmp_path / "indexes/docs/eng" / tiny_encoder.name
-    [folder] = kept.glob("pool-*")
-    [part] = folder.glob("*.npy")
-    damaged = bytearray(part.read_bytes())
-    damaged[-1] ^= 1
-    part.write_bytes(damaged)
-    assert again(embedded=3, read=False) == own
     result = heed(COMMAND, *small, "--retriever", tiny_encoder, "--reranker", "none", "--device", "cpu")
     assert result.returncode == 0, result.stderr
     assert again(embedded=0, read=True) == own
@@ -143,18 +105,3 @@ def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
 def test_a_name_of_the_wrong_kind_is_told(small: list[str], heed: Heed, options: tuple[str, ...], told: str) -> None:
     result = heed(COMMAND, *small, *options, "--quiet")
     assert result.returncode == 1 and told in result.stderr
-
-
-def test_an_encoder_by_a_file_of_models(tmp_path: Path, tiny_encoder: Path) -> None:
-    entries = {
-        "mine": {"source": str(tiny_encoder), "family": "bi-encoder", "pooling": "mean"},
-        "odd": {"source": str(tiny_encoder), "family": "causal"},
-    }
-    (tmp_path / "models.json").write_text(json.dumps(entries))
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", [{"id": "1", "text": "a"}])]))
-    corpus, registry = Corpus(tmp_path, store, language("eng")), Registry([tmp_path / "models.json"])
-    with open_pool(Workers(), "cpu") as pool:
-        systems = Systems(corpus, registry, CPU, Bm25Settings(), Lucene(), "exact", pool)
-        assert systems.encoder("mine").name == Model(str(tiny_encoder)).name
-        with pytest.raises(HeedError, match="of family "):
-            systems.encoder("odd")

@@ -93,11 +93,9 @@ def llama(folder: Path) -> Path:
 def adapter(folder: Path) -> Path:
     """A LoRA adapter of a Llama without a head, which lies beside it, as RepLLaMA's."""
     from peft import LoraConfig, get_peft_model
-    from transformers import AutoModel, LlamaConfig, LlamaModel
+    from transformers import AutoModel
 
-    tokenizer = llama_tokenizer()
-    base = folder.with_name("llama")
-    save(base, ruled(LlamaModel(LlamaConfig(vocab_size=len(tokenizer), **SIZES))), tokenizer)
+    base = llama(folder.with_name("llama"))
     settings = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"])
     ruled(get_peft_model(AutoModel.from_pretrained(base), settings), only="lora_").save_pretrained(folder)
     return folder
