@@ -3,10 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from itertools import groupby
 
 from heed.datasets.catalogue import Catalogue
-from heed.datasets.fetchable import Holding, every_holding, holdings
+from heed.datasets.fetchable import Holding, holdings
 from heed.datasets.hub import Repository, hub_download
 from heed.downloads import Download, File, bytes_to_fetch, check, check_space, free_space, size_text
 from heed.errors import SHOWN, DataError, UsageError, fail
@@ -55,10 +54,7 @@ def _run(options: argparse.Namespace) -> None:
         print("\n".join(_listing(catalogue)))
         return
     chosen = holdings(options.collection, options.lang or [], catalogue)
-    if options.dry_run:
-        planned = [(holding, *_offline(holding)) for holding in chosen]
-    else:
-        planned = [(holding, holding.downloads(), []) for holding in chosen]
+    planned = [(holding, *_downloads(holding, offline=options.dry_run)) for holding in chosen]
     if options.dry_run or not options.quiet:
         print("\n".join(line for parts in planned for line in _plan(*parts)), flush=True)
     check_space([download for _, downloads, _ in planned for download in downloads])
@@ -66,15 +62,17 @@ def _run(options: argparse.Namespace) -> None:
         _fetch([(holding, downloads) for holding, downloads, _ in planned])
 
 
-def _offline(holding: Holding) -> tuple[list[Download], list[Repository]]:
-    """Return the downloads that are known here, and the data sets of a hub that is out of reach."""
-    known, unreachable = holding.known_downloads(), []
+def _downloads(holding: Holding, *, offline: bool) -> tuple[list[Download], list[Repository]]:
+    """Return all downloads of a collection; with ``offline`` data sets of a hub that is out of reach are the second."""
+    downloads, unreachable = holding.known_downloads(), []
     for repository in holding.repositories():
         try:
-            known.append(hub_download(repository))
+            downloads.append(hub_download(repository))
         except DataError:
+            if not offline:
+                raise
             unreachable.append(repository)
-    return known, unreachable
+    return downloads, unreachable
 
 
 def _fetch(planned: list[tuple[Holding, list[Download]]]) -> None:
@@ -151,8 +149,8 @@ def _by_hand_lines(holding: Holding) -> list[str]:
 def _listing(catalogue: Catalogue) -> list[str]:
     """Return all collections, one a line: name, how it comes, licence, what it holds, how much, subsets."""
     rows = []
-    for name, group in groupby(every_holding(catalogue), key=lambda holding: holding.group):
-        variants, entry = list(group), catalogue.entries[name]
+    for name, entry in catalogue.entries.items():
+        variants = [Holding(*named) for named in catalogue.find(name, entry.languages)]
         subsets = f"; {len(variants)} subsets: {', '.join(entry.subsets)}" if entry.subsets else ""
         if len(entry.subsets) > SUBSETS:
             subsets = f"; {len(variants)} subsets, such as {', '.join(list(entry.subsets)[:SUBSETS])}"

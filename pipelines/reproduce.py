@@ -143,7 +143,6 @@ def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
     collection = load(
         setting.collection,
         lang=setting.lang,
-        query_lang=setting.query_lang,
         subset=setting.subset,
         dimension=setting.dimension,
         data=setting.data,

@@ -137,10 +137,6 @@ class Catalogue:
         group = self.entries.get(name.partition("/")[0])
         return name.startswith(HUB) or name in self.entries or bool(group and group.subsets)
 
-    def every(self) -> list[Named]:
-        """Return all entries, each once for every subset and language it has."""
-        return [named for name, entry in self.entries.items() for named in self.find(name, entry.languages)]
-
     def find(self, name: str, langs: Sequence[str] = ()) -> list[Named]:
         """Return the entry ``name``, or all subsets of a group such as ``followir``, in the languages ``langs``.
 

@@ -39,8 +39,6 @@ def read_described(members: Sequence[Named], settings: Settings) -> list[Collect
 @with_warnings
 def _read_entry(named: Named, settings: Settings) -> Collection:
     entry, files, data = named.entry, settings.files, settings.data
-    if not (entry.hub or entry.parts or entry.id):
-        raise UsageError(f"{named.name}: has neither files nor a layout; {entry.use}")
     if entry.id and data:
         raise UsageError(f"{named.name}: comes from ir_datasets, which keeps its files itself; leave the copy out")
     language(entry.lang)  # an unknown one is told before anything is fetched

@@ -5,7 +5,7 @@ from glob import glob
 from pathlib import Path
 
 from heed.datasets.catalogue import Catalogue, Entry, Named, Part
-from heed.datasets.hub import Repository, hub_download
+from heed.datasets.hub import Repository
 from heed.datasets.irds import home, known_file
 from heed.downloads import Download, File, fetch
 from heed.errors import UsageError
@@ -73,10 +73,6 @@ class Holding(Named):
             return f"its digest is not {file.digest}"
         return ""
 
-    def downloads(self) -> list[Download]:
-        """Return all that can be fetched; asks the hub for its files."""
-        return [hub_download(repository) for repository in self.repositories()] + self.known_downloads()
-
     def known_downloads(self) -> list[Download]:
         """Return the downloads from elsewhere than the hub, which are known without a network."""
         files, pages = self.files(), self.pages()
@@ -114,11 +110,6 @@ def pages_home() -> Path:
     from huggingface_hub.constants import HF_ASSETS_CACHE
 
     return Path(HF_ASSETS_CACHE) / "heed" / "collections"
-
-
-def every_holding(catalogue: Catalogue | None = None) -> list[Holding]:
-    """Return all collections, each once for every subset and language it has."""
-    return [Holding(*named) for named in (catalogue or Catalogue()).every()]
 
 
 def holdings(name: str, langs: Sequence[str], catalogue: Catalogue | None = None) -> list[Holding]:

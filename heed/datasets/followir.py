@@ -15,10 +15,7 @@ from heed.formats.data_set_folders import config_files
 from heed.types import ABLATIONS
 
 NAME, OLDER = "followir", "followir-older"  # entries of the catalogue
-REPOSITORIES = {  # of mFollowIR, by the language of the queries
-    "native": "jhu-clsp/mFollowIR-parquet-mteb",
-    "eng": "jhu-clsp/mFollowIR-cross-lingual-parquet-mteb",
-}
+CROSS_LINGUAL = "mfollowir-crosslingual"  # the entry of mFollowIR with English queries
 
 
 def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:

@@ -14,8 +14,7 @@ from heed.datasets.described import read_described
 from heed.datasets.hub import Repository
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.own_files import own_collection
-from heed.errors import DataError, UsageError
-from heed.formats.data_set_folders import config_files
+from heed.errors import DataError
 from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
@@ -33,7 +32,7 @@ def dimensions() -> tuple[str, ...]:
 
 
 def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    """Return the dimensions: of a local copy those that are in it, else those fetched, or the sample.
+    """Return the dimensions, of a local copy, or fetched, or of the sample.
 
     Documents of the user's own are one collection, measured as InfoSearch is.
     """
@@ -43,7 +42,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
     if members[0].group == SAMPLE:
         return [_sample(member.subset) for member in members]
     if settings.data:
-        return read_described(_inside(settings.data, members), settings)
+        return read_described(members, settings)
     missing = [member.subset for member in members if not _snapshot(member).is_dir()]
     if settings.or_sample and len(missing) == len(members):
         log.info("no InfoSearch on this machine: this is the embedded sample, invented texts for a first try")
@@ -62,21 +61,6 @@ INFOSEARCH = Layout(_read, ("files", "lang", "subsets", "data"))
 
 def _snapshot(member: Named) -> Path:
     return Repository(member.entry.hub, member.entry.revision).snapshot
-
-
-def _inside(folder: Path, members: Sequence[Named]) -> Sequence[Named]:
-    """Return ``members``, or where they are all dimensions those that are in ``folder``."""
-    if len(members) == 1:
-        return members
-    if config_files(folder, "queries"):
-        raise UsageError(f"{folder}: the folder of one dimension; name that one with --dimension")
-    if len(members) < len(dimensions()):
-        return members
-    names = {path.name.lower() for path in folder.glob("*") if config_files(path, "queries")}
-    here = [member for member in members if names & {member.subset, member.entry.hub.rpartition("/")[2].lower()}]
-    if not here:
-        raise DataError(f"{folder}: no dimension of InfoSearch in it; expected folders such as audience or Audience-v1")
-    return here
 
 
 def _sample(dimension: str) -> Collection:

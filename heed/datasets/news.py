@@ -6,7 +6,7 @@ from typing import Any
 
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection
-from heed.datasets.followir import REPOSITORIES
+from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.neuclir import LANGS, SAMPLE, dataset_language, english_sample, is_translated, read_news
 from heed.errors import UsageError
@@ -35,17 +35,16 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
 
 def _read_mfollowir(members: Sequence[Named], settings: Settings) -> list[Collection]:
     """Return mFollowIR in one language, from the hub or a local copy."""
-    name = members[0].name
+    member = members[0]
     if not settings.lang:
-        raise UsageError(f"{name}: needs lang")
-    if name == "mfollowir-crosslingual":
-        settings = replace(settings, query_lang="eng")
-    topics = str(settings.data or REPOSITORIES["eng" if settings.query_lang == "eng" else "native"])
-    return [read_news(None, replace(settings, files=OwnFiles(topics=topics, topics_format="mfollowir")))]
+        raise UsageError(f"{member.name}: needs lang")
+    files = OwnFiles(topics=str(settings.data or member.entry.hub), topics_format="mfollowir")
+    query_lang = "eng" if member.name == CROSS_LINGUAL else "native"
+    return [read_news(None, replace(settings, files=files, query_lang=query_lang))]
 
 
 NEWS = Layout(_read, ("files", "lang", "query_lang", "docs_lang", "fields", "translation", "years"))
-MFOLLOWIR = Layout(_read_mfollowir, ("lang", "query_lang", "data"))
+MFOLLOWIR = Layout(_read_mfollowir, ("lang", "data"))
 
 
 class Joined:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, warn_of_letters, warn_of_unchanged, with_warnings
-from heed.datasets.irds import CODES, IrDataset, language_of, load, read_judgements, read_queries
+from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError
@@ -97,7 +97,6 @@ def _name(docs: Sequence[str]) -> str:
 def source_of(docs: Sequence[str]) -> Source:
     """Return the documents of files and folders, or of one id of ir_datasets."""
     if len(docs) == 1 and not Path(docs[0]).exists():
-        load(docs[0])
         return IrDataset(docs[0])
     return Files([Path(path) for path in docs])
 

@@ -153,10 +153,8 @@ class Lacks:
             return [] if inside.is_dir() or data.name == subset else [f"data: {inside} is no folder"]
         if paper == "followtable":
             return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
-        name = f"{paper}/{subset}"
-        if paper == "mfollowir":
-            name = "mfollowir-crosslingual" if setting.query_lang else "mfollowir"
-        [holding] = holdings(name, [subset] if paper == "mfollowir" else [])
+        name = setting.collection if setting.lang else f"{paper}/{subset}"
+        [holding] = holdings(name, [setting.lang] if setting.lang else [])
         if any(repository.local_files() for repository in holding.repositories()):
             return []
-        return [f"data: heed fetch {name}{f' --lang {subset}' if paper == 'mfollowir' else ''}"]
+        return [f"data: heed fetch {name}{f' --lang {setting.lang}' if setting.lang else ''}"]

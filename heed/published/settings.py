@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.datasets.followir import REPOSITORIES
+from heed.datasets.catalogue import Catalogue
+from heed.datasets.followir import CROSS_LINGUAL
 from heed.published.paper_tables import Figure
 
 FIRST_STAGES = {"followtable": "Qwen/Qwen3-Embedding-0.6B", "infosearch": "intfloat/e5-mistral-7b-instruct"}
@@ -23,7 +24,6 @@ class Setting(NamedTuple):
     candidates: bool = False
     whole: bool = False
     lang: str | None = None
-    query_lang: str | None = None
     subset: str | None = None
     dimension: str | None = None
     data: Path | None = None
@@ -45,10 +45,10 @@ class Setting(NamedTuple):
             return ["tables", *(data or ["--subset", str(self.subset)])]
         if self.collection == "infosearch":
             return ["infosearch", "--dimension", str(self.dimension), *data]
-        if self.collection == "mfollowir":
-            english = ["--query-lang", self.query_lang] if self.query_lang else []
-            topics = str(self.data or REPOSITORIES["eng" if english else "native"])
-            return ["neuclir", "--lang", str(self.lang), "--topics", topics, "--topics-format", "mfollowir", *english]
+        if self.lang:
+            english = ["--query-lang", "eng"] if self.collection == CROSS_LINGUAL else []
+            topics = str(self.data or Catalogue().entries[self.collection].hub)
+            return ["neuclir", "--lang", self.lang, "--topics", topics, "--topics-format", "mfollowir", *english]
         return ["trec", "--benchmark", self.collection, *data, *(["--docs", "COLLECTION"] if self.whole else [])]
 
     def _of_systems(self) -> list[str]:
@@ -74,5 +74,5 @@ def setting_of(paper: str, table: str, subset: str, model: str, figure: Figure, 
         return Setting(f"followir/{subset}", model, whole=True, data=data)
     if paper == "followir":
         return Setting(f"followir/{subset}", model, candidates=True, data=data)
-    english = "eng" if figure.setting == "en-xx" else None
-    return Setting("mfollowir", model, candidates=True, lang=subset, query_lang=english, data=data)
+    collection = CROSS_LINGUAL if figure.setting == "en-xx" else "mfollowir"
+    return Setting(collection, model, candidates=True, lang=subset, data=data)

@@ -16,7 +16,8 @@ from mfollowir_copy import hub_copy
 from served_hub import served_hub
 
 from hardening.hub import CORE17, MAIN, Hub, online
-from heed.datasets.fetchable import every_holding
+from heed.datasets.catalogue import Catalogue
+from heed.datasets.fetchable import Holding
 from heed.datasets.irds import known_file
 from heed.downloads import Download, File, check, fetch, file_digest, size_text
 from heed.errors import HeedError
@@ -233,12 +234,14 @@ def test_the_list_has_a_line_for_every_collection(heed: Heed, tmp_path: Path) ->
     result = heed(FETCH)
     assert result.returncode == 0 and result.stderr == ""
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == list(dict.fromkeys(one.group for one in every_holding()))
+    assert names == list(Catalogue().entries)
     assert not (tmp_path / "home").exists()
 
 
 def test_every_holding_is_known_to_its_source() -> None:
-    for one in every_holding():
+    entries = Catalogue().entries.items()
+    holdings = [Holding(*named) for name, entry in entries for named in Catalogue().find(name, entry.languages)]
+    for one in holdings:
         by_hand, file_by_hand = one.entry.by_hand, one.file_by_hand()
         for file in one.files():
             assert file.urls and file.size and len(file.digest) == len("md5:") + 32

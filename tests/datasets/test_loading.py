@@ -147,7 +147,7 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         ("followtable", {}, "needs either subset or data"),
         ("tables-sample", {"form": "xml"}, "table form is 'xml', expected one of raw, markdown"),
         ("infosearch-sample", {"dimension": "tone"}, "tone: no subset of infosearch-sample; expected one of audience"),
-        ("mfollowir", {"lang": "zho", "query_lang": "x", "data": "."}, "query_lang: found 'x'"),
+        ("mfollowir", {"lang": "zho", "query_lang": "eng"}, "query_lang: not used by mfollowir; it takes lang, data"),
     ],
 )
 def test_wrong_names_and_arguments_are_errors(name: str, arguments: dict[str, object], message: str) -> None:
