@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,14 @@ class Program:
         name: str = "",
         config: Any = None,
         seconds: float | None = None,
-        folder: Path | None = None,
     ) -> None:
-        """Look for the program; :class:`UsageError` where there is none. :meth:`load` starts it in ``folder``.
+        """Look for the program; :class:`UsageError` where there is none. It will be started in this working directory.
 
         ``command`` is split as a shell would, and no shell runs it. ``name`` is by default the program's file name.
         ``config``, JSON data, names the program's version: with it runs are used again. An answer may take
-        ``seconds``, by default ten minutes and a minute for each document. ``folder`` is by default the working
-        directory of now.
+        ``seconds``, by default ten minutes and a minute for each document.
         """
-        self.arguments, self.folder, self.seconds = _split(command), folder or Path.cwd(), seconds
+        self.arguments, self.folder, self.seconds = _split(command), Path.cwd(), seconds
         self.label = f"{COMMAND}{shlex.join(self.arguments)}"
         self._executable = _find(self.arguments[0], self.folder, self.label)
         self.name = name or Path(self.arguments[0]).name
@@ -111,16 +110,10 @@ def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:
     local = checked_program(program)
     if not (pool.requested and pool.workers):
         return local
-    config = [program.name, program.config]  # a worker knows by its config what it has built, so it has one always
-    named = Program(program.arguments, name=program.name, config=config)
-    arguments = (program.arguments, program.name, config, program.seconds, program.folder)
-    return ParallelReranker(local, plain_system(named.config or {}, _program_of_worker, *arguments), pool)
-
-
-def _program_of_worker(
-    arguments: list[str], name: str, config: Config, seconds: float | None, folder: Path
-) -> OwnReranker:
-    return checked_program(Program(arguments, name=name, config=config, seconds=seconds, folder=folder))
+    sent = copy(program)
+    # a worker knows by its config what it has built, so it has one always
+    sent.config = {"command": program.arguments, "name": program.name, "config": program.config}
+    return ParallelReranker(local, plain_system(sent.config, checked_program, sent), pool)
 
 
 def _split(command: str | Sequence[str]) -> list[str]:

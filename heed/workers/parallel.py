@@ -1,4 +1,7 @@
-"""An encoder and a reranker whose work is done by several workers, with the same results in the same order."""
+"""An encoder and a reranker whose work is done by several workers, with the same results in the same order.
+
+They have nothing to close: a worker closes its model when it builds another.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import methodcaller
@@ -43,9 +46,6 @@ class ParallelEncoder:
     def _task(self, method: str, argument: object) -> TaskFor:
         return SystemTask(self._system, methodcaller(method, argument)).sent_to
 
-    def close(self) -> None:
-        """Do nothing: a worker closes its model when it builds another."""
-
 
 class ParallelReranker:
     """A :class:`heed.types.Reranker` whose queries are scored by several workers at once."""
@@ -71,6 +71,3 @@ class ParallelReranker:
         return self._pool.results(
             SystemTask(self._system, _score, (query, documents)).sent_to for query, documents in pairs
         )
-
-    def close(self) -> None:
-        """Do nothing: a worker closes its model when it builds another."""

@@ -1,6 +1,7 @@
 """List-wise rerankers ask, cut, slide and read answers as their authors' code does, whose results are recorded."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def test_an_answer_of_rank_k_gives_the_order_of_the_authors_code(answer: str, or
 
 
 def test_rank_k_thinks_greedily_and_its_last_line_is_the_order(rank_k: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(listwise_prompt.PROMPTS, "rank_k", PROMPTS["rank_k"]._replace(thought=THOUGHT))
+    monkeypatch.setitem(listwise_prompt.PROMPTS, "rank_k", replace(PROMPTS["rank_k"], thought=THOUGHT))
     reranker, folder = local_listwise(rank_k, CPU), Path(rank_k.source)
     for instruction in ("", "only documents that name it"):
         text = f"a river? {instruction}".strip()
@@ -267,7 +268,7 @@ def test_reason_rank_answers_within_its_thought_and_two_instructions_are_two_que
     reason_rank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert PROMPTS["reason_rank"].thought == 3072 + 100  # reasoning_maxlen of run_rank_llm.sh
-    monkeypatch.setitem(listwise_prompt.PROMPTS, "reason_rank", PROMPTS["reason_rank"]._replace(thought=8))
+    monkeypatch.setitem(listwise_prompt.PROMPTS, "reason_rank", replace(PROMPTS["reason_rank"], thought=8))
     model = Registry().find(REASON_RANK[0])._replace(source=str(reason_rank))
     reranker, chat = local_listwise(model, CPU), LocalChat(model, CPU, 8)
     asks = [messages(PROMPTS["reason_rank"], f"{QUERY} {one}", ["a", "b"]) for one in ("only a", "only b")]

@@ -68,10 +68,6 @@ class Turned:
     def __init__(self) -> None:
         self.config: dict[str, Any] = {}
 
-    def load(self) -> None: ...
-
-    def close(self) -> None: ...
-
     def estimate(self) -> None: ...
 
     def shortened(self, document: Document) -> Document:

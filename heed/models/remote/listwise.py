@@ -33,9 +33,6 @@ class ApiChat:
         self._model, self._client, self._answers = model, Client(target), Answers(runtime.answers)
         self._takes_temperature = True
 
-    def load(self) -> None:
-        """Nothing is to be loaded."""
-
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

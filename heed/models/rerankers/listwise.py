@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -12,7 +13,7 @@ from heed.models.rerankers.listwise_prompt import WINDOW, WORDS, Form, Message, 
 from heed.models.text.templates import query_text
 from heed.progress import log
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, close, load
 
 STRIDE = 10  # documents: rank_llm's default, as WINDOW is
 MAX_POOL = 100  # documents of a pool that are ordered: rank_llm's default; the rest stay below them in their order
@@ -40,12 +41,6 @@ class Chat(Protocol):
     @property
     def config(self) -> Config:
         """JSON data that decides its answers."""
-
-    def load(self) -> None:
-        """Load what answering needs."""
-
-    def close(self) -> None:
-        """Unload it."""
 
     def shortened(self, document: Document) -> Document:
         """Return the document, cut to the entry's ``document_length`` in tokens where it has one."""
@@ -76,24 +71,24 @@ class ListwiseReranker:
         self.name = model.name
         self._model, self._chat = model, chat
         self._texts = pieces(model, prompt)
-        texts = self._texts._asdict()
-        form: Form = texts.pop("form")
+        texts = asdict(self._texts)
+        form = texts.pop("form")
         self.config: Config = {
             **chat.config,
             "listwise": [recipe_version("listwise"), WINDOW, STRIDE, MAX_POOL, WORDS],
             "texts": texts,
-            **({"form": form._asdict()} if form != Form() else {}),
+            **({"form": form} if form != asdict(Form()) else {}),
         }
-        self._read = READERS[form.answer]
+        self._read = READERS[self._texts.form.answer]
         self._rankings: list[Ranking] = []
 
     def load(self) -> None:
         """Load the model."""
-        self._chat.load()
+        load(self._chat)
 
     def close(self) -> None:
         """Unload the model; a later score loads it again."""
-        self._chat.close()
+        close(self._chat)
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log what scoring ``queries`` will cost, where answers are paid for."""
@@ -156,15 +151,10 @@ def windows(count: int, fixed: bool = False) -> list[slice]:
     Of 25: 5 to 25, then 0 to 15; where they are ``fixed`` as in a pool of ``MAX_POOL``, 20 to 25, 10 to 25, then 0 to
     20. One document needs no order.
     """
-    if fixed:
-        ends = range(MAX_POOL, WINDOW - 1, -STRIDE)
-        return [slice(end - WINDOW, min(end, count)) for end in ends if min(end, count) - (end - WINDOW) > 1]
-    slices: list[slice] = []
-    end = count
-    while end > 1 and not (slices and slices[-1].start == 0):
-        slices.append(slice(max(end - WINDOW, 0), end))
-        end -= STRIDE
-    return slices
+    last = MAX_POOL if fixed else count
+    ends = [last, *range(last - STRIDE, WINDOW - STRIDE, -STRIDE)]
+    parts = (slice(max(end - WINDOW, 0), min(end, count)) for end in ends)
+    return [part for part in parts if part.stop - part.start > 1]
 
 
 def whole_ranking(count: int) -> str:

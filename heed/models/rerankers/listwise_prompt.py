@@ -3,11 +3,13 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec.json import decode
 
 from heed.errors import ModelError
-from heed.files import parse_json, read_bytes
+from heed.files import read_bytes
 from heed.languages import counted, words_in
 from heed.models.registry.entries import Model
 from heed.models.text.templates import document_text
@@ -25,7 +27,8 @@ WORD = counted(LONGEST_WORD)
 IDENTIFIER = re.compile(r"\[\s*(\d+)\s*\]")
 
 
-class Form(NamedTuple):
+@dataclass(frozen=True)
+class Form:
     """The rules of a prompt's authors that differ from rank_llm's.
 
     ``answer`` is the name of the function that reads the ranking, in :data:`heed.models.rerankers.listwise.READERS`.
@@ -39,7 +42,8 @@ class Form(NamedTuple):
     fixed: bool = False
 
 
-class Pieces(NamedTuple):
+@dataclass(frozen=True)
+class Pieces:
     """The texts of a prompt, with ``{num}``, ``{query}``, ``{rank}`` and ``{candidate}``.
 
     ``welcome`` and ``receipt`` are the assistant's supposed answers to the opening and to each passage;
@@ -61,18 +65,8 @@ class Pieces(NamedTuple):
     form: Form = Form()
 
 
-def read_prompts(path: Path) -> dict[str, Pieces]:
-    """Return the prompts of a JSON file by name; it says where each comes from, and no character may change."""
-    content = parse_json(read_bytes(path).decode("utf-8"))
-    return {
-        name: Pieces(**{field: text for field, text in texts.items() if field not in ("source", "form")})._replace(
-            form=Form(**texts.get("form", {}))
-        )
-        for name, texts in content.items()
-    }
-
-
-PROMPTS = read_prompts(Path(__file__).parents[1] / "registry" / "listwise_prompts.json")
+# by name; the file says where each comes from, and no character may change
+PROMPTS = decode(read_bytes(Path(__file__).parents[1] / "registry" / "listwise_prompts.json"), type=dict[str, Pieces])
 
 
 def pieces(model: Model, default: str) -> Pieces:
