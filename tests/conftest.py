@@ -19,6 +19,7 @@ from unittest import mock
 import pytest
 from filelock import FileLock
 from hypothesis import settings
+from openai_server import Server
 
 # read when torch is loaded; two workers of pytest, with a thread for each core each, would wait for one another
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -50,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.unit)
         if "shared" in fixtures and not SHARED.is_dir():
             item.add_marker(pytest.mark.skip(reason="the real inputs are not on this machine"))
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A real HTTP server that speaks OpenAI's protocol and rerank servers'."""
+    with Server().running() as running:
+        yield running
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,7 +2,6 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from pathlib import Path
@@ -29,12 +28,6 @@ KEY = "sk-very-secret-0123456789"
 CHAT = Model("openai/gpt-tiny", family="api-chat", status="api")
 COHERE = Model("cohere/embed-english-v3.0", family="api-embedding", status="api")
 EMBEDDING = Model("openai/embedding-tiny", family="api-embedding", status="api")
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server().running() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)

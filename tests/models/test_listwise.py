@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -102,12 +101,6 @@ def test_passages(document: Document, words: int, expected: str) -> None:
 
 
 # through an API, on a real server
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server().running() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)
