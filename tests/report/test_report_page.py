@@ -263,7 +263,7 @@ def test_a_table_has_a_scroll_of_its_own_from_sixty_lines_on(tmp_path: Path) -> 
         assert page(read_tree(write_results(tmp_path, rows)), tmp_path).count('class="scroll tall"') == tall
 
 
-def test_of_many_topics_the_two_ends_have_bars(tmp_path: Path) -> None:
+def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_path: Path) -> None:
     values = {f"t{index}": (index - 1000) / 1000 for index in range(2000)}
     one = row("a", "original>changed", "p-MRR", -0.0005, 2000)
     given = {"rows": [one | {"per_topic": values}], "shifts": []}
@@ -272,6 +272,9 @@ def test_of_many_topics_the_two_ends_have_bars(tmp_path: Path) -> None:
     assert "the worst and the best 20 of 2,000 topics" in text
     bars = [int(qid) for qid in re.findall(r'href="#/./topic/t(\d+)\?system=a"', text.split("<figure")[1])]
     assert bars == [*range(20), *range(1980, 2000)]
+    [spec] = [plot.spec() for plot in plots(found) if plot.name.startswith("histogram")]
+    counts = [int(count) for count in re.findall(r"topics: (\d+)", render(spec, "svg").decode())]
+    assert sum(counts) == 2000 and 20 <= len(counts) <= 41
 
 
 def test_a_chart_whose_axis_leaves_out_0_is_no_higher_for_it(tmp_path: Path) -> None:

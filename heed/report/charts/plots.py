@@ -95,6 +95,9 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
                 name = f"topics.{measure}.{system}.{instruction}"
                 spec = partial(system_charts.topics, results.folder, detail, highest)
                 yield Plot(name, "topics", results.folder, title, spec)
+                if len(detail["per_topic"]) > system_charts.MANY:
+                    spec = partial(system_charts.histogram, detail)
+                    yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", spec)
     yield from _constraints(results)
 
 

@@ -10,6 +10,7 @@ from heed.measures.summary import Detail, Shift
 from heed.report.charts.vega_lite import (
     BLUE,
     CROSS,
+    GREY,
     RED,
     TEXT,
     Spec,
@@ -127,6 +128,20 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
     left_out = f"; the worst and the best {ENDS} of {len(by_topic):,} topics" if len(by_topic) > MANY else ""
     caption = f"mean {average:z.1f}, 95% interval [{low:z.1f}, {high:z.1f}]{left_out}"
     return chart(short(detail["system"], 40), caption, (max(step * len(shown), 200), 210), layers)
+
+
+def histogram(detail: Detail) -> Spec:
+    """Return the number of topics by value."""
+    signs = {1: BLUE, 0: GREY, -1: RED}
+    per_topic = detail["per_topic"].values()
+    values = [{"x": 100 * value, "colour": signs[(value > 0) - (value < 0)]} for value in per_topic]
+    bars = {
+        "x": number("x", _title(detail), bin={"maxbins": 40}),
+        "y": {"aggregate": "count", "type": "quantitative", "title": "topics"},
+        "color": {"field": "colour", "type": "nominal", "scale": None},
+    }
+    caption = f"all {len(values):,} topics by value"
+    return chart(short(detail["system"], 40), caption, (360, 210), [layer(values, {"type": "bar"}, bars)])
 
 
 def _title(detail: Detail) -> str:
