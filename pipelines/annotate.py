@@ -138,12 +138,11 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.annotation import Server
     from heed.web.guard import Access
-    from heed.web.listening import LOWEST_PORT, listen
+    from heed.web.listening import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()
-    previous = int(properties.get("port", 0))
-    sock = listen(options.port, previous if previous >= LOWEST_PORT else 0)
+    sock = listen(options.port, int(properties.get("port", 0)))
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
     log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")

@@ -2,18 +2,22 @@
 
 import gzip
 import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from annotating import SAMPLE, Running, grade, running, sample_pool
+from annotating import SAMPLE, grade, running, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
+from heed.judging.annotate.export import export
 from heed.judging.annotate.opening import path_beside
 from heed.judging.annotate.pooled_documents import read_pooled
-from heed.judging.annotate.task import parse_scale
+from heed.judging.annotate.store import Change, Store
+from heed.judging.annotate.task import Task, parse_scale
 from pipelines.annotate import main, open_given, parser
 
 COMMAND = "pipelines.annotate"
@@ -30,23 +34,27 @@ def given(folder: Path, **topic: object) -> tuple[str, ...]:
     return ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--no-browser")
 
 
-def prepared(*arguments: object) -> Path:
-    """Open, or create, the database that the arguments name, close it, and return its path."""
-    _, store = open_given(parser().parse_args([*map(str, arguments)]))
-    store.close()
-    return store.path
+@contextmanager
+def opened(*arguments: object) -> Iterator[tuple[Task, Store]]:
+    """The task and the database that the arguments name, which is created unless it is there."""
+    task, store = open_given(parser().parse_args([*map(str, arguments)]))
+    with closing(store):
+        yield task, store
+
+
+def prepared(*arguments: object) -> Task:
+    """The task of the database that the arguments name, which is created unless it is there."""
+    with opened(*arguments) as (task, _):
+        return task
 
 
 def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(tmp_path: Path) -> None:
     for lang in ("zho", "fas"):
         pooled = sample_pool(tmp_path / lang / "pool.jsonl")
-        task, store = open_given(parser().parse_args([str(tmp_path / lang / "pool.jsonl")]))
-        store.close()
+        task = prepared(tmp_path / lang / "pool.jsonl")
         assert (task.lang, [*task.topics], task.pool) == (lang, [*pooled], pooled)
     sample_pool(tmp_path / "pool.jsonl")
-    task, store = open_given(parser().parse_args([str(tmp_path / "pool.jsonl")]))
-    store.close()
-    assert task.lang == "eng"
+    assert prepared(tmp_path / "pool.jsonl").lang == "eng"
 
 
 @pytest.mark.parametrize(
@@ -133,52 +141,25 @@ def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_p
     assert "pool.db: other given judgements of topics q1; give what it was made with" in again.stderr
 
 
-def test_a_deeper_pool_is_judged_in_the_same_database(tmp_path: Path, heed: Heed) -> None:
+def test_a_deeper_pool_is_judged_in_the_same_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given(tmp_path, instructions={"original": "Only sinkings."})
     write_jsonl(tmp_path / "deeper.jsonl", [{"qid": "q1", "docids": ["d", "b", "c"]}])
-    first, deeper, database = tmp_path / "pool.jsonl", tmp_path / "deeper.jsonl", ("--database", tmp_path / "pool.db")
-
-    def judged(server: Running) -> list[tuple[str, object]]:
-        documents = server.get("/api/topic?qid=q1&assessor=Ann")["documents"]
-        return [(document["docid"], document.get("original", {}).get("grade")) for document in documents]
-
-    with running(first, "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl") as server:
-        assert server.change("Ann", grade("q1", "b", 2))[0] == 200
-        edit = {"kind": "narrative", "qid": "q1", "text": "Only sinkings of ferries.", "base": 0}
-        assert server.change("Ann", edit)[0] == 200
-        server.kill()
-    lost = heed(COMMAND, deeper, *database, "--no-browser")
-    assert "document d of the pool: not in" in lost.stderr and lost.returncode == 1, "the documents of the first start"
     write_jsonl(tmp_path / "more.jsonl", [{"id": "d", "text": "four"}, {"id": "c", "text": "three"}])
-    assert heed(COMMAND, first, "--export", "judged").returncode == 0
-    topics = ("--topics", tmp_path / "judged" / "topics.jsonl")  # with the edited narrative
-    with running(deeper, *database, *topics, "--docs", tmp_path / "more.jsonl") as server:
-        assert judged(server) == [("a", None), ("b", 2), ("d", None), ("c", None)]
-        assert server.get("/api/document?docid=d")["text"] == "four"
-        assert server.change("Ann", grade("q1", "c", 3))[0] == 200
-        assert any("deeper.jsonl: 2 documents new in this pool, 1 already judged" in line for line in server.messages)
-        server.kill()
-    for pool in (first, deeper):  # nothing goes away, whichever pool is given
-        with running(pool, *database) as server:
-            assert judged(server) == [("a", None), ("b", 2), ("d", None), ("c", 3)]
-            assert not any("new in this pool" in line for line in server.messages)
-            server.kill()
-    assert heed(COMMAND, first, "--export", "out").returncode == 0
-    assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 b 2\nq1 0 c 3\n"
-
-
-def test_a_deeper_pool_is_read_from_the_documents_of_the_first_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given(tmp_path)
-    write_jsonl(tmp_path / "deeper.jsonl", [{"qid": "q1", "docids": ["c", "a"]}])
     monkeypatch.chdir(tmp_path)
-    prepared("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl")
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    task, store = open_given(parser().parse_args(["../deeper.jsonl", "--database", "../pool.db"]))
-    assert task.pool == {"q1": ["a", "b", "c"]} and store.document("c") == ("c", "", "", "3", False)
-    store.close()
+    edit = Change("narrative", "q1", value="Only sinkings of ferries.")
+    with opened("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl") as (task, store):
+        store.record("request-1", "Ann", "request-1", [Change("grade", "q1", "original", "b", 2), edit])
+        export(task, store, tmp_path / "judged")
+    deeper = ("deeper.jsonl", "--database", "pool.db")
+    with pytest.raises(HeedError, match="q1.* are not those of an embedded sample .* their documents with --docs"):
+        prepared(*deeper)
+    topics = ("--topics", tmp_path / "judged" / "topics.jsonl")  # with the edited narrative
+    for pool in (*deeper, *topics, "--docs", "more.jsonl"), ("pool.jsonl",), deeper:  # nothing goes away
+        with opened(*pool) as (task, store):
+            assert task.pool == {"q1": ["a", "b", "d", "c"]}
+            assert [(judgement.docid, judgement.grade) for judgement in store.judgements()] == [("b", 2)]
+            document = store.document("d")
+            assert document and document.text == "four"
 
 
 def test_a_second_start_needs_the_pool_alone(tmp_path: Path, heed: Heed) -> None:
@@ -207,8 +188,7 @@ def test_only_relevant_documents_are_shown_and_gaps_are_told(
     qrels = read_qrels(QRELS)
     lines = [f"{qid} 0 {docid} {value}\n" for qid in ("01", "02") for docid, value in qrels[qid].items()]
     (tmp_path / "q").write_text("".join([*lines, "01 0 n144 1\n", "02 0 n144 0\n"]))
-    task, store = open_given(parser().parse_args([str(pool), "--only-relevant", "--qrels", str(tmp_path / "q")]))
-    store.close()
+    task = prepared(pool, "--only-relevant", "--qrels", tmp_path / "q")
     assert task.to_judge("01") == [docid for docid in pooled["01"] if qrels["01"][docid] > 0]
     assert task.to_judge("03") == []
     assert task.conditions() == ("changed",)
@@ -233,9 +213,7 @@ def test_topics_of_neuclir_and_trec_are_read(tmp_path: Path) -> None:
     }
     for number, ((name, *more), expected) in enumerate(cases.items()):
         arguments = [tmp_path / "pool.jsonl", "--topics", tmp_path / name, "--docs", tmp_path / "docs.jsonl", *more]
-        options = parser().parse_args([*map(str, arguments), "--database", str(tmp_path / f"{number}.db")])
-        task, store = open_given(options)
-        store.close()
+        task = prepared(*arguments, "--database", tmp_path / f"{number}.db")
         assert (task.topics["7"].lang, task.topics["7"].query, task.original("7")) == expected
 
 
@@ -279,11 +257,9 @@ def test_documents_of_ir_datasets_are_found_where_it_keeps_them(
 def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
     folder = hub_copy(tmp_path / "hub", "parquet")
     write_jsonl(tmp_path / "pool.jsonl", [{"qid": "12", "docids": ["u1", "u0"]}])
-    options = parser().parse_args([str(tmp_path / "pool.jsonl"), "--lang", "zho", "--topics", str(folder)])
-    task, store = open_given(options)
-    assert (task.original("12"), task.first_changed("12")) == ("要文本", "要文本，不要标题")
-    assert store.document("u1") == ("u1", "标题", "", "文本 内容 1", False)
-    store.close()
+    with opened(tmp_path / "pool.jsonl", "--lang", "zho", "--topics", folder) as (task, store):
+        assert (task.original("12"), task.first_changed("12")) == ("要文本", "要文本，不要标题")
+        assert store.document("u1") == ("u1", "标题", "", "文本 内容 1", False)
 
 
 def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -52,11 +52,10 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-def create(path: Path, task: Task, documents: Iterable[PooledDocument], docs: Sequence[str] = ()) -> bool:
+def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
     """Write the database of ``task``, complete or empty; False if another process has written it meanwhile.
 
-    ``docs`` are the files or ids that later pools' documents are read from. Only its owner can read the database, since
-    it holds the page's token.
+    Only its owner can read the database, since it holds the page's token.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
@@ -66,7 +65,7 @@ def create(path: Path, task: Task, documents: Iterable[PooledDocument], docs: Se
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-            properties = {**dump_task(task), "docs": json.dumps(docs)}
+            properties = dump_task(task)
             properties |= {"token": secrets.token_urlsafe(32), "name": secrets.token_hex(8)}
             db.executemany("INSERT INTO kept VALUES (?, ?)", properties.items())
             db.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", documents)
@@ -84,7 +83,7 @@ def extend(db: sqlite3.Connection, pool: Pool, documents: Iterable[PooledDocumen
 
 
 def stored_properties(db: sqlite3.Connection) -> dict[str, str]:
-    """Return the properties of the whole annotation: task, token, port, where its documents were."""
+    """Return the properties of the whole annotation: task, token, port."""
     return dict(db.execute("SELECT name, value FROM kept").fetchall())
 
 

@@ -1,11 +1,10 @@
 """Open an annotation: its database is made from files at the first start, and later compared with what is given."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
-from heed.datasets.followir import is_mfollowir
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pools import Pool, read_pool
 from heed.judging.annotate.assessors import parse_names, read_assigned
@@ -55,13 +54,7 @@ def _create(sources: Sources, path: Path, pool: Pool, must_exist: bool) -> Task 
         raise DataError(f"{path}: no judgements yet; judge first, or name their file with --database")
     sources = complete(sources, pool)
     task = make_task(sources, pool)
-    docs = corpus_of(sources)
-    return task if create(path, task, read_pooled(docs, task.docids()), _absolute(docs)) else None
-
-
-def _absolute(docs: Sequence[str]) -> list[str]:
-    """Return paths and ids of documents as they are found from another folder."""
-    return [str(Path(name).resolve()) if Path(name).exists() else name for name in docs]
+    return task if create(path, task, read_pooled(corpus_of(sources), task.docids())) else None
 
 
 def path_beside(pool: Path) -> Path:
@@ -72,8 +65,7 @@ def path_beside(pool: Path) -> Path:
 
 def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     """Return the stored task, with the documents that are new in ``pool``."""
-    stored = store.properties()
-    task = load_task(stored, sources.only_relevant)
+    task = load_task(store.properties(), sources.only_relevant)
     is_first = bool(sources.qrels and not task.qrels)  # judged so far without any, now to be judged again
     if sources.qrels and is_first:
         task = replace(task, qrels=judgements_of_pool(sources.qrels, task.lang, task.pool))
@@ -84,26 +76,14 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
         store.set_property("given", dump_task(task)["given"])
     new = new_in(pool, task.pool)
     if not new:
-        if sources.docs:
-            log.info(f"the documents are in {store.path} since the first start; --docs is not read again")
         return task
-    _add_round(sources, store, new, json.loads(stored.get("docs", "[]")))
+    missing = {*chain.from_iterable(new.values())} - {*task.docids()}
+    docs = sources.docs or (corpus_of(complete(replace(sources, lang=task.lang), pool)) if missing else ())
+    store.add_pool(new, [*read_pooled(docs, missing)])
     judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
     known = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
     log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {known} already judged")
     return replace(task, pool=join_pools(task.pool, pool))
-
-
-def _add_round(sources: Sources, store: Store, new: Pool, stored_docs: Sequence[str]) -> None:
-    """Add ``new`` documents to the database, read from those given, else from where the first ones were."""
-    docids = [*dict.fromkeys(docid for docids in new.values() for docid in docids)]
-    stored = store.titles(docids)
-    missing = [docid for docid in docids if docid not in stored]
-    brought = sources.docs or (sources.topics and is_mfollowir(Path(sources.topics), sources.lang))
-    docs = corpus_of(sources) if brought else stored_docs
-    if missing and not docs:
-        raise UsageError(f"{sources.pool}: {len(missing)} documents are not in {store.path}; name theirs with --docs")
-    store.add_pool(new, [*read_pooled(docs, missing)] if missing else [])
 
 
 def _check_sources(sources: Sources, store: Store, task: Task, pool: Pool) -> None:

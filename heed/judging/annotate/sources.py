@@ -1,6 +1,5 @@
 """The files and ids that an annotation is made from: topics, documents and judgements of a pool, in any form."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,13 +8,12 @@ from heed.datasets import irds, sample_root
 from heed.datasets.followir import is_mfollowir, read_mfollowir
 from heed.datasets.irds import read_queries
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
 from heed.formats.trec_files import read_qrels
 from heed.formats.user_files import read_topics, recognised
 from heed.judging.annotate.task import Task, parse_scale
-from heed.languages import LANGUAGES, known_language, language
+from heed.languages import LANGUAGES, language
 from heed.progress import brief, log
 from heed.types import Qrels, Topic
 
@@ -56,7 +54,7 @@ def complete(sources: Sources, pool: Pool) -> Sources:
     """
     lang = language(sources.lang).code if sources.lang else ""
     if sources.topics:
-        lang = lang or _declared_language(sources.topics) or "eng"
+        lang = lang or "eng"
         if not sources.docs and not is_mfollowir(Path(sources.topics), lang):
             raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
         return replace(sources, lang=lang)
@@ -82,17 +80,6 @@ def _from_sample(sources: Sources, pool: Pool, lang: str) -> Sources:
         f"the pool's topics ({brief([*pool])}) are not those of an embedded sample in {lang}; name their file with "
         "--topics and their documents with --docs"
     )
-
-
-def _declared_language(topics: str) -> str:
-    """Return the language in the first line of a topics file in Heed's form; empty if there is none."""
-    path = Path(topics)
-    if not path.is_file() or recognised(path) != "heed":
-        return ""
-    record: dict[str, object] = next((json.loads(line) for _, line in read_lines(path) if line.strip()), {})
-    lang = record.get("lang")
-    known = known_language(lang) if isinstance(lang, str) else None
-    return known.code if known else ""
 
 
 def make_task(sources: Sources, pool: Pool) -> Task:
