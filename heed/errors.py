@@ -42,6 +42,16 @@ class JavaError(HeedError):
     """Java cannot be started, or Lucene raised an exception."""
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, the name of its class without one."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def in_one_line(error: Exception) -> str:
+    """Return the class and the message of an error of somebody else's code, cut to one short line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
 def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
     """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any."""
     listed = list(problems)

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from typing import Any
 
-from heed.errors import UsageError
+from heed.errors import UsageError, in_one_line
 
 OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 REQUIREMENT = re.compile(r"([\w.-]+).*?(?:extra == ['\"]([\w-]+)['\"])?$")
@@ -47,8 +47,7 @@ def named_object(name: str) -> Any:
     except ModuleNotFoundError as error:
         raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
     except Exception as error:
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise UsageError(f"{name}: module {module} fails when it is imported, {reason}") from error
+        raise UsageError(f"{name}: module {module} fails when it is imported, {in_one_line(error)}") from error
     for part in path.split("."):
         if not hasattr(value, part):
             raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")

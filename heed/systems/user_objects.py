@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from heed.errors import HeedError, ModelError, UsageError, fail
+from heed.errors import HeedError, ModelError, UsageError, fail, in_one_line
 from heed.extras import named_object
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
@@ -76,7 +76,7 @@ class OwnSystem:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
             in_file = [frame for frame in frames if frame.filename == frames[0].filename]  # not in a library it calls
             line = f" ({Path(in_file[-1].filename).name}, line {in_file[-1].lineno})" if in_file else ""
-            raise self._error(f"{method} raised {_short(error)}{line}; --debug shows the traceback") from error
+            raise self._error(f"{method} raised {in_one_line(error)}{line}; --debug shows the traceback") from error
 
 
 class OwnReranker(OwnSystem):
@@ -245,9 +245,5 @@ def load_object(name: str) -> Any:
         return named()
     except Exception as error:
         raise UsageError(
-            f"{name}: cannot be called without arguments, {_short(error)}; name an object that the module made"
+            f"{name}: cannot be called without arguments, {in_one_line(error)}; name an object that the module made"
         ) from error
-
-
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

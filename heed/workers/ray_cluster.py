@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from heed.errors import UsageError, WorkerError
+from heed.errors import UsageError, WorkerError, first_line
 from heed.process import faults_left_to_java
 from heed.progress import log
 from heed.workers.tasks import LostError, Result, Task, Worker, WorkerState
@@ -54,10 +54,9 @@ class Cluster:
                     self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **options
                 )
         except Exception as error:  # of a machine too busy to begin, Ray raises no class of its own
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise WorkerError(
-                f"Ray cluster {self._address}: cannot be reached ({reason}); expected HOST:PORT of one that was begun "
-                "with 'ray start --head', or none for one of the command's own"
+                f"Ray cluster {self._address}: cannot be reached ({first_line(error)}); expected HOST:PORT of one that "
+                "was begun with 'ray start --head', or none for one of the command's own"
             ) from error
         finally:
             if main:
@@ -155,4 +154,4 @@ class Actor:
         except self._ray.exceptions.GetTimeoutError as error:
             raise LostError(f"found no room on the cluster within {seconds:g} s") from error
         except self._ray.exceptions.RayError as error:
-            raise LostError((str(error).strip().splitlines() or [type(error).__name__])[0]) from error
+            raise LostError(first_line(error)) from error

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from heed.errors import ModelError, fail
+from heed.errors import ModelError, fail, first_line
 from heed.files import digest, read_bytes
 from heed.hub_client import fetching
 from heed.models.files.conversion import converted, has_weights, lacks_safetensors
@@ -215,8 +215,7 @@ def loading(source: str) -> Iterator[None]:
 
 def unusable(source: str, error: Exception) -> ModelError:
     """Return the error for a model that cannot be loaded: why, and what to do without a network."""
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return ModelError(
-        f"{source}: cannot be loaded as a model ({reason}); give the path of a local copy "
+        f"{source}: cannot be loaded as a model ({first_line(error)}); give the path of a local copy "
         f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
     )

@@ -19,7 +19,7 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from heed.errors import HeedError
+from heed.errors import HeedError, first_line
 from heed.progress import escaped
 
 MEMORY, WRITTEN = 4, 8  # the process may take so many times the largest pickle's size, and write files of so many
@@ -107,7 +107,7 @@ def convert(kind: Kind, pickled: str, outs: Sequence[str], memory: int) -> str:
 def _reason(error: Exception) -> str:
     """Return the first sentence of an error; torch's go on for a page."""
     match = REASON.search(str(error))
-    return match[1] if match else (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
+    return match[1] if match else first_line(error).partition(". ")[0]
 
 
 def _convert_weights(pickled: str, out: str) -> None:

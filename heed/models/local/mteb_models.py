@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from heed.errors import ModelError, UsageError
+from heed.errors import ModelError, UsageError, in_one_line
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
 from heed.progress import warn
@@ -47,7 +47,7 @@ class MtebModel:
         try:
             return require_mteb(self.name).get_model(self.source, self._revision, device=self._device)
         except Exception as error:
-            raise ModelError(f"{self.name}: MTEB cannot load it ({_short(error)})") from error
+            raise ModelError(f"{self.name}: MTEB cannot load it ({in_one_line(error)})") from error
 
     def load(self) -> None:
         """Load the model; :class:`ModelError` where MTEB cannot."""
@@ -145,7 +145,7 @@ def mteb_model(name: str, device: str, trusted: bool) -> MtebReranker | MtebEnco
     try:
         meta = mteb.get_model_meta(source, revision or None, fetch_from_hf=True)
     except Exception as error:
-        raise ModelError(f"{name}: MTEB does not find this model ({_short(error)})") from error
+        raise ModelError(f"{name}: MTEB does not find this model ({in_one_line(error)})") from error
     if meta.loader_kwargs.get("trust_remote_code") and not trusted:
         raise UsageError(
             f"{name}: MTEB runs code of this model's repository; read it, then allow it with --trust-remote-code"
@@ -211,7 +211,3 @@ def _array(values: Any) -> Any:
     import torch
 
     return torch.as_tensor(values).float().cpu().numpy()
-
-
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from heed.errors import ModelError, UsageError
+from heed.errors import ModelError, UsageError, first_line
 from heed.models.files.model_files import local_copy, runs_remote_code, unusable
 from heed.models.local.language_models import (
     ADAPTER,
@@ -126,9 +126,9 @@ class VllmModel:
             with _quiet():
                 outputs = engine.generate(inputs, settings, lora_request=self._adapter, use_tqdm=False)
         except _errors() as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise ModelError(
-                f"{self._model.source}: vLLM failed ({reason}); lower max_length, or use --inference transformers"
+                f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use --inference "
+                "transformers"
             ) from error
         for prompt, output in zip(prompts, outputs, strict=True):
             if list(output.prompt_token_ids) != prompt:

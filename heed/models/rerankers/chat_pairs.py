@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from heed.errors import ModelError
+from heed.errors import ModelError, first_line
 from heed.files import read_bytes
 from heed.models.registry.entries import Model
 from heed.models.text.fit import Cutter, room_for_document
@@ -82,8 +82,7 @@ class ChatPairs:
         try:
             return dict(self._encoder.preprocess(pairs, prompt=prompt, processing_kwargs=WHOLE))
         except (TemplateError, ValueError) as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ModelError(
-                f"{self._model.source}: its chat template cannot take a pair ({reason}); expected one that reads "
-                "messages of the roles query and document"
+                f"{self._model.source}: its chat template cannot take a pair ({first_line(error)}); expected one that "
+                "reads messages of the roles query and document"
             ) from error

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from heed.errors import ModelError
+from heed.errors import ModelError, first_line
 from heed.progress import log
 
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
@@ -52,11 +52,11 @@ class Batches:
             try:
                 values.update(zip(positions, read(positions), strict=True))
             except OutOfMemoryError as error:  # no more of it, as its frames hold tensors
-                return f"{self._name}: {_first_line(error)}"
+                return f"{self._name}: {first_line(error).partition('. ')[0]}"
             except (RuntimeError, IndexError, ValueError) as error:  # torch's, for settings that it cannot compute
                 raise ModelError(
                     f"{self._name}: the network cannot compute {self._size} texts of up to {lengths[positions[0]]} "
-                    f"tokens ({_first_line(error)}); check config.json, or use another --dtype"
+                    f"tokens ({first_line(error).partition('. ')[0]}); check config.json, or use another --dtype"
                 ) from error
         return ""
 
@@ -68,10 +68,6 @@ class Batches:
         self._halved, self._texts, self._tokens = True, self._size // 2, self._tokens // 2
         torch.cuda.empty_cache()
         log.info(f"{problem}; batches are halved, to at most {self._texts} texts")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].partition(". ")[0]
 
 
 def batches(lengths: Sequence[int], tokens: int, most: int | None = None) -> Iterator[list[int]]:
