@@ -1,11 +1,7 @@
-"""The same bytes from any number of threads, from shuffled files, from two runs and, where one is there, two Pythons.
-
-Set HEED_OTHER_PYTHON to the path of another Python that has Heed's packages to compare what it writes.
-"""
+"""The same bytes from any number of threads, from shuffled files and from two processes."""
 
 import ast
 import json
-import os
 import random
 import re
 import subprocess
@@ -14,7 +10,6 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-import pytest
 from conftest import ROOT, Heed, call, stranger
 
 from hardening.tiny import tiny_models
@@ -22,7 +17,6 @@ from heed.measures import mean
 from heed.measures.comparison import statistics
 
 SAMPLE = "neuclir-sample"
-OTHER = os.environ.get("HEED_OTHER_PYTHON", "")
 INPUTS = {
     "docs.jsonl": ROOT / f"documents/{SAMPLE}/zho.jsonl",
     "topics.jsonl": ROOT / f"topics/{SAMPLE}/zho.jsonl",
@@ -96,52 +90,40 @@ def test_threads_and_the_order_of_input_files_move_no_byte(tmp_path: Path) -> No
             assert shuffled[path] == content, path
 
 
-def given_runs(heed: Heed, folder: Path) -> Path:
-    """Two systems' runs of the sample under two conditions, in ``folder``/given."""
-    result = heed("pipelines.neuclir", "--lang", "zho", "--collection", "sample", "--retriever", "bm25")
-    assert result.returncode == 0, result.stderr
-    return folder / f"runs/{SAMPLE}/zho"
-
-
-def shuffled(path: Path, target: Path, seed: int) -> None:
-    """The lines of a run or qrels file in another order, ranks and scores as they were."""
-    lines = path.read_text().splitlines(keepends=True)
-    random.Random(seed).shuffle(lines)
-    target.write_text("".join(lines))
-
-
-def laid_out(runs: Path, folder: Path, seed: int) -> Path:
-    folder.mkdir()
-    named = [
-        runs / f"{system}.{condition}.run" for system in ("bm25", "polarity") for condition in ("original", "changed")
-    ]
-    for path in (*named, ROOT / f"qrels/{SAMPLE}/original.qrels", ROOT / f"qrels/{SAMPLE}/changed.qrels"):
-        shuffled(path, folder / path.name, seed)
-    return folder
-
-
-COMPARE = ("--qrels", "original.qrels", "--new-qrels", "changed.qrels", "--json", "runs/compare.json")
 RUNS = ("bm25.original.run", "bm25.changed.run", "polarity.original.run", "polarity.changed.run")
-COMMANDS = {
-    "compare": ("pipelines.compare", "polarity.original.run", "polarity.changed.run", *COMPARE),
-    "pool": ("pipelines.pool", *RUNS, "--out", "runs/pool.jsonl", "--depth", "20"),
-    "judgements": ("pipelines.judgements", "changed.qrels", "--out", "runs/new.qrels"),
-}
+JUDGED = ("original.qrels", "changed.qrels")
+COMPARE = (
+    "pipelines.compare",
+    *RUNS[2:],
+    "--qrels",
+    JUDGED[0],
+    "--new-qrels",
+    JUDGED[1],
+    "--json",
+    "runs/compare.json",
+)
 
 
 def test_shuffled_runs_and_judgements_are_compared_pooled_and_merged_to_the_same_bytes(
     heed: Heed, tmp_path: Path
 ) -> None:
-    runs = given_runs(heed, tmp_path)
-    folders = [laid_out(runs, tmp_path / f"shuffled{seed}", seed) for seed in (1, 2)]
+    """The second time in processes of their own, with the pool's runs in another order too."""
+    result = heed("pipelines.neuclir", "--lang", "zho", "--collection", "sample", "--retriever", "bm25")
+    assert result.returncode == 0, result.stderr
+    paths = [*(tmp_path / f"runs/{SAMPLE}/zho" / name for name in RUNS), *(INPUTS[name] for name in JUDGED)]
     found = []
-    for at, folder in enumerate(folders):
-        for command in COMMANDS.values():
-            names = [one for one in command if one.endswith(".run")]
-            other = dict(zip(names, names[::-1], strict=True)) if at and command[0] == "pipelines.pool" else {}
-            run(folder, *(other.get(one, one) for one in command), python=sys.executable if at else "")
+    for seed, runs, python in ((1, RUNS, ""), (2, RUNS[::-1], sys.executable)):
+        folder = tmp_path / f"shuffled{seed}"
+        folder.mkdir()
+        for path in paths:
+            lines = path.read_text().splitlines(keepends=True)
+            random.Random(seed).shuffle(lines)
+            (folder / path.name).write_text("".join(lines))
+        run(folder, "pipelines.compare", *COMPARE, python=python)
+        run(folder, "pipelines.pool", *runs, "--out", "runs/pool.jsonl", "--depth", "20", python=python)
+        run(folder, "pipelines.judgements", JUDGED[1], "--out", "runs/new.qrels", python=python)
         found.append(written(folder))
-    assert found[0].keys() == found[1].keys() == {"compare.json", "pool.jsonl", "new.qrels"}
+    assert found[0].keys() == {"compare.json", "pool.jsonl", "new.qrels"}
     assert found[0] == found[1]
 
 
@@ -153,43 +135,6 @@ def test_means_and_intervals_do_not_depend_on_the_order_of_topics() -> None:
     assert reduce(add, values.values()) != reduce(add, other.values())  # sum() itself loses less from Python 3.12 on
     assert mean(values) == mean(other)
     assert statistics(values) == statistics(other)
-
-
-@pytest.mark.skipif(not OTHER, reason="HEED_OTHER_PYTHON names no other Python")
-def test_two_pythons_write_the_same_bytes(heed: Heed, tmp_path: Path) -> None:
-    """BM25 itself is left out: Python 3.11 has Lucene 9.9, 3.12 has Lucene 10.4; see the test below."""
-    runs = given_runs(heed, tmp_path)
-    commands = {
-        **COMMANDS,
-        "check": ("pipelines.check", *RUNS, "--json", "runs/check.json", "--fix", "runs/fixed"),
-        "rerank": (
-            *("pipelines.rerank", "bm25.original.run", "--topics", str(INPUTS["topics.jsonl"]), "--docs"),
-            *(str(INPUTS["docs.jsonl"]), "--lang", "zho", "--reranker", "polarity", "--out", "runs/new.run"),
-        ),
-    }
-    found: list[dict[str, bytes]] = []
-    for python in (sys.executable, OTHER):
-        folder = laid_out(runs, tmp_path / f"python{len(found)}", 1)
-        for command in commands.values():
-            run(folder, *command, python=python)
-        found.append({path: content for path, content in written(folder).items() if "manifest" not in path})
-    assert found[0] == found[1]
-
-
-@pytest.mark.skipif(not OTHER, reason="HEED_OTHER_PYTHON names no other Python")
-def test_two_lucenes_rank_alike(tmp_path: Path) -> None:
-    """Documents and their order are the same; scores of Lucene 9.9 and 10.4 may differ in a float's last bits."""
-    found = []
-    for name, python in (("one", sys.executable), ("other", OTHER)):
-        folder = lay(tmp_path / name)
-        run(folder, "pipelines.trec", *DATA, "--retriever", "bm25", "--reranker", "polarity", python=python)
-        found.append({path: text for path, text in written(folder).items() if path.endswith((".run", "pool.jsonl"))})
-    one, other = found
-    assert one.keys() == other.keys()
-    for path in one:
-        assert [line.split()[:4] for line in one[path].decode().splitlines()] == [
-            line.split()[:4] for line in other[path].decode().splitlines()
-        ], path
 
 
 def test_what_draws_at_random_is_given_a_seed() -> None:

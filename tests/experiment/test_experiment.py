@@ -165,18 +165,6 @@ def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: 
         assert results[0] == results[1] and len(results[0]) == 12
 
 
-def test_two_experiments_with_other_settings_live_in_one_process(tmp_path: Path) -> None:
-    news = load("neuclir-sample", lang="eng")
-    runs = []
-    for k1, depth in ((0.9, 1000), (2.0, 10), (0.9, 1000)):
-        folder = tmp_path / str(len(runs))
-        search = Search(bm25=Bm25Settings(k1=k1))
-        with Experiment(news, indexes=folder / "i", out=folder / "r", depth=depth, search=search) as experiment:
-            runs.append(experiment.retrieve("bm25")["query"])
-    assert runs[0] == runs[2] != runs[1]
-    assert max(map(len, runs[1].values())) == 10
-
-
 def test_remote_code_allowed_in_one_experiment_is_not_allowed_in_another(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     entry = {"odd": {"source": str(tmp_path / "model"), "remote_code": True}}

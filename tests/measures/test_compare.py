@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
-from hypothesis import given
-from hypothesis import strategies as st
 from mteb_predictions import RUN, mteb_file
 
-from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import write_run
 from heed.measures.system_comparison import compare_by, compare_systems
 
@@ -119,20 +116,6 @@ def test_several_instructions_of_a_query_are_paired_and_give_robustness(files: P
     assert found["measures"]["p-MRR"]["n"] == 2
 
 
-def test_all_systems_of_a_folder_side_by_side(files: Path, heed: Heed) -> None:
-    folder = files / "runs"
-    for system, name in (("good", "new"), ("same", "base")):
-        for condition, run in (("original", "base"), ("changed", name)):
-            folder.mkdir(exist_ok=True)
-            (folder / f"{system}.{condition}.run").write_bytes((files / f"{run}.run").read_bytes())
-    result = heed(COMMAND, "--runs", "runs", "--qrels", "q", "--new-qrels", "n", "--holm", "--json", "c.json")
-    assert result.returncode == 0, result.stderr
-    [good] = [line for line in result.stdout.splitlines() if line.startswith("good")]
-    assert "**33.3**" in good
-    found = json.loads((files / "c.json").read_text())["measures"]["p-MRR"]
-    assert (found["good"]["mean"], found["same"]["mean"]) == (pytest.approx(1 / 3), 0.0)
-
-
 def test_the_lowest_rank_is_best_and_a_system_that_lacks_topics_is_not_marked(tmp_path: Path, heed: Heed) -> None:
     """Gold rank 1 is better than 3; ``few`` has but one of the two topics, at its best."""
     orders = {"good": ["g", "x", "y"], "bad": ["x", "y", "g"], "few": ["g", "x", "y"]}
@@ -231,13 +214,3 @@ def test_problems_are_reported_in_one_line(files: Path, heed: Heed, arguments: t
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
     assert said in line
-
-
-@given(st.permutations(["1 Q0 x 1 3.0 t", "1 Q0 y 2 2.0 t", "1 Q0 z 3 1.0 t", "2 Q0 y 1 2.0 t", "2 Q0 x 2 2.0 t"]))
-def test_the_order_of_lines_changes_nothing(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    from heed.measures import p_mrr
-
-    path = tmp_path_factory.mktemp("p") / "a.run"
-    path.write_text("\n".join(lines) + "\n")
-    new = {"1": {"y": 1.0, "x": 0.5}, "2": {"x": 1.0, "y": 1.0}}
-    assert p_mrr(read_any_run(path), new, {"1": {"x"}, "2": {"x"}}) == {"1": 0.5, "2": 0.0}

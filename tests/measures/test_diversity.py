@@ -113,7 +113,7 @@ def test_every_program_of_ir_measures_is_asked(name: str, value: float) -> None:
     [
         ("P_IA@10", "its program is not installed: pip install"),
         ("AP(colour=1)", "unknown parameter colour"),
-        ("AP(rel=__import__('os'))", "unknown"),
+        *((name, "unknown") for name in ("AP(rel=__import__('os'))", "nDCG@x", "Nonsense", "__import__")),
         ("dR", "needs a cutoff"),
         ("MonotonicOrder@3", "takes no cutoff"),
         ("BPM@10", "needs the parameter max_rel"),

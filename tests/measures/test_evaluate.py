@@ -182,11 +182,6 @@ def test_a_topic_that_one_run_lacks_is_logged_and_n_falls(capsys: pytest.Capture
     assert capsys.readouterr().err == ""
 
 
-def test_a_corpus_smaller_than_its_lists_is_refused() -> None:
-    with pytest.raises(HeedError, match="do not fit into a corpus of 2"):
-        evaluate(TABLE_RUNS, tables(), TABLES, 2)
-
-
 def test_followirs_pair_compares_topics_of_one_id() -> None:
     topics = [Topic("1", "eng", "q", {"original": "i", "changed": "j"})]
     qrels = {"original": {"1": {"a": 2, "b": 1}}, "changed": {"1": {"a": 0, "b": 1}}}

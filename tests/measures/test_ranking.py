@@ -28,10 +28,6 @@ def test_top_is_the_head_of_the_order(scores: dict[str, float], depth: int) -> N
     assert list(top(scores, depth)) == ranked(scores)[:depth]
 
 
-def test_a_missing_document_has_the_lists_length_plus_one() -> None:
-    assert ranks({"a": 3.0, "b": 1.0}, ["b", "absent", "a"]) == [2, 3, 1]
-
-
 @given(SCORES, st.lists(st.text("ab7é中", min_size=1, max_size=2)))
 def test_ranks_are_places_in_the_order(scores: dict[str, float], docids: list[str]) -> None:
     order = ranked(scores)

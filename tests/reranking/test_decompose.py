@@ -12,7 +12,6 @@ from heed.languages import language
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
-from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.document_vectors import PREFIX, PoolVectors
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
@@ -202,24 +201,16 @@ def test_scores_are_brought_between_0_and_1() -> None:
 
 def test_polarity_and_another_are_added_after_scaling(polarity: Polarity) -> None:
     other = Decompose(Counting(), Weights(3, 5))
-    fusion = Fusion(polarity, other, weight=2)
+    fusion = Fusion(polarity, other)
     assert fusion.name == "polarity+decompose:counting"
     fusion.load()
     lexical = score(polarity, "original")
     spread = max(lexical) - min(lexical)
     # decompose gives −2, 3, 4, 0, −10: a spread of 14
     theirs = [8 / 14, 13 / 14, 14 / 14, 10 / 14, 0]
-    expected = [(p - min(lexical)) / spread + 2 * o for p, o in zip(lexical, theirs, strict=True)]
+    expected = [(p - min(lexical)) / spread + WEIGHT * o for p, o in zip(lexical, theirs, strict=True)]
     assert score(fusion, "original") == pytest.approx(expected)
     assert score(fusion, "original", []) == []
-
-
-def test_a_cross_encoder_can_be_added_too(tiny_cross_encoder: Path, polarity: Polarity) -> None:
-    other = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
-    fusion = Fusion(polarity, other)
-    ours, theirs = (scaled(score(one, "changed")) for one in (polarity, other))
-    assert score(fusion, "changed") == [p + WEIGHT * o for p, o in zip(ours, theirs, strict=True)]
-    assert ranking(fusion, "original") != ranking(fusion, "changed")
     assert fusion.config["of"] == [polarity.config, other.config]
 
 

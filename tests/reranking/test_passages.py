@@ -1,6 +1,5 @@
 """MaxP: windows by hand, and documents scored by their best passage with a real, tiny cross-encoder."""
 
-import json
 import random
 import string
 from collections.abc import Sequence
@@ -242,21 +241,6 @@ def test_what_stands_at_the_end_counts_by_maxp_and_is_cut_off_without(tmp_path: 
     whole = read_run(tmp_path / "runs" / "docs" / "eng" / "tiny-cross+maxp.query.run")["1"]
     assert whole["d1"] > whole["d2"] + 0.1
     assert whole["d1"] == pytest.approx(liked[best], abs=1e-5)
-
-
-def test_the_command_writes_runs_of_documents_under_a_name_of_their_own(tmp_path: Path, heed: Heed) -> None:
-    systems = ("--lang=zho", "--retriever=bm25", "--reranker=polarity")
-    result = heed("pipelines.neuclir", *systems, "--maxp", "40/20")
-    assert result.returncode == 0, result.stderr
-    folder = tmp_path / "runs" / "neuclir-sample" / "zho"
-    assert {path.name for path in folder.glob("polarity*.run")} == {
-        f"polarity+maxp.{condition}.run" for condition in ("query", "original", "changed")
-    }
-    pooled = {one["qid"]: one["docids"] for one in map(json.loads, (folder / "pool.jsonl").read_text().splitlines())}
-    run = read_run(folder / "polarity+maxp.original.run")
-    assert {qid: sorted(scores) for qid, scores in run.items()} == {qid: sorted(ids) for qid, ids in pooled.items()}
-    cut = DocumentStore(tmp_path / "indexes" / "neuclir-sample" / "zho" / "passages" / "documents", "")
-    assert cut.count > 2 * len({docid for docids in pooled.values() for docid in docids})
 
 
 def test_with_passages_as_long_as_any_document_nothing_changes(tmp_path: Path, heed: Heed) -> None:
