@@ -111,7 +111,6 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
     systems = [experiment.retrieve(retriever) for retriever in retrievers]
     if retrievers or published:
         pool = experiment.published_pool() if published else experiment.pool(systems, pool_depth(options))
-        experiment.write_pool(pool)
         systems += [experiment.rerank(reranker, pool, maxp=maxp) for reranker in rerankers]
     return systems + [experiment.add(name, runs) for name, runs in external.items()]
 

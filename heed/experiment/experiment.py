@@ -212,14 +212,15 @@ class Experiment:
             return pool_of_runs(self.folder / POOL, runs, self.collection.topics, depth)
 
     def published_pool(self) -> dict[str, list[str]]:
-        """Return the candidates that came with the topics; :class:`DataError` if there are none."""
-        self._pool = {"from": "published candidates"}
-        return published_pool(self.collection, self.documents)
+        """Return the candidates that came with the topics, written to ``pool.jsonl``.
 
-    def write_pool(self, pool: Pool) -> None:
-        """Write ``pool.jsonl``, as :meth:`rerank` does."""
+        Raises :class:`DataError` if there are none.
+        """
+        self._pool = {"from": "published candidates"}
         with self._working():
-            write_pool(self.folder / POOL, {qid: list(docids) for qid, docids in pool.items()})
+            pool = published_pool(self.collection, self.documents)
+            write_pool(self.folder / POOL, pool)
+        return pool
 
     def rerank(
         self,
@@ -239,7 +240,7 @@ class Experiment:
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
-            self.write_pool(pooled)
+            write_pool(self.folder / POOL, pooled)
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)

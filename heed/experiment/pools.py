@@ -28,7 +28,9 @@ def pool_of_runs(
     base = {topic.qid: topic.base or topic.qid for topic in topics}  # the topic that asks the same query alone
     digests = digests_of(systems)
     if digests is None or not base:
-        return _fused(systems, base, depth)
+        pool = _fused(systems, base, depth)
+        write_pool(path, pool)
+        return pool
     recipe = {
         "program": program(),
         "runs": digests,

@@ -6,7 +6,6 @@ published programs of IRS, WISE and SICR keep insertion order on ties instead; `
 them in everything else.
 """
 
-from heed.measures.absence import in_no_list, in_one_list
 from heed.measures.contrast import (
     delta_mrr,
     delta_recall,
@@ -19,31 +18,25 @@ from heed.measures.contrast import (
 from heed.measures.definition import Measure
 from heed.measures.diversity import alpha_ndcg, subtopic_recall
 from heed.measures.inputs import no_longer_relevant, still_relevant
-from heed.measures.instfol import instfol
 from heed.measures.own_measures import measure
-from heed.measures.pairwise import irs, nfr, p_mrr, selectivity
-from heed.measures.per_topic import Judged, PerTopic, Variant, mean
+from heed.measures.pairwise import instfol, irs, nfr, p_mrr, selectivity
+from heed.measures.per_topic import Judged, PerTopic, mean
 from heed.measures.power import Power, power_of, smallest_difference, topics_needed
 from heed.measures.single_run import robustness
-from heed.measures.standard import JUDGED, STANDARD, check_measures, standard
-from heed.measures.three_runs import Gold, mean_rank, sicr, wise
+from heed.measures.standard import JUDGED, STANDARD, standard
+from heed.measures.three_runs import mean_rank, sicr, wise
 
 __all__ = (
     "JUDGED",
     "STANDARD",
-    "Gold",
     "Judged",
     "Measure",
     "PerTopic",
     "Power",
-    "Variant",
     "alpha_ndcg",
-    "check_measures",
     "delta_mrr",
     "delta_recall",
     "flip_rate",
-    "in_no_list",
-    "in_one_list",
     "instfol",
     "irs",
     "mean",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from heed.measures import contrast, diversity, instfol, pairwise, single_run, three_runs
+from heed.measures import contrast, diversity, pairwise, single_run, three_runs
 from heed.measures.definition import SUBTOPICS, Measure
 
-FAMILIES = (single_run, diversity, pairwise, three_runs, contrast, instfol)
+FAMILIES = (single_run, diversity, pairwise, three_runs, contrast)
 BUILT_IN = {measure.name: measure for family in FAMILIES for measure in family.MEASURES}
 # of ir_measures
 BY_SUBTOPIC = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")

@@ -20,10 +20,7 @@ from heed.retrieval.dense.vectors import (
     Vectors,
     embedded,
     encoded,
-    has_unit_length,
-    is_cosine,
     recipe_of,
-    with_unit_length,
     write_matrix,
 )
 from heed.reuse import Note, note_of, read_note, write_note
@@ -138,10 +135,7 @@ class DocumentVectors:
         keys = self._keys(documents)
         position = {key: number for number, key in enumerate(keys)}
         self._embed(list(position), lambda part: chosen(documents, [position[key] for key in part]))
-        rows = self._pooled.of(keys)
-        if is_cosine(self._encoder) and not has_unit_length(rows):  # of version 0.2.0
-            rows = with_unit_length(rows)
-        return rows.astype(np.float64)
+        return self._pooled.of(keys).astype(np.float64)
 
     def log(self) -> None:
         """Log how many documents were embedded since the last time."""

@@ -243,7 +243,6 @@ def test_a_pool_is_made_once_of_the_same_runs(tmp_path: Path) -> None:
     def pooled(*systems: Words) -> tuple[dict[str, list[str]], int]:
         with experiment(tmp_path) as asked:
             pool = asked.pool([asked.retrieve(system) for system in systems], depth=2)
-            asked.write_pool(pool)
         return pool, (tmp_path / DRINKS / "pool.jsonl").stat().st_mtime_ns
 
     first = pooled(Words())
