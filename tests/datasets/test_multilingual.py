@@ -14,10 +14,10 @@ from heed.datasets.collection import Collection
 from heed.datasets.layout import Settings
 from heed.datasets.loading import find_collections
 from heed.errors import UsageError
+from heed.experiment.merged_runs import merge
 from heed.formats.trec_files import read_run
 from heed.formats.user_files import OwnFiles
 from heed.ranking import ranked
-from heed.reranking.merging import merge
 from heed.types import subtopics_of
 
 OTHERS = {"zho": "明天下雨", "fas": "بازار نفت", "rus": "футбольный матч"}
