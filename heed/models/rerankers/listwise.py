@@ -28,10 +28,9 @@ Answer = Callable[[list[Message], str], str | None]  # a conversation and a rank
 
 
 class Ranking(NamedTuple):
-    """An answer as a permutation, counted from 0: it ``named`` so many documents, and is ``whole`` or was repaired."""
+    """An answer as a permutation, counted from 0: it is ``whole`` or was repaired."""
 
     order: list[int]
-    named: int
     whole: bool
 
 
@@ -114,10 +113,10 @@ class ListwiseReranker:
     def finish(self) -> None:
         """Log how many answers had to be repaired since the last time."""
         repaired = sum(not ranking.whole for ranking in self._rankings)
-        silent = sum(not ranking.named for ranking in self._rankings)
         if self._rankings:
-            counted = f"{repaired} of {len(self._rankings)} answers were no whole ranking and were repaired"
-            log.info(f"{self.name}: {counted}, {silent} of them named no document")
+            log.info(
+                f"{self.name}: {repaired} of {len(self._rankings)} answers were no whole ranking and were repaired"
+            )
         self._rankings.clear()
 
     def _order(self, query: Query, documents: Sequence[Document], answer: Answer) -> tuple[list[int], list[Ranking]]:
@@ -198,7 +197,7 @@ def _ranking(identifiers: Sequence[str], count: int) -> Ranking:
     numbers = [int(identifier) - 1 for identifier in identifiers]
     named = [number for number in dict.fromkeys(numbers) if 0 <= number < count]
     order = named + sorted(set(range(count)).difference(named))
-    return Ranking(order, len(named), numbers == order)
+    return Ranking(order, numbers == order)
 
 
 def parse_last_line(answer: str, count: int) -> Ranking:
@@ -216,7 +215,7 @@ def parse_last_line(answer: str, count: int) -> Ranking:
             break
         if 0 <= number < count:
             named.append(number)
-    return Ranking(named + sorted(set(range(count)).difference(named)), len(named), len(named) == count)
+    return Ranking(named + sorted(set(range(count)).difference(named)), len(named) == count)
 
 
 READERS = {  # how answers are read, by a form's ``answer``
