@@ -19,12 +19,12 @@ from unittest import mock
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-from openai_server import Server
 
 # read when torch is loaded; two workers of pytest, with a thread for each core each, would wait for one another
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
+    from openai_server import Server
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parent.parent
@@ -54,8 +54,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator["Server"]:
     """A real HTTP server that speaks OpenAI's protocol and rerank servers'."""
+    from openai_server import Server  # tests start programs that import this file alone
+
     with Server().running() as running:
         yield running
 

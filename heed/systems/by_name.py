@@ -17,7 +17,7 @@ from heed.formats.document_store import open_store
 from heed.models.encoders.late_interaction import LateEncoder
 from heed.models.files.guessing import with_family
 from heed.models.local.mteb_models import PREFIX as MTEB
-from heed.models.local.mteb_models import MtebEncoder, MtebReranker, MtebRetriever, mteb_model
+from heed.models.local.mteb_models import mteb_model
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER
@@ -98,12 +98,10 @@ class Systems:
             return self._dense(None)
         if system in RETRIEVERS:
             return self._own_bm25 if system == "bm25" and not self.index else self._bm25(system, self.index)
-        if system.startswith(MTEB):
-            return self._mteb_retriever(system)
         if program_named(system):
             raise UsageError(f"{system}: a program reranks, it does not search; use it as --reranker")
-        if OBJECT.fullmatch(system):
-            return self._user_retriever(load_object(system), system)
+        if (loaded := self._object_named(system)) is not None:
+            return self._user_retriever(loaded, system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
             return LateRetriever(system_by_workers(model, self.runtime, self.pool, LateEncoder), self.corpus)
@@ -126,12 +124,10 @@ class Systems:
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
         if system.startswith(DECOMPOSE):
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
-        if system.startswith(MTEB):
-            return self._mteb_reranker(system)
         if program := program_named(system, self.program_version):
             return program_by_workers(program, self.pool)
-        if OBJECT.fullmatch(system):
-            return OwnReranker(load_object(system), system)
+        if (loaded := self._object_named(system)) is not None:
+            return self._user_reranker(loaded, system)
         if system in RETRIEVERS:
             raise UsageError(f"{system}: a retriever, no reranker; use it as --retriever")
         model = self._resolve(system, RERANKERS, CROSS_ENCODER)
@@ -145,10 +141,8 @@ class Systems:
 
     def encoder(self, name: str) -> Encoder:
         """Return the bi-encoder of a name; :class:`UsageError` if it is none."""
-        if name.startswith(MTEB):
-            return OwnEncoder(self._mteb(name), name)
-        if OBJECT.fullmatch(name):
-            return OwnEncoder(load_object(name), name)
+        if (loaded := self._object_named(name)) is not None:
+            return OwnEncoder(loaded, name)
         return self._encoder(name, self._resolve(name, RETRIEVERS, BI_ENCODER))
 
     def maxp(self, reranker: Reranker, docids: Iterable[str], cut: Cut) -> Reranker:
@@ -200,27 +194,25 @@ class Systems:
             self.pool.log_local(name, reason)
         return system_by_workers(model, self.runtime, None if reason else self.pool)
 
-    def _mteb(self, name: str) -> MtebReranker | MtebEncoder | MtebRetriever:
-        self.pool.log_local(name, "it runs by MTEB's code")
-        return mteb_model(name, self.runtime.device, self.registry.trusted)
-
-    def _mteb_retriever(self, name: str) -> Retriever:
-        model = self._mteb(name)
-        if isinstance(model, MtebReranker):
-            raise UsageError(f"{name}: a cross-encoder, no retriever; use it as --reranker")
-        return self._user_retriever(model, name)
-
-    def _mteb_reranker(self, name: str) -> Reranker:
-        model = self._mteb(name)
-        if isinstance(model, MtebRetriever):
-            raise UsageError(f"{name}: searches by itself, no reranker; use it as --retriever")
-        return Similarity(OwnEncoder(model, name), self.corpus) if is_encoder(model) else OwnReranker(model, name)
+    def _object_named(self, name: str) -> Any:
+        """Return the model of MTEB's code, or the object of the user's own, of that name; None for another name."""
+        if name.startswith(MTEB):
+            self.pool.log_local(name, "it runs by MTEB's code")
+            return mteb_model(name, self.runtime.device, self.registry.trusted)
+        return load_object(name) if OBJECT.fullmatch(name) else None
 
     def _reranker_of_object(self, system: Any) -> Reranker:
         if isinstance(system, Program):
             return program_by_workers(system, self.pool)
-        reranker: Reranker = system if is_built_in(system) else OwnReranker(system, class_name(system))
+        if not is_built_in(system):
+            return self._user_reranker(system, class_name(system))
+        reranker: Reranker = Similarity(system, self.corpus) if is_encoder(system) else system
         return reranker
+
+    def _user_reranker(self, system: Any, name: str) -> Reranker:
+        if is_encoder(system) and not hasattr(system, "score"):
+            return Similarity(OwnEncoder(system, name), self.corpus)
+        return OwnReranker(system, name)
 
     def _retriever_of_object(self, system: Any) -> Retriever:
         if not is_built_in(system):

@@ -86,7 +86,8 @@ class OwnReranker(OwnSystem):
         """Take ``system``; :class:`UsageError` if it has no ``score``."""
         super().__init__(system, name)
         if not callable(getattr(system, "score", None)):
-            raise UsageError(f"{name}: has no score(query, documents); expected a reranker")
+            hint = "it searches, so use it as --retriever" if hasattr(system, "search") else "expected a reranker"
+            raise UsageError(f"{name}: has no score(query, documents); {hint}")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
@@ -116,7 +117,10 @@ class OwnRetriever(OwnSystem):
         """Let ``system`` search ``documents``; :class:`UsageError` if it has no ``search``."""
         super().__init__(system, name)
         if not callable(getattr(system, "search", None)):
-            raise UsageError(f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries")
+            hint = "it scores, so use it as --reranker" if hasattr(system, "score") else "expected a retriever"
+            raise UsageError(
+                f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries; {hint}"
+            )
         self._documents, self._indexed = documents, False
 
     def load(self) -> None:

@@ -238,9 +238,13 @@ def test_what_mteb_cannot_give_is_an_error_that_says_what_to_do(experiment: heed
         experiment.reranker("mteb:no/model")
     with pytest.raises(heed.ModelError, match=r"revision 2 not found for model tiny/cross"):
         experiment.reranker("mteb:tiny/cross@2")
-    with pytest.raises(heed.UsageError, match="mteb:tiny/cross: a cross-encoder, no retriever; use it as --reranker"):
+    with pytest.raises(
+        heed.UsageError, match="mteb:tiny/cross: has neither search.*; it scores, so use it as --reranker"
+    ):
         experiment.retriever("mteb:tiny/cross")
-    with pytest.raises(heed.UsageError, match="mteb:tiny/search: searches by itself, no reranker"):
+    with pytest.raises(
+        heed.UsageError, match="mteb:tiny/search: has no score.*; it searches, so use it as --retriever"
+    ):
         experiment.reranker("mteb:tiny/search")
     with pytest.raises(heed.UsageError, match="code of this model's repository; read it, then allow it"):
         experiment.retriever("mteb:nvidia/NV-Embed-v2")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from letter_encoder import LetterCounts
 from model_inputs import queries
 
 import heed
@@ -83,6 +84,10 @@ def test_models_alone_are_systems_of_an_experiment(
         run = experiment.retrieve(encoder)["query"]["1"]
         assert experiment.rerank(overlap, {"1": ["d0", "d2"]})["query"] == {"1": {"d0": 1, "d2": 0}}
         [expected] = encoder.similarity(encoder.encode_queries(["river"]), encoder.encode_documents(documents))
+        assert experiment.rerank(encoder, {"1": list(run)})["query"]["1"] == pytest.approx(run, abs=1e-6)
+        letters = LetterCounts()  # of the user's own
+        scores = experiment.rerank(letters, {"1": ["d0", "d2"]})["query"]["1"]
+        assert list(scores.values()) == heed.reranker(letters).score("river", [TEXTS[0], TEXTS[2]])
         assert {docid: pytest.approx(score, abs=1e-6) for docid, score in run.items()} == dict(
             zip(("d0", "d1", "d2"), expected, strict=True)
         )
