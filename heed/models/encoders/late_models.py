@@ -11,11 +11,12 @@ from heed.models.files.model_files import local_copy, read_object
 from heed.models.local.network_checks import POOLER, positions_of
 from heed.models.local.runtime import BACKENDS, Runtime
 from heed.models.local.sentence_models import check_network, device_of, options
+from heed.models.local.tensors import weights_in
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES, LATE
 from heed.progress import logging_only
 
-METADATA, WEIGHTS = "artifact.metadata", "model.safetensors"
+METADATA = "artifact.metadata"
 COLBERT = "HF_ColBERT"  # the class that ColBERT's and PLAID-X's code save
 PLACE = ". "  # ColBERT's tokenizers put this before a text and write the marker over its first token
 MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id", "[unused1]")}
@@ -67,8 +68,6 @@ def _is_colbert(folder: Path) -> bool:
 
 
 def _metadata(folder: Path) -> dict[str, Any]:
-    from safetensors import safe_open
-
     path = folder / METADATA
     if not path.is_file():
         raise ModelError(f"{path}: is missing, but it says how {COLBERT} reads texts; copy the whole model")
@@ -76,9 +75,8 @@ def _metadata(folder: Path) -> dict[str, Any]:
     for field, default in MARKERS.values():
         if not isinstance(metadata.setdefault(field, default), str):
             raise ModelError(f"{path}: {field} is {metadata[field]!r}, expected the marker's token, mostly {default!r}")
-    with safe_open(folder / WEIGHTS, "pt") as stream:
-        if "linear.weight" not in stream.keys():  # noqa: SIM118 (it is no dict)
-            raise ModelError(f"{folder / WEIGHTS}: no linear.weight, the projection of {COLBERT}; copy the whole model")
+    if "linear.weight" not in weights_in(folder):
+        raise ModelError(f"{folder}: no linear.weight, the projection of {COLBERT}; copy the whole model")
     return metadata
 
 

@@ -41,15 +41,10 @@ def check_device(device: str, here: bool = True) -> None:
         return
     import torch
 
-    if kind == "mps" and not torch.backends.mps.is_available():
+    if not (torch.backends.mps.is_available() if kind == "mps" else torch.cuda.is_available()):
         raise UsageError(
-            f"--device mps: torch {torch.__version__} finds no GPU of Apple here; use --device cpu, or a Mac with "
-            "Apple silicon and a Python that is built for it"
-        )
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise UsageError(
-            f"--device {device}: torch {torch.__version__} finds no GPU here; use --device cpu, or install its driver "
-            "and a torch that is built for it"
+            f"--device {device}: torch {torch.__version__} finds no GPU for it here; use --device cpu, or install the "
+            "GPU's driver and a torch that is built for it"
         )
     if number and int(number) >= torch.cuda.device_count():
         raise UsageError(

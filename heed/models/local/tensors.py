@@ -1,4 +1,4 @@
-"""Networks that no library has a class for: checked to get exactly the weights that they expect."""
+"""Weights that no class of a library loads: their names and tensors, by the files of a model's folder."""
 
 from collections.abc import Collection
 from pathlib import Path

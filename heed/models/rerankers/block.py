@@ -12,6 +12,7 @@ from heed.errors import ModelError
 from heed.models.files.model_files import loading, local_copy
 from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config, torch_device
 from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.tensors import tensors_in
 from heed.models.registry.entries import Model
 from heed.models.text.fit import Cutter, room_for_document
 from heed.models.text.prompts import TAKE
@@ -37,7 +38,7 @@ CLOSING = (
     f"<query>\n{{query}}{ASKED}",
     "\n</query><|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
 )
-PROJECTION = ("projector.0.weight", "projector.2.weight")
+PROJECTION = ("0.weight", "2.weight")
 
 
 def block_text(model: Model, query: str, instruction: str, documents: Sequence[str]) -> str:
@@ -174,14 +175,10 @@ def _parts(query: str, instruction: str, documents: Sequence[str]) -> list[str]:
 
 def _projection(model: Model, device: str) -> tuple[Any, Any]:
     """Return the weights of the two layers that project a state, in float32; :class:`ModelError` without them."""
-    from safetensors import safe_open
-
-    weights = {}
     with loading(model.source):
-        for path in sorted(local_copy(model).rglob("*.safetensors")):
-            with safe_open(path, "pt") as stored:
-                for name in set(PROJECTION).intersection(stored.keys()):
-                    weights[name] = stored.get_tensor(name).float().to(torch_device(device))
-    if len(weights) < len(PROJECTION):
-        raise ModelError(f"{model.source}: no {' and '.join(PROJECTION)} in its weights; copy the whole model")
-    return weights[PROJECTION[0]], weights[PROJECTION[1]]
+        weights = tensors_in(local_copy(model), "projector.")
+    if not weights.keys() >= set(PROJECTION):
+        names = " and ".join(f"projector.{name}" for name in PROJECTION)
+        raise ModelError(f"{model.source}: no {names} in its weights; copy the whole model")
+    first, second = (weights[name].float().to(torch_device(device)) for name in PROJECTION)
+    return first, second
