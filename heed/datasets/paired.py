@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError, fail
 from heed.formats.data_set_folders import config_files
-from heed.formats.data_set_rows import Columns, HubRow, judgements, parsed, read_candidates, rows, topics_of, warn_blank
+from heed.formats.data_set_rows import Columns, judgements, read_candidates, read_queries, rows, topics_of, warn_blank
 from heed.types import Qrels, Topic
 
 Naming = Callable[[str], str]  # a config's name in a folder: queries → queries-zho
@@ -41,9 +41,8 @@ class PairedTopics(NamedTuple):
 def read_pairs(folder: Path, named: Naming, lang: str) -> PairedTopics:
     """Read topics in language ``lang`` with both instructions from configs that are called as ``named`` says.
 
-    Raises :class:`DataError` for a missing config, bad rows, a query without its instruction, or an
-    id of the newer form that ends neither ``-og`` nor ``-changed``. Blank instructions are warnings. Without
-    ``top_ranked`` there are no candidates.
+    Raises :class:`DataError` for a missing config, bad rows, or an id of the newer form that ends neither ``-og`` nor
+    ``-changed``. Missing instructions are warnings. Without ``top_ranked`` there are no candidates.
     """
     if config_files(folder, named(QRELS["original"])):
         topics = topics_of(rows(folder, named("queries")), lang, COLUMNS)
@@ -66,10 +65,10 @@ def is_paired(folder: Path) -> bool:
 
 def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
     topics: dict[str, Topic] = {}
-    for full, query, instruction in _queries(folder, named):
-        qid, condition = _split(folder, full)
-        topic = topics.setdefault(qid, Topic(qid, lang, query, {}))
-        if instruction:
+    for query in read_queries(folder, lang, named):
+        qid, condition = _split(folder, query.qid)
+        topic = topics.setdefault(qid, query._replace(qid=qid, instructions={}))
+        if instruction := query.instructions.get("original"):
             topic.instructions[condition] = instruction
     qrels: dict[str, Qrels] = {condition: {} for condition in QRELS}
     # data: where push_to_hub puts the config that it calls default
@@ -77,27 +76,6 @@ def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], di
         qid, condition = _split(folder, full)
         qrels[condition][qid] = grades
     return list(topics.values()), qrels
-
-
-def _queries(folder: Path, named: Naming) -> list[tuple[str, str, str]]:
-    """Return the newer form's queries as ``(id, query, instruction)``."""
-    config, instructions = named("instruction"), None
-    if config_files(folder, config):
-        instructions = dict(parsed(rows(folder, config), lambda row: (row.word("query-id"), row.string("instruction"))))
-    seen: set[str] = set()
-
-    def read(row: HubRow) -> tuple[str, str, str]:
-        qid = row.word("_id", "id")
-        if qid in seen:
-            raise row.problem(f"query {qid} comes twice; keep one")
-        seen.add(qid)
-        if instructions is None:
-            return qid, row.text("text"), row.string("instruction")
-        if qid not in instructions:
-            raise row.problem(f"query {qid} has no row in {config}")
-        return qid, row.text("text"), instructions[qid]
-
-    return parsed(rows(folder, named("queries")), read)
 
 
 def _split(folder: Path, full: str) -> tuple[str, str]:

@@ -198,11 +198,11 @@ def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
     return dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column))))
 
 
-def read_queries(folder: Path, lang: str) -> list[Topic]:
+def read_queries(folder: Path, lang: str, named: Callable[[str], str] = str) -> list[Topic]:
     """Return the topics of a data set: its queries, with the original instruction where there is one.
 
-    Instructions are a column of ``queries`` or a config ``instruction``. Raises :class:`DataError` naming bad rows, and
-    :class:`UsageError` for data sets that have several instructions a query.
+    Instructions are a column of ``queries`` or a config ``instruction``; configs are called as ``named`` says. Raises
+    :class:`DataError` naming bad rows, and :class:`UsageError` for data sets that have several instructions a query.
     """
     if config_files(folder, "qrels_og"):
         raise UsageError(
@@ -210,8 +210,8 @@ def read_queries(folder: Path, lang: str) -> list[Topic]:
             "InfoSearch's by heed infosearch --data"
         )
     instructions: dict[str, str] = {}
-    if config_files(folder, "instruction"):
-        instruction_rows = rows(folder, "instruction")
+    if config_files(folder, named("instruction")):
+        instruction_rows = rows(folder, named("instruction"))
         instructions = dict(
             parsed(instruction_rows, lambda row: (row.word("query-id", "query_id"), row.string("instruction")))
         )
@@ -224,7 +224,7 @@ def read_queries(folder: Path, lang: str) -> list[Topic]:
         instruction = row.string("instruction") if "instruction" in row.fields else instructions.get(qid, "")
         topics[qid] = Topic(qid, lang, row.text("text"), {"original": instruction} if instruction else {})
 
-    parsed(rows(folder, "queries"), add)
+    parsed(rows(folder, named("queries")), add)
     return list(topics.values())
 
 

@@ -10,7 +10,7 @@ from heed.datasets.fetchable import holdings
 from heed.datasets.followtable import local_subset
 from heed.datasets.infosearch import dimensions
 from heed.models.listing import missing as missing_parts
-from heed.models.registry.entries import Model, Registry
+from heed.models.registry.entries import Registry
 from heed.published.figures import Paper
 from heed.published.paper_tables import Figure, Table
 from heed.published.settings import Setting, setting_of
@@ -70,37 +70,36 @@ def tasks(paper: Paper, tables: Iterable[Table], registry: Registry, machine: Ma
     """Return a task for each system and subset of ``tables``; tables about the data have none."""
     key = paper.paper.key
     listed = []
-    lacks = Lacks(registry, machine)
     for table in tables:
         groups: dict[tuple[str, str | None, str, str], list[Figure]] = {}
         for row in table.rows:
             if row.system:
                 groups.setdefault((row.system, row.group, row.subset, row.setting or ""), []).append(row)
         labels = system_labels(row for row in table.rows if row.system)
+        without_command = [BY_TABLE[key, table.table]] if (key, table.table) in BY_TABLE else []
         for (system, group, subset, setting), figures in groups.items():
             model = _with_preset(figures[0].model, key, registry)
             parts = SUBSETS[key] if subset == AVERAGE else (subset,)
-            settings, missing = _planned(key, table.table, figures[0], model, parts, lacks)
+            settings: dict[str, Setting] = {}
+            missing = [*without_command, *([] if model else [NO_ENTRY])]
+            if model and not missing:
+                first = figures[0]
+                settings = {part: setting_of(key, table.table, part, model, first, machine.data) for part in parts}
+                missing = _missing(key, settings, registry, machine)
             label = labels[group, system]
             listed.append(Task(table.table, label, subset, setting, model or "", settings, missing, figures))
     return listed
 
 
-def _planned(
-    paper: str, table: str, figure: Figure, model: str | None, subsets: Iterable[str], lacks: "Lacks"
-) -> tuple[dict[str, Setting], list[str]]:
-    """Return how a system runs on each subset, and what is missing here; no settings where it cannot run anywhere."""
-    if (paper, table) in BY_TABLE:
-        return {}, [BY_TABLE[paper, table], *([] if model else [NO_ENTRY])]
-    if model is None:
-        return {}, [NO_ENTRY]
-    settings = {subset: setting_of(paper, table, subset, model, figure, lacks.machine.data) for subset in subsets}
-    missing = list(lacks.of_model(model))
+def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, machine: Machine) -> list[str]:
+    """Return the parts of a system and of the data of its subsets that are missing here."""
+    system = next(iter(settings.values()))
+    missing = _of_model(system.model, registry, machine.gpu_gib)
     for subset, setting in settings.items():
-        missing += lacks.of_data(paper, subset, setting)
-    stage = next(iter(settings.values())).first_stage
-    missing += [f"first stage {stage}: {text}" for text in lacks.of_model(stage)]
-    return settings, list(dict.fromkeys(missing))
+        missing += _of_data(paper, subset, setting, machine.data)
+    first = _of_model(system.first_stage, registry, machine.gpu_gib)
+    missing += [f"first stage {system.first_stage}: {text}" for text in first]
+    return list(dict.fromkeys(missing))
 
 
 def _with_preset(model: str | None, paper: str, registry: Registry) -> str | None:
@@ -115,7 +114,11 @@ def _with_preset(model: str | None, paper: str, registry: Registry) -> str | Non
     return model if separator or preset not in entry.presets else f"{model}@{preset}"
 
 
-def _model_lacks(model: Model, gpu_gib: float) -> list[str]:
+def _of_model(name: str, registry: Registry, gpu_gib: float) -> list[str]:
+    """Return the parts of a model of the registry that are missing here."""
+    if name in ("bm25", ""):
+        return []
+    model = registry.find(name)
     if model.status == "named":
         return [f"weights: {model.note or 'none are public'}"]
     lacks = missing_parts(model)
@@ -129,32 +132,17 @@ def _model_lacks(model: Model, gpu_gib: float) -> list[str]:
     return lacks
 
 
-class Lacks:
-    """What keeps systems and data of papers from running on a machine, each model looked up once."""
-
-    def __init__(self, registry: Registry, machine: Machine) -> None:
-        self.machine = machine
-        self._registry = registry
-        self._of_model: dict[str, list[str]] = {"bm25": [], "": []}
-
-    def of_model(self, name: str) -> list[str]:
-        """Return the parts of a model of the registry that are missing here."""
-        if name not in self._of_model:
-            self._of_model[name] = _model_lacks(self._registry.find(name), self.machine.gpu_gib)
-        return self._of_model[name]
-
-    def of_data(self, paper: str, subset: str, setting: Setting) -> list[str]:
-        """Return the line that says how to get a subset of a paper's data; none where it is here."""
-        data = self.machine.data
-        if setting.whole:
-            return ["data: the whole TREC collection; name it with --docs"]
-        if data is not None:
-            inside = data / subset
-            return [] if inside.is_dir() or data.name == subset else [f"data: {inside} is no folder"]
-        if paper == "followtable":
-            return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
-        name = setting.collection if setting.lang else f"{paper}/{subset}"
-        [holding] = holdings(name, [setting.lang] if setting.lang else [])
-        if any(repository.local_files() for repository in holding.repositories()):
-            return []
-        return [f"data: heed fetch {name}{f' --lang {setting.lang}' if setting.lang else ''}"]
+def _of_data(paper: str, subset: str, setting: Setting, data: Path | None) -> list[str]:
+    """Return the line that says how to get a subset of a paper's data; none where it is here."""
+    if setting.whole:
+        return ["data: the whole TREC collection; name it with --docs"]
+    if data is not None:
+        inside = data / subset
+        return [] if inside.is_dir() or data.name == subset else [f"data: {inside} is no folder"]
+    if paper == "followtable":
+        return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
+    name = setting.collection if setting.lang else f"{paper}/{subset}"
+    [holding] = holdings(name, [setting.lang] if setting.lang else [])
+    if any(repository.local_files() for repository in holding.repositories()):
+        return []
+    return [f"data: heed fetch {name}{f' --lang {setting.lang}' if setting.lang else ''}"]

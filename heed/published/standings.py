@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,16 +16,6 @@ FULL = "-full"  # ends the subset where a whole collection was searched instead 
 HERE = "→"
 
 Column = tuple[str | None, str]  # condition, measure in small letters
-
-
-class Standing(NamedTuple):
-    """One figure of one's own among the published ones: its rank, and the nearest above and below, as text."""
-
-    row: Row
-    rank: int
-    systems: int
-    above: str
-    below: str
 
 
 class Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,26 +88,6 @@ def times_100(row: Figure) -> float:
     return row.value if row.unit == "x100" else round(100 * row.value, 9)
 
 
-def standings(rows: Sequence[Row], published: Iterable[Figure]) -> list[Standing]:
-    """Return where each of ``rows`` stands, in their order; rows without a published figure are left out."""
-    columns: dict[Column, list[Figure]] = {}
-    for figure in published:
-        columns.setdefault(_column(figure), []).append(figure)
-    return [_standing(row, columns[_column_of(row)]) for row in rows if _column_of(row) in columns]
-
-
-def _standing(row: Row, column: Sequence[Figure]) -> Standing:
-    ours = round(100 * row["value"], 9)  # 0.044 is printed 4.4, and equal to it
-    better = sorted((figure for figure in column if times_100(figure) > ours), key=times_100)
-    others = sorted((figure for figure in column if times_100(figure) <= ours), key=times_100)
-    above, below = (better[0] if better else None), (others[-1] if others else None)
-    return Standing(row, len(better) + 1, len(column) + 1, _named(above), _named(below))
-
-
-def _named(figure: Figure | None) -> str:
-    return f"{figure.system} {digits(figure)}" if figure else ""
-
-
 def digits(figure: Figure) -> str:
     """Return a figure with the digits that are printed."""
     return f"{times_100(figure)}{DOUBTFUL * figure.doubtful}"
@@ -128,37 +97,44 @@ def near_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
     """Return, for each table that fits, where each system stands; empty where no paper has such figures."""
     parts = []
     for name, figures in comparable(collection, subset).items():
-        places = standings(rows, figures)
-        if places:
-            lines = [["system", "condition", "measure", "here", "rank", "next above", "next below"]]
-            lines += [_line(standing) for standing in places]
-            parts.append(f"{_title(collection, subset, name)}\n{aligned(lines, left=len(lines[0]))}")
+        columns: dict[Column, list[Figure]] = {}
+        for figure in figures:
+            columns.setdefault(_column(figure), []).append(figure)
+        lines = [_line(row, columns[_column_of(row)]) for row in rows if _column_of(row) in columns]
+        if lines:
+            head = ["system", "condition", "measure", "here", "rank", "next above", "next below"]
+            parts.append(f"{_title(collection, subset, name)}\n{aligned([head, *lines], left=len(head))}")
     return "\n\n".join(parts)
 
 
-def _line(standing: Standing) -> list[str]:
-    row = standing.row
+def _line(row: Row, published: Sequence[Figure]) -> list[str]:
+    """Return a figure of one's own, its rank among the ``published``, and the nearest above and below."""
+    ours = round(100 * row["value"], 9)  # 0.044 is printed 4.4, and equal to it
+    ordered = sorted(published, key=times_100)
+    better = [figure for figure in ordered if times_100(figure) > ours]
+    others = ordered[: len(ordered) - len(better)]
+    rank = f"{len(better) + 1} of {len(published) + 1}"
     value = format_value(row["measure"], row["value"])
-    rank = f"{standing.rank} of {standing.systems}"
-    return [row["system"], row["condition"], row["measure"], value, rank, standing.above, standing.below]
+    return [row["system"], row["condition"], row["measure"], value, rank, _named(better[:1]), _named(others[-1:])]
 
 
-class Grid(NamedTuple):
-    """A table of a paper with one's own systems in it, marked ``→``: its title, and head and lines as text."""
-
-    title: str
-    lines: list[list[str]]
+def _named(figures: Sequence[Figure]) -> str:
+    return "".join(f"{figure.system} {digits(figure)}" for figure in figures)
 
 
 def all_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
     """Return the :func:`grids` as text."""
-    return "\n\n".join(f"{grid.title}\n{aligned(grid.lines, left=1)}" for grid in grids(collection, subset, rows))
+    listed = grids(collection, subset, rows).items()
+    return "\n\n".join(f"{title}\n{aligned(lines, left=1)}" for title, lines in listed)
 
 
-def grids(collection: str, subset: str, rows: Sequence[Row]) -> list[Grid]:
-    """Return, for each table that fits, all its systems and one's own, the best first by the first column."""
+def grids(collection: str, subset: str, rows: Sequence[Row]) -> dict[str, list[list[str]]]:
+    """Return by title, for each table that fits, head and lines of all its systems and one's own, marked ``→``.
+
+    The best are first by the first column.
+    """
     listed = ((name, _ordered(rows, figures)) for name, figures in comparable(collection, subset).items())
-    return [Grid(_title(collection, subset, name), lines) for name, lines in listed if lines]
+    return {_title(collection, subset, name): lines for name, lines in listed if lines}
 
 
 def _ordered(rows: Sequence[Row], figures: Sequence[Figure]) -> list[list[str]]:

@@ -109,7 +109,7 @@ def test_qrels_as_tsv_and_split_folders_are_read(tmp_path: Path) -> None:
         judgements(tmp_path, "qrels")
 
 
-def test_blank_instructions_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_instructions_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = [{"query-id": "305-og", "instruction": " "}, {"query-id": "305-changed", "instruction": "only this"}]
     read = read_followir(published(tmp_path, "jsonl", NEWER | {"instruction/instruction-00000-of-00001": told}))
     assert read.topics[0].instructions == {"changed": "only this"}
@@ -163,20 +163,13 @@ def test_all_bad_rows_are_told_also_of_parquet(tmp_path: Path) -> None:
     ]
 
 
-def test_queries_of_the_newer_form_need_their_condition_once_and_an_instruction(tmp_path: Path) -> None:
-    config = "queries/queries-00000-of-00001"
-    for at, (qids, told) in enumerate(
-        [
-            (["305-og", "305-og"], "line 2: query 305-og comes twice; keep one"),
-            (["306-og"], "line 1: query 306-og has no row in instruction"),
-        ]
-    ):
-        files = NEWER | {config: [{"_id": qid, "text": "Q"} for qid in qids]}
-        with pytest.raises(HeedError, match=told):
-            read_followir(published(tmp_path / str(at), "jsonl", files))
-    bare = [row | {"query-id": "305"} for row in NEWER["data/default-00000-of-00001"]]
+def test_queries_of_the_newer_form_come_once_and_name_their_condition(tmp_path: Path) -> None:
+    twice = {"queries/queries-00000-of-00001": [{"_id": "305-og", "text": "Q"}] * 2}
+    with pytest.raises(HeedError, match="line 2: topic 305-og comes twice; keep one"):
+        read_followir(published(tmp_path / "twice", "jsonl", NEWER | twice))
+    bare = {"data/default-00000-of-00001": [{"query-id": "305", "corpus-id": "FBIS3-1_0", "score": 1}]}
     with pytest.raises(HeedError, match="query id '305' ends neither -og nor -changed"):
-        read_followir(published(tmp_path / "bare", "jsonl", NEWER | {"data/default-00000-of-00001": bare[:1]}))
+        read_followir(published(tmp_path / "bare", "jsonl", NEWER | bare))
 
 
 @pytest.mark.parametrize(
