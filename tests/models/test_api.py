@@ -118,16 +118,16 @@ def test_errors_of_the_server_are_asked_again_with_growing_pauses(
     assert server.calls == 5
     lines = [record.getMessage() for record in caplog.records]
     assert lines[1] == f"{server.url}: status 502 (<html>bad gateway); retry in {pauses[1]:.1f} s"
-    assert len(lines) == 4 and "another form than OpenAI's (KeyError); retry in" in lines[3]
+    assert len(lines) == 4 and "an answer that cannot be used (KeyError: 'choices'); retry in" in lines[3]
 
 
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
         (Reply(503, b'{"error": {"message": "overloaded"}}'), r"status 503 \(overloaded\)"),
-        (Reply(200, b"\xff\xfe"), "another form than OpenAI's"),
-        (Reply(200, b'{"choices": []}'), "another form than OpenAI's"),
-        (Reply(200, b"[" * 100_000), "another form than OpenAI's"),
+        (Reply(200, b"\xff\xfe"), "an answer that cannot be used"),
+        (Reply(200, b'{"choices": []}'), "an answer that cannot be used"),
+        (Reply(200, b"[" * 100_000), "an answer that cannot be used"),
     ],
 )
 def test_attempts_are_bounded(server: Server, reply: Reply, problem: str) -> None:

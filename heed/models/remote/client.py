@@ -38,8 +38,7 @@ Read = TypeVar("Read")
 class Provider(NamedTuple):
     """An API: the environment variables of key and address, its own address, and extra fields of its embeddings.
 
-    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse. ``form`` is whose protocol
-    it speaks.
+    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse.
     """
 
     key: str
@@ -48,7 +47,6 @@ class Provider(NamedTuple):
     queries: Mapping[str, str] = {}
     documents: Mapping[str, str] = {}
     cuts: bool = False
-    form: str = "OpenAI"
 
 
 # None of these was called from here, so all is unverified but by what their documentation says (2026-11):
@@ -140,10 +138,6 @@ class RefusedError(ServiceError):
         """``message`` is for the user."""
         super().__init__(message)
         self.status, self.reason = status, reason
-
-
-class AnswerError(ValueError):
-    """An answer that cannot be used; the message says why."""
 
 
 class _RetryError(Exception):
@@ -242,11 +236,9 @@ class Client:
             self._fail(path, answer.status_code, content.decode("utf-8", "replace"), answer.headers.get("Retry-After"))
         try:
             return read(json.loads(content))
-        except AnswerError as error:
-            raise _RetryError(f"an answer that cannot be used: {self._clean(str(error))}") from None
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
-            form = self.endpoint.provider.form
-            raise _RetryError(f"an answer of another form than {form}'s ({type(error).__name__})") from None
+            reason = self._clean(f"{type(error).__name__}: {error}")
+            raise _RetryError(f"an answer that cannot be used ({reason})") from None
 
     def _content(self, path: str, answer: Any) -> bytes:
         """Return the answer's body, decompressed; never more of it than ``LARGEST`` and a chunk."""

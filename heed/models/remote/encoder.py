@@ -139,5 +139,5 @@ def _rows(answer: Any, count: int) -> Matrix:
     data = sorted(answer["data"], key=lambda row: row["index"])
     matrix = np.array([row["embedding"] for row in data], dtype=np.float32)
     if [row["index"] for row in data] != list(range(count)) or matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise ValueError
+        raise ValueError(f"not {count} vectors of one length")
     return matrix

@@ -94,5 +94,5 @@ def _content(answer: Any) -> str:
     """Return the text of the first choice; empty where the model refuses, which is an answer too."""
     content = answer["choices"][0]["message"]["content"]
     if content is not None and not isinstance(content, str):
-        raise TypeError
+        raise TypeError("its content is no text")
     return content or ""

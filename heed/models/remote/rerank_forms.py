@@ -6,22 +6,21 @@ from typing import Any, NamedTuple
 
 from heed.errors import ModelError
 from heed.models.registry.entries import Model
-from heed.models.remote.client import AnswerError, Provider
+from heed.models.remote.client import Provider
 
 PATH = "rerank"
-RERANK = "the rerank API"
 # None of the four services was called from here; what follows is what their documentation says (2026-11)
 SERVICES = {
     # docs.cohere.com/reference/rerank: cuts documents at max_tokens_per_doc
-    "cohere": Provider("COHERE_API_KEY", "COHERE_RERANK_BASE_URL", "https://api.cohere.com/v2", cuts=True, form=RERANK),
+    "cohere": Provider("COHERE_API_KEY", "COHERE_RERANK_BASE_URL", "https://api.cohere.com/v2", cuts=True),
     # jina.ai/reranker and api.jina.ai/docs
-    "jina": Provider("JINA_API_KEY", "JINA_BASE_URL", "https://api.jina.ai/v1", cuts=True, form=RERANK),
+    "jina": Provider("JINA_API_KEY", "JINA_BASE_URL", "https://api.jina.ai/v1", cuts=True),
     # docs.voyageai.com/reference/reranker-api: truncation is the default, and cuts queries of 8,000 tokens or more
-    "voyage": Provider("VOYAGE_API_KEY", "VOYAGE_BASE_URL", "https://api.voyageai.com/v1", cuts=True, form=RERANK),
+    "voyage": Provider("VOYAGE_API_KEY", "VOYAGE_BASE_URL", "https://api.voyageai.com/v1", cuts=True),
     # docs.contextual.ai/api-reference/rerank/rerank
-    "contextual": Provider("CONTEXTUAL_API_KEY", "CONTEXTUAL_BASE_URL", "https://api.contextual.ai/v1", form=RERANK),
+    "contextual": Provider("CONTEXTUAL_API_KEY", "CONTEXTUAL_BASE_URL", "https://api.contextual.ai/v1"),
 }
-SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "", form=RERANK)  # a server of one's own
+SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "")  # a server of one's own
 
 
 class Form(NamedTuple):
@@ -81,23 +80,13 @@ def instruction_field(model: Model) -> str:
 def read_scores(form: Form, answer: Any, count: int) -> list[float]:
     """Return the scores of ``count`` documents in their order.
 
-    Raises :class:`AnswerError` where a document has none, two or one that is no finite number, and KeyError or
-    TypeError for an answer of another form.
+    Raises ValueError, KeyError or TypeError for an answer without one finite number for each document.
     """
     rows = answer[form.results] if form.results else answer
-    if not isinstance(rows, list):
-        raise TypeError
-    scores: dict[int, float] = {}
-    for row in rows:
-        index, score = row["index"], row[form.score]
-        if type(index) is not int or not 0 <= index < count:
-            raise AnswerError(f"index {index!r}, expected one from 0 to {count - 1}")
-        if index in scores:
-            raise AnswerError(f"index {index} twice")
-        if type(score) not in (int, float) or not math.isfinite(score):
-            raise AnswerError(f"score {score!r} at index {index}, expected a finite number")
-        scores[index] = float(score)
-    if len(scores) < count:
-        absent = next(index for index in range(count) if index not in scores)
-        raise AnswerError(f"scores of {len(scores)} of {count} documents, none at index {absent}")
-    return [scores[index] for index in range(count)]
+    scores = {row["index"]: row[form.score] for row in rows}
+    if len(rows) != count:
+        raise ValueError(f"{len(rows)} scores for {count} documents")
+    for index in range(count):
+        if type(scores.get(index)) not in (int, float) or not math.isfinite(scores[index]):
+            raise ValueError(f"score {scores.get(index)!r} at index {index}, expected a finite number")
+    return [float(scores[index]) for index in range(count)]
