@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    catalogue = Catalogue([options.catalogue] if options.catalogue else [])
+    catalogue = Catalogue(options.catalogue)
     if not options.collection:
         if options.lang or options.dry_run:
             raise UsageError("--lang and --dry-run need a collection; without either, all are listed")

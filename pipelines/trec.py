@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> None:
         data=options.data,
         conditions=tuple(options.condition or ()),
     )
-    catalogue = Catalogue([options.catalogue] if options.catalogue else [])
+    catalogue = Catalogue(options.catalogue)
     run_collections(options, find_collections(name, settings, catalogue))
 
 

@@ -124,13 +124,11 @@ class Named(NamedTuple):
 
 
 class Catalogue:
-    """The shipped entries, and those of the user's files."""
+    """The shipped entries, and those of the user's file."""
 
-    def __init__(self, files: Sequence[Path] = ()) -> None:
-        """Read ``files``, JSON in the form of ``catalogue.json``; raises as :func:`read_catalogue` does."""
-        self.entries = dict(_shipped())
-        for path in files:
-            self.entries.update(read_catalogue(path))
+    def __init__(self, path: Path | None = None) -> None:
+        """Read ``path``, JSON in the form of ``catalogue.json``; raises as :func:`read_catalogue` does."""
+        self.entries = {**_shipped(), **(read_catalogue(path) if path else {})}
 
     def __contains__(self, name: str) -> bool:
         """Return whether ``name`` is an entry, below an entry with subsets, or a data set as ``hub:OWNER/NAME``."""

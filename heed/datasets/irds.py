@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.downloads import File
+from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
@@ -257,20 +257,12 @@ def _member(path: Path, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _fetched(source: str, key: str) -> Path:
-    """Return the local file of an ir_datasets download, fetched and checked by ir_datasets if it is missing."""
-    from ir_datasets.util import DownloadConfig
-
-    folder = home() / source
-    try:
-        return Path(DownloadConfig.context(source, folder)[key].path())
-    except KeyError as error:
-        raise UsageError(
-            f"{source}: ir_datasets knows no {key}; expected trec-2022, trec-2023, dev, test or train"
-        ) from error
-    except (OSError, RuntimeError) as error:
-        raise DataError(
-            f"{source} {key}: cannot be fetched ({error}); fetch it on a machine with a network and copy {folder} here"
-        ) from error
+    """Return the local file of an ir_datasets download, fetched if it is missing."""
+    if key not in _downloads()[source]:
+        raise UsageError(f"{source}: ir_datasets knows no {key}; expected trec-2022, trec-2023, dev, test or train")
+    file = known_file(source, key)
+    fetch([] if file.path.is_file() else [file])
+    return file.path
 
 
 def known_file(source: str, key: str) -> File:

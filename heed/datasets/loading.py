@@ -60,7 +60,7 @@ def load(
         form=form or "raw",
         data=Path(data) if data else None,
     )
-    members, layout, settings = _resolved(name, settings, Catalogue([Path(catalogue)] if catalogue else []))
+    members, layout, settings = _resolved(name, settings, Catalogue(Path(catalogue) if catalogue else None))
     if len(members) > 1:
         names = ", ".join(member.name for member in members)
         raise UsageError(f"{name}: several collections; expected one of {names}")

@@ -555,5 +555,5 @@ def test_false_and_zero_of_a_subset_replace_what_its_group_says(tmp_path: Path) 
     subsets = {"a": {"reranked": False, "queries": 0}, "b": {}}
     entry = {"holds": "x", "hub": "o/n", "reranked": True, "queries": 7, "subsets": subsets}
     (tmp_path / "mine.json").write_text(json.dumps({"mine": entry}))
-    members = Catalogue([tmp_path / "mine.json"]).find("mine")
+    members = Catalogue(tmp_path / "mine.json").find("mine")
     assert [(member.entry.reranked, member.entry.queries) for member in members] == [(False, 0), (True, 0)]
