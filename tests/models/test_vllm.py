@@ -146,8 +146,8 @@ def test_two_models_in_turn(folders: dict[str, Path]) -> None:
     assert once[0] == pytest.approx(again[0], abs=1e-4) and once[1] == pytest.approx(again[1], abs=1e-4)
 
 
-def differences(model: Model, length: int, prompts: list[list[int]]) -> list[float]:
-    engine = VllmModel(model, "cpu", length)
+def differences(model: Model, length: int, prompts: list[list[int]], dtype: str = "float32") -> list[float]:
+    engine = VllmModel(model, CPU._replace(dtype=dtype), length)
     found = list(map(score_of, engine.logits(prompts, (3, 4))))
     engine.close()
     return found
@@ -155,12 +155,11 @@ def differences(model: Model, length: int, prompts: list[list[int]]) -> list[flo
 
 @needs_vllm
 def test_half_precision_makes_no_ties(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vllm_models, "precision", lambda model, device: "bfloat16")
     model = Model(str(folders["Qwen2"]), "causal")
     sent = torch.randint(3, 400, (300, 8), generator=torch.Generator().manual_seed(0)).tolist()
-    ours = differences(model, 20, sent)
+    ours = differences(model, 20, sent, "bfloat16")
     monkeypatch.setattr(VllmModel, "_overrides", lambda self: {})  # as vLLM has it: logits of three digits
-    rounded = differences(model, 20, sent)
+    rounded = differences(model, 20, sent, "bfloat16")
     assert len(set(ours)) == 300 > len(set(rounded))
     assert ours == pytest.approx(rounded, abs=0.1)
 
@@ -272,7 +271,7 @@ def test_workers_write_the_run_of_one_process(
 
 @needs_vllm
 def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path]) -> None:
-    engine = VllmModel(Model(str(folders["Qwen2"]), "causal"), "cpu", 20)
+    engine = VllmModel(Model(str(folders["Qwen2"]), "causal"), CPU, 20)
     assert len(engine.generate([[5] * 10], 3, [3], [])[0]) == 3
     with pytest.raises(HeedError, match=r"vLLM failed \(This model's maximum context length is 20 tokens"):
         engine.logits([[5] * 21], (3, 4))
@@ -285,4 +284,4 @@ def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path]) -> Non
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
 def test_a_device_that_this_vllm_does_not_have_is_an_error(folders: dict[str, Path]) -> None:
     with pytest.raises(HeedError, match="--device cuda: the vLLM that is installed runs on cpu"):
-        VllmModel(Model(str(folders["Qwen2"]), "causal"), "cuda", 20).open()
+        VllmModel(Model(str(folders["Qwen2"]), "causal"), CPU._replace(device="cuda"), 20)

@@ -99,11 +99,9 @@ def open_engine(
 
     ``length`` is how many tokens a prompt and its answer have at most; vLLM shares prefixes in any case.
     """
-    if not uses_vllm(model, runtime.inference):
-        return TransformersModel(model, runtime, tokenizer, generates, share_prefix)
-    engine = VllmModel(model, runtime, length)
-    engine.open()
-    return engine
+    if uses_vllm(model, runtime.inference):
+        return VllmModel(model, runtime, length)
+    return TransformersModel(model, runtime, tokenizer, generates, share_prefix)
 
 
 def _shared(prompts: Sequence[list[int]]) -> int:

@@ -61,17 +61,19 @@ def engine_config(model: Model, inference: str) -> Config:
 
 
 class VllmModel:
-    """A causal model in an engine of this process, opened when first used; an engine takes most of a GPU's memory.
+    """A causal model in an engine of this process, which takes most of a GPU's memory until it is closed.
 
     Prompts are passed as token ids. vLLM reads what several begin with once (automatic prefix
     caching) and chooses its batches itself; answers keep the prompts' order.
     """
 
     def __init__(self, model: Model, runtime: Runtime, length: int) -> None:
-        """Prepare for prompts that have at most ``length`` tokens together with their answer."""
+        """Open the engine for prompts that have at most ``length`` tokens together with their answer."""
         self._model, self._runtime, self._length = model, runtime, length
         self._engine: Any = None
         self._adapter: Any = None
+        with _quiet():
+            self._engine = self._start()
 
     def logits(self, prompts: Sequence[list[int]], entries: tuple[int, ...]) -> list[list[float]]:
         """Return the logits of the vocabulary ``entries`` after each prompt.
@@ -105,13 +107,6 @@ class VllmModel:
         answers = self._answers(prompts, settings)
         return [list(answer.token_ids)[:room] for answer, room in zip(answers, most, strict=True)]
 
-    def open(self) -> Any:
-        """Return the engine, started if need be."""
-        if self._engine is None:
-            with _quiet():
-                self._engine = self._start()
-        return self._engine
-
     def close(self) -> None:
         """End the engine, if it is open, and give its memory back."""
         if self._engine is not None:
@@ -120,21 +115,15 @@ class VllmModel:
             _vllm("cleanup_dist_env_and_memory", ".distributed")()
 
     def _answers(self, prompts: Sequence[list[int]], settings: Any) -> list[Any]:
-        engine = self.open()
         inputs = [{"prompt_token_ids": prompt} for prompt in prompts]
         try:
             with _quiet():
-                outputs = engine.generate(inputs, settings, lora_request=self._adapter, use_tqdm=False)
+                outputs = self._engine.generate(inputs, settings, lora_request=self._adapter, use_tqdm=False)
         except _errors() as error:
             raise ModelError(
                 f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use --inference "
                 "transformers"
             ) from error
-        for prompt, output in zip(prompts, outputs, strict=True):
-            if list(output.prompt_token_ids) != prompt:
-                raise ModelError(
-                    f"{self._model.source}: vLLM read another prompt than was sent; use --inference transformers"
-                )
         return [output.outputs[0] for output in outputs]
 
     def _start(self) -> Any:
