@@ -89,10 +89,12 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _reranker(options: argparse.Namespace, corpus: Corpus, workers: WorkerPool, pooled: Pool) -> Reranker:
-    from heed.systems.settings import Search, systems_of
+    from heed.systems.by_name import Systems
+    from heed.systems.settings import Search
     from pipelines.options.settings import machine_of, maxp_of, registry_of
 
-    systems = systems_of(corpus, Search(), machine_of(options), registry_of(options), workers, options.indexes / "api")
+    answers = options.indexes / "api"
+    systems = Systems(corpus, registry_of(options), Search(), machine_of(options), workers, answers)
     reranker = systems.reranker(options.reranker)
     cut = maxp_of(options)
     if not cut:

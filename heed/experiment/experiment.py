@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -30,7 +29,7 @@ from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
-from heed.systems.settings import Machine, Search, machine_of, systems_of
+from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
@@ -144,8 +143,8 @@ class Experiment:
         search = self._search
         if search.lucene_index:
             search = search._replace(lucene_index=find_index(str(search.lucene_index), self._indexes / "prebuilt"))
-        systems = systems_of(corpus, search, self._machine, self._registry, self._workers, answers)
-        return replace(systems, instructed=self.conditions != ["query"])
+        instructed = self.conditions != ["query"]
+        return Systems(corpus, self._registry, search, self._machine, self._workers, answers, instructed)
 
     def retriever(self, system: str | Retriever | Encoder) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""

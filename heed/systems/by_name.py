@@ -5,6 +5,7 @@ registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompo
 ``command:PROGRAM`` for a program, or ``package.module:Class`` for an object of the user's own.
 """
 
+import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,8 +30,7 @@ from heed.reranking.maxp import Cut, MaxP, Passages
 from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
-from heed.retrieval.bm25.foreign_index import ForeignIndex
-from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.foreign_index import ForeignIndex, open_foreign_index
 from heed.retrieval.bm25.retriever import NAMES as BM25_NAMES
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
@@ -39,6 +39,7 @@ from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
 from heed.systems.programs import Program, program_by_workers, program_named
 from heed.systems.registry_models import family_of, installed_model, system_by_workers
+from heed.systems.settings import Machine, Search
 from heed.systems.user_objects import (
     OwnEncoder,
     OwnReranker,
@@ -68,23 +69,27 @@ class IndexReader(Protocol):
 class Systems:
     """Builds the systems of one experiment over the documents of ``corpus``; nothing is loaded before it is used.
 
-    ``program_version`` is the config of programs that are named as ``command:…``.
-    ``index`` is a Lucene index made elsewhere, which the systems of BM25 search; ``vectors`` a folder with a
-    bi-encoder's vectors of the documents.
+    Answers of paid APIs are kept in the folder ``answers``.
     Where queries are ``instructed``, a model whose template has no place for the instruction is a warning.
     """
 
     corpus: Corpus
     registry: Registry
-    runtime: Runtime
-    bm25: Bm25Settings
-    lucene: Lucene
-    faiss: str
+    search: Search
+    machine: Machine
     pool: WorkerPool
-    index: ForeignIndex | None = None
-    vectors: Path | None = None
+    answers: Path
     instructed: bool = True
-    program_version: str | None = None
+
+    @cached_property
+    def _runtime(self) -> Runtime:
+        return self.machine.runtime(self.answers)
+
+    @cached_property
+    def _index(self) -> ForeignIndex | None:
+        """A Lucene index made elsewhere, which the systems of BM25 search."""
+        path = self.search.lucene_index
+        return open_foreign_index(Path(path), self.corpus, self.machine.heap) if path else None
 
     def retriever(self, system: "str | Retriever | Encoder") -> Retriever:
         """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
@@ -97,14 +102,14 @@ class Systems:
         if system == "lsa":
             return self._dense(None)
         if system in RETRIEVERS:
-            return self._own_bm25 if system == "bm25" and not self.index else self._bm25(system, self.index)
+            return self._own_bm25 if system == "bm25" and not self._index else self._bm25(system, self._index)
         if program_named(system):
             raise UsageError(f"{system}: a program reranks, it does not search; use it as --reranker")
         if (loaded := self._object_named(system)) is not None:
             return self._user_retriever(loaded, system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
-            return LateRetriever(system_by_workers(model, self.runtime, self.pool, LateEncoder), self.corpus)
+            return LateRetriever(system_by_workers(model, self._runtime, self.pool, LateEncoder), self.corpus)
         return self._dense(self._encoder(system, model))
 
     def reranker(self, system: "str | Reranker") -> Reranker:
@@ -124,7 +129,7 @@ class Systems:
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
         if system.startswith(DECOMPOSE):
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
-        if program := program_named(system, self.program_version):
+        if program := program_named(system, self.machine.program_version):
             return program_by_workers(program, self.pool)
         if (loaded := self._object_named(system)) is not None:
             return self._user_reranker(loaded, system)
@@ -157,7 +162,7 @@ class Systems:
 
     def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
         """Return the model of a name; of the family ``otherwise`` where nothing tells it."""
-        model = installed_model(name, self.registry, built_in).limited(self.runtime.max_length)
+        model = installed_model(name, self.registry, built_in).limited(self.machine.max_length)
         if self.instructed:
             warn_unread(model)
         return with_family(model, otherwise)
@@ -167,7 +172,7 @@ class Systems:
 
     def _bm25_of_rerankers(self) -> Bm25:
         # of tables they read fields that only Heed's own index has
-        foreign = None if self.corpus.documents.tabular else self.index
+        foreign = None if self.corpus.documents.tabular else self._index
         return self._bm25("bm25", foreign) if foreign else self._own_bm25
 
     @cached_property
@@ -176,10 +181,13 @@ class Systems:
         return self._bm25("bm25", None)
 
     def _bm25(self, name: str, index: ForeignIndex | None) -> Bm25:
-        return Bm25(name, self.corpus, self.bm25, self.lucene, index)
+        threads = self.machine.threads or os.cpu_count() or 1
+        lucene = Lucene(threads, self.search.shards, self.machine.heap, self.pool)
+        return Bm25(name, self.corpus, self.search.bm25, lucene, index)
 
     def _dense(self, encoder: Encoder | None) -> Dense:
-        return Dense(encoder, self.corpus, DenseSearch(self.faiss, self.runtime.device, self.pool, self.vectors))
+        vectors = Path(self.search.vectors) if self.search.vectors else None
+        return Dense(encoder, self.corpus, DenseSearch(self.search.faiss, self.machine.device, self.pool, vectors))
 
     def _encoder(self, name: str, model: Model) -> Encoder:
         if FAMILIES[model.family].system != ENCODER:
@@ -192,13 +200,13 @@ class Systems:
         reason = FAMILIES[model.family].local
         if reason:
             self.pool.log_local(name, reason)
-        return system_by_workers(model, self.runtime, None if reason else self.pool)
+        return system_by_workers(model, self._runtime, None if reason else self.pool)
 
     def _object_named(self, name: str) -> Any:
         """Return the model of MTEB's code, or the object of the user's own, of that name; None for another name."""
         if name.startswith(MTEB):
             self.pool.log_local(name, "it runs by MTEB's code")
-            return mteb_model(name, self.runtime.device, self.registry.trusted)
+            return mteb_model(name, self.machine.device, self.registry.trusted)
         return load_object(name) if OBJECT.fullmatch(name) else None
 
     def _reranker_of_object(self, system: Any) -> Reranker:

@@ -1,6 +1,5 @@
 """Settings of an experiment: how documents are searched, and what runs it."""
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,16 +7,10 @@ from heed.errors import UsageError
 from heed.models.local.language_models import check_device
 from heed.models.local.runtime import Runtime
 from heed.models.local.vllm import check_inference
-from heed.models.registry.entries import Registry
-from heed.retrieval.bm25.foreign_index import open_foreign_index
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Lucene
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS
 from heed.retrieval.lucene.jvm import HEAP, check_heap
-from heed.systems.by_name import Systems
 from heed.workers import ENGINES, Workers
-from heed.workers.pool import WorkerPool
 
 
 class Search(NamedTuple):
@@ -86,21 +79,3 @@ def machine_of(machine: Machine | None, device: str, threads: int | None = None)
     machine = machine or Machine(device, threads)
     machine.check()
     return machine
-
-
-def systems_of(
-    corpus: Corpus, search: Search, machine: Machine, registry: Registry, workers: WorkerPool, answers: Path
-) -> Systems:
-    """Return the systems over ``corpus``; answers of paid APIs are kept in the folder ``answers``."""
-    return Systems(
-        corpus=corpus,
-        registry=registry,
-        runtime=machine.runtime(answers),
-        bm25=search.bm25,
-        lucene=Lucene(machine.threads or os.cpu_count() or 1, search.shards, machine.heap, workers),
-        faiss=search.faiss,
-        pool=workers,
-        index=open_foreign_index(Path(search.lucene_index), corpus, machine.heap) if search.lucene_index else None,
-        vectors=Path(search.vectors) if search.vectors else None,
-        program_version=machine.program_version,
-    )

@@ -16,12 +16,11 @@ from heed.languages import language
 from heed.models.encoders.late_interaction import LateEncoder, LateReranker
 from heed.models.registry.entries import Model, Registry
 from heed.ranking import ranked
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.systems.by_name import Systems
+from heed.systems.settings import Machine, Search
 from heed.types import Document
 from heed.workers import Workers
 from heed.workers.pool import open_pool
@@ -77,7 +76,7 @@ def test_a_worker_finds_the_same(tmp_path: Path) -> None:
     for number in (None, 1):
         corpus = Corpus(tmp_path / f"shelf{number}", store, language("eng"))
         with open_pool(Workers(number=number), "cpu") as pool:
-            systems = Systems(corpus, Registry(), CPU, Bm25Settings(), Lucene(), "exact", pool)
+            systems = Systems(corpus, Registry(), Search(), Machine("cpu"), pool, tmp_path)
             runs.append(systems.retriever(model).search([TOPIC.under("original")], 50))
     assert runs[0] == runs[1]
     files = [

@@ -42,13 +42,12 @@ from heed.models.rerankers.yes_no import YesNoReranker
 from heed.process import faults_left_to_java
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.retrieval.dense.exact_scan import Scan
 from heed.retrieval.dense.vectors import embed
 from heed.systems.by_name import Systems
+from heed.systems.settings import Machine, Search
 from heed.types import Query
 from heed.workers import Workers, processes
 from heed.workers.parallel import ParallelEncoder, ParallelReranker
@@ -88,7 +87,7 @@ def two() -> Iterator[WorkerPool]:
 
 def systems(folder: Path, store: DocumentStore, pool: WorkerPool) -> Systems:
     corpus = Corpus(folder, store, language("eng"))
-    return Systems(corpus, Registry(), CPU, Bm25Settings(), Lucene(), "exact", pool)
+    return Systems(corpus, Registry(), Search(), Machine("cpu"), pool, folder)
 
 
 def parallel_of(make: Any, model: Model, pool: WorkerPool) -> ParallelReranker:

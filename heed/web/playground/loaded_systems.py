@@ -24,8 +24,8 @@ from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.index import Searcher
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
-from heed.systems.by_name import RERANKERS, RETRIEVERS, refuse_twins
-from heed.systems.settings import Machine, Search, systems_of
+from heed.systems.by_name import RERANKERS, RETRIEVERS, Systems, refuse_twins
+from heed.systems.settings import Machine, Search
 from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
 from heed.web.playground.run_settings import read_run_settings
 from heed.workers.pool import open_pool
@@ -77,7 +77,7 @@ class LiveSystems:
         workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
         search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
-        systems = systems_of(self._corpus, search, choice.machine, registry, workers, answers)
+        systems = Systems(self._corpus, registry, search, choice.machine, workers, answers)
         retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
         rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
         self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
