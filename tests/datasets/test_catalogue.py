@@ -1,6 +1,5 @@
 """Entries of the catalogue: each read, run and measured from a few files in its real layout; damaged ones told."""
 
-import gzip
 import json
 import subprocess
 import sys
@@ -10,10 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 from conftest import Heed, write_jsonl
+from hub_copies import packed, parquet, published
 
 import heed as library
 from hardening.hub import Hub, online
@@ -26,30 +24,15 @@ TREC = "pipelines.trec"
 BM25 = ("--retriever", "bm25", "--reranker", "none", "--quiet")
 
 
-def parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    return path
-
-
-def packed(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
-
-
 def mteb(folder: Path, queries: list[tuple[str, str, str]], documents: list[str], grades: list[list[Any]]) -> Path:
     """A data set of MTEB's: Parquet parts of each config; ``queries`` are id, text and instruction, if any."""
-    part = "00000-of-00001.parquet"
-    parquet(folder / f"corpus/corpus-{part}", [{"_id": one, "title": "", "text": one} for one in documents])
-    parquet(folder / f"queries/queries-{part}", [{"_id": qid, "text": text} for qid, text, _ in queries])
-    told = [{"query-id": qid, "instruction": text} for qid, _, text in queries if text]
-    if told:
-        parquet(folder / f"instruction/instruction-{part}", told)
-    parquet(
-        folder / f"data/test-{part}",
-        [dict(zip(("query-id", "corpus-id", "score"), row, strict=True)) for row in grades],
-    )
-    return folder
+    rows = {
+        "corpus": [{"_id": docid, "title": "", "text": docid} for docid in documents],
+        "queries": [{"_id": qid, "text": text} for qid, text, _ in queries],
+        "instruction": [{"query-id": qid, "instruction": text} for qid, _, text in queries if text],
+        "data": [dict(zip(("query-id", "corpus-id", "score"), row, strict=True)) for row in grades],
+    }
+    return published(folder, "parquet", {f"{name}/test-00000-of-00001": of for name, of in rows.items() if of})
 
 
 def instructir(folder: Path) -> None:

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 from conftest import Heed, write_jsonl
+from hub_copies import published
 
 import heed as library
 from heed.errors import HeedError, UsageError
@@ -31,20 +30,15 @@ def beir(folder: Path, **splits: str) -> Path:
 
 def mteb(folder: Path, qrels: str) -> Path:
     """As the hub holds MTEB's data sets: Parquet parts of each config, judgements in ``qrels`` or ``data``."""
-    rows = {"query-id": ["1"], "corpus-id": ["d1"], "score": [2.0]}
-    instruction = {"query-id": ["1", "2"], "instruction": ["in the sea", None]}
-    tables = {
-        "corpus/corpus-00000-of-00001": {name: [row[name] for row in CORPUS] for name in ("_id", "title", "text")},
-        "queries/queries-00000-of-00001": {name: [row[name] for row in QUERIES] for name in ("_id", "text")},
-        "instruction/instruction-00000-of-00001": instruction,
-        f"{qrels}/train-00000-of-00001": rows | {"query-id": ["2"], "corpus-id": ["d2"]},
-        f"{qrels}/test-00000-of-00001": rows,
+    instructions = [{"query-id": "1", "instruction": "in the sea"}, {"query-id": "2", "instruction": None}]
+    files = {
+        "corpus/corpus-00000-of-00001": CORPUS,
+        "queries/queries-00000-of-00001": [{"_id": row["_id"], "text": row["text"]} for row in QUERIES],
+        "instruction/instruction-00000-of-00001": instructions,
+        f"{qrels}/train-00000-of-00001": [{"query-id": "2", "corpus-id": "d2", "score": 2.0}],
+        f"{qrels}/test-00000-of-00001": [{"query-id": "1", "corpus-id": "d1", "score": 2.0}],
     }
-    for name, columns in tables.items():
-        path = folder / f"{name}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pyarrow.parquet.write_table(pyarrow.table(columns), path)
-    return folder
+    return published(folder, "parquet", files)
 
 
 def test_of_a_beir_folder_the_corpus_alone_is_searched_for_its_judged_queries(tmp_path: Path, heed: Heed) -> None:

