@@ -13,7 +13,7 @@ from heed.models.files.guessing import guess
 from heed.models.files.model_files import FETCHED, in_cache
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import API_RERANK, BLOCK, CROSS_ENCODER, FAMILIES, LEXICAL
-from heed.models.remote.client import PROVIDERS, environment
+from heed.models.remote.endpoints import PROVIDERS, environment
 from heed.models.remote.rerank_forms import SERVER, SERVICES, instruction_field
 from heed.models.rerankers.block import block_text
 from heed.models.rerankers.chat_pairs import reads_messages

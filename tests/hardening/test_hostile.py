@@ -37,7 +37,8 @@ from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.files.model_files import local_copy
 from heed.models.registry.entries import Model, Registry
 from heed.models.remote import client as api
-from heed.models.remote.client import Client, endpoint
+from heed.models.remote.client import Client
+from heed.models.remote.endpoints import endpoint
 from heed.models.rerankers import listwise_local
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.process import within

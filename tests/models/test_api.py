@@ -18,9 +18,10 @@ from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.models.registry.entries import Model
 from heed.models.remote import client as api
-from heed.models.remote.client import ATTEMPTS, Client, RefusedError, endpoint
+from heed.models.remote.client import ATTEMPTS, Client, RefusedError
 from heed.models.remote.cost import Answers, Bill, about
 from heed.models.remote.encoder import TEXTS, ApiEncoder
+from heed.models.remote.endpoints import endpoint
 from heed.retrieval.dense.vectors import embed
 from heed.types import Document
 

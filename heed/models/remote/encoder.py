@@ -12,8 +12,9 @@ from heed.formats.document_store import DocumentStore
 from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
-from heed.models.remote.client import Client, endpoint
+from heed.models.remote.client import Client
 from heed.models.remote.cost import Answers, Bill, about, beginning, check_texts, in_requests
+from heed.models.remote.endpoints import endpoint
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
 from heed.types import Config, Document, Matrix, Query

@@ -7,8 +7,9 @@ from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
-from heed.models.remote.client import Client, RefusedError, endpoint
+from heed.models.remote.client import Client, RefusedError
 from heed.models.remote.cost import Answers, Bill, about
+from heed.models.remote.endpoints import endpoint
 from heed.models.rerankers.listwise import CONTEXT, Answer, ListwiseReranker
 from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import log

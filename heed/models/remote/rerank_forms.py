@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import ModelError
 from heed.models.registry.entries import Model
-from heed.models.remote.client import Provider
+from heed.models.remote.endpoints import Provider
 
 PATH = "rerank"
 # None of the four services was called from here; what follows is what their documentation says (2026-11)

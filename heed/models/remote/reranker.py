@@ -7,8 +7,9 @@ from typing import Any
 from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
-from heed.models.remote.client import Client, endpoint
+from heed.models.remote.client import Client
 from heed.models.remote.cost import Answers, Bill, about, beginning, check_texts, in_requests
+from heed.models.remote.endpoints import endpoint
 from heed.models.remote.rerank_forms import FORMS, PATH, SERVER, SERVICES, form_name, instruction_field, read_scores
 from heed.models.text.fit import room_for_document
 from heed.models.text.templates import document_text, query_text
