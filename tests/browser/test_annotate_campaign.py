@@ -120,7 +120,8 @@ def test_a_second_round_of_which_half_is_not_judged(chromium: "Browser", tmp_pat
         with assessor(chromium, server, "Chair") as chair:
             decide(chair)
         server.kill()
-    with running(tmp_path / "deeper.jsonl", "--database", tmp_path / "pool.db") as server:
+    more = ("--docs", tmp_path / "docs.jsonl")
+    with running(tmp_path / "deeper.jsonl", "--database", tmp_path / "pool.db", *more) as server:
         with assessor(chromium, server, "Bob") as bob:
             assert bob.shown() == "D6"
             bob.press("1", "0")  # D8 and D9 are not judged

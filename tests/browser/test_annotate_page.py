@@ -89,25 +89,6 @@ def test_only_relevant_documents_and_the_way_to_half(chromium: "Browser", tmp_pa
         assert ann.text("#gauge-share") == "4 of 8 out: 50%"
 
 
-def test_a_table_is_drawn_with_caption_and_header_cells(chromium: "Browser", tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "5_0", "docids": ["t003", "t001"]}])
-    with running(tmp_path / "pool.jsonl") as server, assessor(chromium, server) as ann:
-        assert ann.shown() == "t003"
-        assert (
-            ann.text("#document caption") == "Malleable iron grades permitted for threaded fittings (VLB 417, Annex B)"
-        )
-        assert ann.page.locator("#document thead tr").count() == 2
-        spanned = ann.page.locator("#document thead th[colspan]")
-        assert [(cell.inner_text(), cell.get_attribute("colspan")) for cell in spanned.all()] == [
-            ("Composition (% by mass)", "4"),
-            ("Test bar 12 mm", "2"),
-        ]
-        assert ann.page.locator("#document tbody tr >> nth=0 >> td").all_inner_texts()[:2] == ["W-34", "2.8-3.2"]
-        ann.press("r")
-        ann.page.wait_for_selector("#document pre")
-        assert ann.text("#document pre").startswith("<table><caption>Malleable")
-
-
 KEYBOARDS = [("о", "KeyJ"), ("۳", "Digit3"), ("&", "Digit1"), ("ة", "KeyU")]
 
 
@@ -146,19 +127,7 @@ def test_keys_are_known_on_keyboards_of_other_scripts(chromium: "Browser", serve
 
 DATA = ROOT / "tests" / "data"
 DIFFERENCES = [
-    ("ja", "列車の事故", "列車の大事故", [["same", "列車の"], ["in", "大"], ["same", "事故"]]),
     ("th", "รถไฟเชื่อมเมือง", "รถไฟใหม่เชื่อมเมือง", [["same", "รถไฟ"], ["in", "ใหม่"], ["same", "เชื่อมเมือง"]]),
-    ("ar", "حوادث القطارات", "حوادث السيارات", [["same", "حوادث "], ["out", "القطارات"], ["in", "السيارات"]]),
-    ("en", "a b c", "a b c", [["same", "a b c"]]),
-    (
-        "en",
-        "only sinkings count",
-        "only big sinkings count",
-        [["same", "only "], ["in", "big "], ["same", "sinkings count"]],
-    ),
-    ("en", "red car here", "blue car here", [["out", "red "], ["in", "blue "], ["same", "car here"]]),
-    ("en", "", "new", [["in", "new"]]),
-    ("en", "one two, three", "four five, six", [["out", "one two, three"], ["in", "four five, six"]]),
     ("zh", "客运渡轮事故", "客运渡轮碰撞事故", [["same", "客运渡轮"], ["in", "碰撞"], ["same", "事故"]]),
     (
         "fa",
@@ -166,24 +135,15 @@ DIFFERENCES = [
         "سوانح قایق‌های مسافربری",
         [["same", "سوانح "], ["out", "کشتی‌های "], ["in", "قایق‌های "], ["same", "مسافربری"]],
     ),
+    ("en", "", "new", [["in", "new"]]),
+    ("en", "one two, three", "four five, six", [["out", "one two, three"], ["in", "four five, six"]]),
 ]
-MARKED = [
-    (
-        "en",
-        "protests against mining",
-        "Miners protested in the mines; protest again.",
-        ["Miners", "protested", "mines", "protest"],
-    ),
-    ("ru", "Аварии паромов", "паром, парома и парад; авария", ["паром", "парома", "авария"]),
-    ("ru", "паромная переправа", "На паромной переправе и о переправах", ["паромной", "переправе", "переправах"]),
+MARKED = [  # other words are in tests/data/languages
     ("fa", "کشتی‌های مسافربری", "كشتي مسافربري و کشتی", ["كشتي", "مسافربري", "کشتی"]),
-    ("zh", "客运渡轮事故", "两艘渡轮的事故，客运停止", ["渡轮", "事故", "客运"]),
     ("zh", "2022年GDP增长", "gdp 增长", ["gdp", "增长"]),
     ("en", "the report should describe", "The report describes the document", []),
     ("de", "Maße und Straßen", "Die Strasse, das Maß und die STRASSEN", ["Strasse", "Maß", "STRASSEN"]),
     ("fr", "l'école des enfants", "Les écoles d’enfants", ["écoles", "d’enfants"]),
-    ("ja", "自動車の価格", "価格と自動車", ["価格", "自動車"]),
-    ("ko", "열차의 사고", "사고가 난 열차는", ["사고", "열차"]),
     ("tr", "IŞIK", "ışıkları", ["ışıkları"]),
     ("en", "C++ (a+b) [x] $^", "c, a+b and x$ ++ ()[]", []),
 ]
@@ -313,21 +273,11 @@ def test_where_java_cannot_analyse_words_are_marked_by_their_endings(
 
 
 def test_a_page_from_right_to_left(chromium: "Browser", tmp_path: Path) -> None:
-    lines = (DATA / "languages" / "sentences.jsonl").read_text().splitlines()
-    arabic = next(one for one in map(json.loads, lines) if one["lang"] == "ara")
-    text = "\n".join(arabic["sentences"])
-    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": text}])
-    topic = {"qid": "q", "lang": "ar", "query": arabic["query"], "instructions": {"original": "عن القطارات."}}
-    write_jsonl(tmp_path / "topics.jsonl", [topic])
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q", "docids": ["a"]}])
-    given = ("--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl", "--lang", "ar")
-    with running(tmp_path / "pool.jsonl", *given) as server, assessor(chromium, server, "Arabic") as ann:
+    with judging(tmp_path, "ara", original="عن القطارات.") as server, assessor(chromium, server, "Arabic") as ann:
         for place in ("#query", "#original", "#document .text >> nth=0"):
             shown = ann.page.locator(place)
             assert (shown.get_attribute("dir"), shown.get_attribute("lang")) == ("rtl", "ar")
         assert "Noto Naskh Arabic" in ann.page.locator("#query").evaluate("it => getComputedStyle(it).fontFamily")
-        marks = ann.page.locator("#document .text mark").all_inner_texts()
-        assert marks == ["السيارات", "القطارات", "المدن"]
 
 
 def test_without_the_token_the_browser_gets_nothing(chromium: "Browser", server: Running) -> None:

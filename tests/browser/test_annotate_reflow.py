@@ -171,4 +171,7 @@ def test_a_csv_file_is_shown_as_a_table(chromium: "Browser", tmp_path: Path) -> 
         assert ann.text("#document caption") == "first"
         assert ann.page.locator("#document th").all_inner_texts() == ["Year", "City", "<b onclick=x>"]
         assert ann.page.locator("#document td").all_inner_texts() == ["2001", "Rome", "a, <i>b", "2002", "Oslo", "c"]
+        ann.press("r")
+        ann.page.wait_for_selector("#document pre")
+        assert ann.text("#document pre").startswith("first\nYear,City,")
         ann.context.close()

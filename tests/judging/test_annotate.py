@@ -91,6 +91,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         ),
         (("pool.jsonl", "--grades", "0=relevant,1"), "same label (0 relevant, 1 relevant); name each differently"),
         (("absent.jsonl",), "absent.jsonl: no such file"),
+        (("pool.jsonl", "--as", "Ann=Ann", "--export", "out"), "--as without --add: it names the assessors of a"),
         (("hub/absent", "--topics", "no/such-id", "--docs", "docs.jsonl"), "hub/absent: no such file"),
         (
             ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--assessor", "Adjudicated"),

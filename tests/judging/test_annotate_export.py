@@ -1,13 +1,12 @@
 """Agreement of assessors, and judgements as files that the collection commands read as they are."""
 
 import json
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from annotating import SAMPLE, sample_pool
+from annotating import SAMPLE, Judging, sample_pool
 from conftest import ROOT
 
 from heed.errors import HeedError
@@ -75,30 +74,21 @@ def test_what_is_read_again_comes_from_decision_then_majority_then_ones_own_grad
 # Export
 
 
-class Annotation:
-    """A database over the sample, written to as the page does."""
+class Annotation(Judging):
+    """A database over the sample."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.pool = sample_pool(folder / "pool.jsonl")
         self.options = annotate_parser().parse_args([str(folder / "pool.jsonl"), "--lang", "zho", *arguments])
-        self.task, self.store = open_given(self.options)
+        self.task, store = open_given(self.options)
+        super().__init__(store)
         self.out = folder / "out"
-
-    def grade(self, who: str, qid: str, docid: str, value: int | None, condition: str = "original") -> None:
-        wording = self.store.narratives()[qid][0] if condition == "changed" else ""
-        client = uuid.uuid4().hex
-        self.store.record(client, who, client, [Change("grade", qid, condition, docid, value, wording)])
 
     def grade_topic(self, who: str, qid: str, condition: str, values: list[int]) -> dict[str, int]:
         grades = dict(zip(self.task.to_judge(qid), values, strict=False))
         for docid, value in grades.items():
             self.grade(who, qid, docid, value, condition)
         return grades
-
-    def edit(self, qid: str, text: str) -> None:
-        client = uuid.uuid4().hex
-        change = Change("narrative", qid, value=text, base=self.store.narratives()[qid][1])
-        self.store.record(client, "ann", client, [change])
 
     def export(self, who: str | None = None) -> list[str]:
         return export(self.task, self.store, self.out, who)
@@ -135,7 +125,7 @@ def test_a_topic_whose_relevant_documents_are_not_all_judged_again_is_left_out(a
 
 def test_a_topic_that_was_not_edited_has_no_changed_judgements(annotation: Annotation) -> None:
     annotation.grade_topic("ann", "01", "original", [3, 0])
-    annotation.edit("01", annotation.task.original("01"))
+    annotation.edit("ann", "01", annotation.task.original("01"))
     annotation.grade_topic("ann", "01", "changed", [0, 0])
     lines = annotation.export()
     assert not (annotation.out / "changed.qrels").exists()
@@ -193,10 +183,9 @@ def test_judgements_are_exported_with_notes_and_marked_where_the_narrative_was_e
     annotation: Annotation,
 ) -> None:
     annotation.grade_topic("ann", "01", "changed", [1, 0])
-    client = uuid.uuid4().hex
     docid = annotation.pool["01"][0]
-    annotation.store.record(client, "ann", client, [Change("note", "01", "changed", docid, "the cause is told")])
-    annotation.edit("01", "another narrative")
+    annotation.record("ann", Change("note", "01", "changed", docid, "the cause is told"))
+    annotation.edit("ann", "01", "another narrative")
     annotation.grade("ann", "01", annotation.pool["01"][1], 0, "changed")
     lines = annotation.export()
     records = {
@@ -235,7 +224,7 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
     from heed.datasets.loading import find_collections
     from heed.formats.user_files import OwnFiles
 
-    annotation.edit("02", "只要居民自己发起的抗议。\n其他均不相关。")
+    annotation.edit("ann", "02", "只要居民自己发起的抗议。\n其他均不相关。")
     original = {qid: annotation.grade_topic("ann", qid, "original", [3, 0, 1]) for qid in ("01", "02")}
     changed = {qid: annotation.grade_topic("ann", qid, "changed", [0, 0, 1]) for qid in ("01", "02")}
     annotation.export()

@@ -1,19 +1,16 @@
 """Other assessors' databases, added to one: nothing is lost, nothing counts twice, and who judged is kept apart."""
 
 import json
-import random
 import sqlite3
-import subprocess
-import sys
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed, write_jsonl
+from annotating import Judging
+from conftest import Heed, write_jsonl
 
 from heed.errors import HeedError, UsageError
 from heed.judging.annotate.assessors import ADJUDICATED, parse_names
@@ -21,7 +18,7 @@ from heed.judging.annotate.database import create
 from heed.judging.annotate.export import export
 from heed.judging.annotate.joining import add_annotations
 from heed.judging.annotate.pooled_documents import PooledDocument
-from heed.judging.annotate.store import Applied, Change, Store, wording_of
+from heed.judging.annotate.store import Change, Store, wording_of
 from heed.judging.annotate.task import Task, load_task, parse_scale
 from heed.types import Topic
 
@@ -30,36 +27,18 @@ POOL = {"1": ["a", "b"], "2": ["a"]}
 DEEPER = {"1": ["c", "a"], "2": ["d"]}
 
 
-class Judging:
-    """An annotation, with what one assessor does in it."""
+class Addable(Judging):
+    """An annotation to which others are added, made unless it is there."""
 
     def __init__(self, path: Path, pool: dict[str, list[str]] = POOL, **settings: object) -> None:
-        self.path = path
         if not path.exists():
             task = replace(Task(pool, TOPICS, "eng", parse_scale("0,1,3")), **settings)  # type: ignore[arg-type]
             create(path, task, (PooledDocument(docid, "", "", f"text {docid}", False) for docid in task.docids()))
-        self.store = Store(path)
+        super().__init__(Store(path))
 
-    def grade(self, who: str, qid: str, docid: str, value: int | None, condition: str = "original") -> None:
-        self.record(who, Change("grade", qid, condition, docid, value))
-
-    def record(self, who: str, change: Change) -> None:
-        time.sleep(0.002)  # times in the log are milliseconds
-        request = uuid.uuid4().hex
-        self.store.record(request, who, request, [change])
-
-    def edit(self, who: str, qid: str, text: str) -> None:
-        self.record(who, Change("narrative", qid, value=text, base=self.store.narratives()[qid][1]))
-
-    def undo(self, who: str) -> Applied:
-        return self.store.undo(uuid.uuid4().hex, who)
-
-    def add(self, *others: "Judging | Path", names: Sequence[str] = ()) -> None:
+    def add(self, *others: "Addable | Path", names: Sequence[str] = ()) -> None:
         paths = [other if isinstance(other, Path) else other.path for other in others]
         add_annotations(self.path, paths, parse_names(names))
-
-    def grades(self) -> dict[tuple[str, str, str, str], int | None]:
-        return {judgement[:4]: judgement.grade for judgement in self.store.judgements()}
 
     def task(self) -> Task:
         return load_task(self.store.properties(), only_relevant=False)
@@ -70,13 +49,13 @@ class Judging:
             return count
 
 
-New = Callable[..., Judging]
+New = Callable[..., Addable]
 
 
 @pytest.fixture
 def new(tmp_path: Path) -> New:
     """A function that makes an annotation by name, or opens what is there."""
-    return lambda name, pool=POOL, **settings: Judging(tmp_path / f"{name}.db", pool, **settings)
+    return lambda name, pool=POOL, **settings: Addable(tmp_path / f"{name}.db", pool, **settings)
 
 
 def test_judgements_notes_times_and_documents_of_another_round_are_added(new: New) -> None:
@@ -112,6 +91,9 @@ def test_of_two_decisions_the_later_counts_with_who_made_it(new: New) -> None:
     keys = [(ADJUDICATED, "1", "original", docid) for docid in "ab"]
     assert here.grades() == dict.fromkeys(keys, 3)
     assert here.store.deciders() == {key[1:]: "Dean" for key in keys}
+    third = new("third")
+    third.add(exported(here))
+    assert (third.grades(), third.store.deciders()) == (here.grades(), here.store.deciders())
 
 
 def test_adding_twice_and_going_on_changes_nothing_twice(new: New) -> None:
@@ -250,7 +232,6 @@ def test_a_round_that_began_with_exported_topics_is_added(new: New) -> None:
         "UPDATE log SET after = '{}'",
         "UPDATE log SET after = 'text'",
         "DELETE FROM kept WHERE name = 'scale'",
-        "DROP TABLE judgements",
     ],
 )
 def test_what_no_page_can_have_written_is_refused(new: New, damage: str) -> None:
@@ -335,7 +316,7 @@ def test_no_file_is_left_beside_a_closed_database_and_a_killed_ones_log_is_read(
     assert not [*tmp_path.glob("there.db-*")]
 
 
-def exported(judging: Judging) -> Path:
+def exported(judging: Addable) -> Path:
     """The folder that an annotation is exported to."""
     export(judging.task(), judging.store, judging.path.with_suffix(""), None)
     return judging.path.with_suffix("")
@@ -446,31 +427,15 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
     assert here.log() == 0
 
 
-KILLED = """
-import sys
-from pathlib import Path
-from heed.judging.annotate.joining import add_annotations
-print("started", flush=True)
-add_annotations(Path(sys.argv[1]), [Path(sys.argv[2])], {})
-"""
-
-
-def test_adding_can_be_killed_at_any_time_and_repeated(new: New) -> None:
-    here, there = new("here", {"1": ["a"]}), new("there", {"1": [f"d{number}" for number in range(1000)]})
-    here.grade("ann", "1", "a", 1)
-    changes = [Change("grade", "1", "original", f"d{number}", number % 2) for number in range(1000)]
-    there.store.record("all-at-once", "bela", "all-at-once", changes)
-    chooser, states = random.Random(7), set()
-    for _ in range(6):
-        command = [sys.executable, "-c", KILLED, str(here.path), str(there.path)]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-            assert process.stdout and process.stdout.readline() == b"started\n"
-            time.sleep(chooser.uniform(0, 0.05))
-            process.kill()
-        states.add((len(here.grades()), here.log(), len(here.task().docids())))
-    assert states <= {(1, 1, 1), (1001, 1001, 1001)}, "all or nothing"
-    here.add(there)
-    assert (len(here.grades()), here.log(), len(here.task().docids())) == (1001, 1001, 1001)
+def test_of_several_databases_all_are_added_or_none(new: New) -> None:
+    here, there, damaged = new("here"), new("there", DEEPER), new("damaged")
+    for judging in (there, damaged):
+        judging.grade("bela", "1", "a", 1)
+    with closing(sqlite3.connect(damaged.path)) as db:
+        db.execute("DROP TABLE judgements")
+    with pytest.raises(HeedError, match=r"damaged\.db: damaged"):
+        here.add(there, damaged)
+    assert (here.grades(), here.log(), here.task().pool) == ({}, 0, POOL)
 
 
 def test_the_command_adds_and_exports(tmp_path: Path, heed: Heed) -> None:
@@ -491,9 +456,5 @@ def test_the_command_adds_and_exports(tmp_path: Path, heed: Heed) -> None:
         done = heed(*command)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 1\nq1 0 b 3\n"
-    lines = [json.loads(line) for line in (tmp_path / "out" / "judgements.jsonl").read_text().splitlines()]
-    assert [(line["assessor"], line["docid"], line["grade"]) for line in lines] == [("Ann", "a", 1), ("Bela", "b", 3)]
     fresh = heed("pipelines.annotate", "pool.jsonl", "--database", "all.db", *sources, *command[2:4], "--export", "o")
     assert fresh.returncode == 0 and (tmp_path / "o" / "original.qrels").read_text() == "q1 0 b 3\n"
-    alone = heed("pipelines.annotate", "pool.jsonl", "--as", "Ann=Ann", "--export", "out")
-    assert alone.returncode == 1 and "--as without --add" in alone.stderr

@@ -1,6 +1,5 @@
 """The annotation server as other programs meet it: who is let in, what it answers, many at once, killed."""
 
-import asyncio
 import json
 import re
 import signal
@@ -8,23 +7,15 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from graphlib import TopologicalSorter
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from annotating import Running, grade, running, sample_pool
+from annotating import Judging, Running, grade, running, sample_pool
 from conftest import write_jsonl
-from starlette.applications import Starlette
-from starlette.types import Message
 
-from heed.judging.annotate.database import create
-from heed.judging.annotate.payloads import progress_data
-from heed.judging.annotate.pooled_documents import PooledDocument
-from heed.judging.annotate.store import Change, Judgement, Store
-from heed.judging.annotate.task import Task, parse_scale
-from heed.types import Topic
-from heed.web.annotation import Server, page_files
+from heed.judging.annotate.store import Store
+from heed.web.annotation import page_files
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +59,6 @@ def test_the_page_names_nothing_outside_and_holds_nothing_inline() -> None:
         assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), path.name
     page = next(path for path in page_files() if path.name == "index.html").read_text()
     assert not re.findall(r"<style|\sstyle=|\son\w+=|<script(?! type=\"module\" src)", page)
-
-
-def test_the_pages_modules_import_one_another_without_a_circle() -> None:
-    sources = {path.name: path.read_text(encoding="utf-8") for path in page_files() if path.suffix == ".js"}
-    imports = {name: set(re.findall(r'from "\./(\w+\.js)";', source)) for name, source in sources.items()}
-    assert set().union(*imports.values()) == sources.keys() - {"annotate.js"}
-    order = [*TopologicalSorter(imports).static_order()]  # CycleError names a circle
-    assert order[-1] == "annotate.js"
 
 
 DOCID = "n005"
@@ -180,54 +163,22 @@ def test_an_assessor_sees_no_judgement_of_another(server: Running) -> None:
     assert server.get("/api/progress?assessor=Secret")["topics"]["02"]["original"] == 1
 
 
-class CountingStore(Store):
-    """A database that counts how often all judgements are read."""
+def test_an_open_page_learns_each_change_of_another_process(pool: Path) -> None:
+    database = pool.with_name("other.db")
+    with running(pool, "--lang", "zho", "--database", database) as server, closing(Store(database)) as store:
+        other = Judging(store)
 
-    reads = 0
+        def progress(assessor: str) -> tuple[int, bool]:
+            topic = server.get(f"/api/progress?assessor={assessor}")["topics"]["01"]
+            return topic["original"], topic["edited"]
 
-    def judgements(self, assessor: str = "", qid: str = "") -> list[Judgement]:
-        self.reads += 1
-        return super().judgements(assessor, qid)
-
-
-def test_an_open_page_reads_all_judgements_once_for_each_change_of_any_process(tmp_path: Path) -> None:
-    pool = {"1": ["a", "b"]}
-    task = Task(pool, {"1": Topic("1", "eng", "query", {"original": "narrative"})}, "eng", parse_scale("0,1"))
-    documents = [PooledDocument(docid, "", "", docid, False) for docid in pool["1"]]
-    create(tmp_path / "pool.db", task, documents)
-    store, other = CountingStore(tmp_path / "pool.db"), Store(tmp_path / "pool.db")  # the other is another process's
-    app = Server(task, store, "", lambda texts: []).application()
-
-    def progress(assessor: str) -> dict:
-        return json.loads(answer(app, "/api/progress", f"assessor={assessor}"))
-
-    with closing(store), closing(other):
-        assert [progress("ann")["topics"]["1"]["original"] for _ in range(3)] == [0, 0, 0]
-        assert store.reads == 1
-        other.record("request-1", "ann", "request-1", [Change("grade", "1", "original", "a", 1)])
-        assert [progress("ann")["topics"]["1"]["original"] for _ in range(3)] == [1, 1, 1]
-        assert progress("bela")["topics"]["1"]["original"] == 0
-        assert store.reads == 3
-        other.record("request-2", "ann", "request-2", [Change("narrative", "1", value="edited", base=0)])
-        assert progress("ann")["topics"]["1"]["edited"]
-        other.undo("request-3", "ann")
-        assert not progress("ann")["topics"]["1"]["edited"]
-        assert (progress("ann"), store.reads) == (progress_data(task, other, "ann"), 5)
-
-
-def answer(app: Starlette, path: str, query: str) -> bytes:
-    """Return the body with which the routes answer, without a server and its guard."""
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": []}
-    parts: list[bytes] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request"}
-
-    async def send(message: Message) -> None:
-        parts.append(message.get("body", b""))
-
-    asyncio.run(app(scope, receive, send))
-    return b"".join(parts)
+        assert progress("ann") == (0, True), "the sample's narratives are edited"
+        other.grade("ann", "01", DOCID, 1)
+        assert (progress("ann"), progress("bela")) == ((1, True), (0, True))
+        other.edit("ann", "01", server.get("/api/topic?qid=01&assessor=ann")["original"])
+        assert progress("ann") == (1, False)
+        other.undo("ann")
+        assert progress("ann") == (1, True)
 
 
 def test_disagreements_are_shown_of_documents_that_one_has_graded(server: Running) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from annotating import Judging
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,17 +36,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def graded(store: Store) -> dict[tuple[str, str, str, str], int | None]:
-    return {judgement[:4]: judgement.grade for judgement in store.judgements()}
-
-
-def record(store: Store, *changes: Change, who: str = "ann", batch: str = "") -> None:
-    client = new_id()
-    store.record(client, who, batch or client, changes)
-
-
 def test_a_change_is_on_disk_before_it_is_answered(store: Store) -> None:
-    record(store, Change("grade", "1", "original", "a", 3))
+    Judging(store).record("ann", Change("grade", "1", "original", "a", 3))
     other = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)  # what a process started now would see
     assert other.execute("SELECT grade FROM judgements").fetchall() == [(3,)]
     other.close()
@@ -57,20 +49,20 @@ def test_a_change_is_on_disk_before_it_is_answered(store: Store) -> None:
 
 def test_the_same_request_again_changes_nothing(store: Store) -> None:
     first = store.record("client-01", "ann", "client-01", [Change("grade", "1", "original", "a", 3)])
-    record(store, Change("grade", "1", "original", "a", 0))
+    Judging(store).record("ann", Change("grade", "1", "original", "a", 0))
     assert store.record("client-01", "ann", "client-01", [Change("grade", "1", "original", "a", 3)]) == first
-    assert graded(store) == {("ann", "1", "original", "a"): 0}
+    assert Judging(store).grades() == {("ann", "1", "original", "a"): 0}
     undone = store.undo("client-02", "ann")
     assert store.undo("client-02", "ann") == undone
-    assert graded(store) == {("ann", "1", "original", "a"): 3}
+    assert Judging(store).grades() == {("ann", "1", "original", "a"): 3}
 
 
 def test_undo_goes_back_step_by_step_and_is_itself_kept(store: Store) -> None:
     for value in (0, 1, 3):
-        record(store, Change("grade", "1", "original", "a", value))
+        Judging(store).record("ann", Change("grade", "1", "original", "a", value))
     undone = [store.undo(new_id(), "ann") for _ in range(4)]
     assert [[change["grade"] for change in done] for done in undone] == [[1], [0], [None], []]
-    assert graded(store) == {}
+    assert Judging(store).grades() == {}
     db = connect(store.path)
     assert db.execute("SELECT COUNT(*), COUNT(undoes) FROM log").fetchone() == (6, 3)
     for statement in ("DELETE FROM log", "UPDATE log SET after = ''"):
@@ -80,20 +72,22 @@ def test_undo_goes_back_step_by_step_and_is_itself_kept(store: Store) -> None:
 
 
 def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(store: Store) -> None:
-    record(store, Change("narrative", "1", value="ann's", base=0))
+    Judging(store).record("ann", Change("narrative", "1", value="ann's", base=0))
     version = store.narratives()["1"][1]
     with pytest.raises(ConflictError, match="edited elsewhere") as caught:
-        record(store, Change("narrative", "1", value="bela's", base=0), who="bela")
+        Judging(store).record("bela", Change("narrative", "1", value="bela's", base=0))
     assert (caught.value.text, caught.value.version) == ("ann's", version)
     assert store.narratives()["1"] == ("ann's", version)
-    record(store, Change("narrative", "1", value="bela's", base=version), who="bela")
+    Judging(store).record("bela", Change("narrative", "1", value="bela's", base=version))
     assert store.undo(new_id(), "ann") == [], "another's text is in force: ann's edit is no longer hers to take back"
 
 
 def test_several_changes_are_taken_all_or_none(store: Store) -> None:
     with pytest.raises(ConflictError):
-        record(store, Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7))
-    assert graded(store) == {}
+        Judging(store).record(
+            "ann", Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7)
+        )
+    assert Judging(store).grades() == {}
 
 
 def test_wordings_are_the_same_however_lines_are_broken() -> None:

@@ -1,6 +1,7 @@
 """What the tests of ``python -m pipelines.annotate`` share: a pool of the sample, the command running, requests."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import serving
 from conftest import ROOT, write_jsonl
 
 from heed.formats.trec_files import read_qrels
+from heed.judging.annotate.store import Applied, Change, Store
 
 SAMPLE = "neuclir-sample"
 
@@ -41,3 +43,28 @@ def running(pool: Path, *arguments: object) -> Iterator[Running]:
 
 def grade(qid: object, docid: object, value: object, condition: object = "original") -> dict:
     return {"kind": "grade", "qid": qid, "docid": docid, "condition": condition, "grade": value}
+
+
+class Judging:
+    """A database of judgements, written to as the page does."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.path = store, store.path
+
+    def record(self, who: str, *changes: Change, batch: str = "") -> None:
+        time.sleep(0.002)  # times in the log are milliseconds
+        request = uuid.uuid4().hex
+        self.store.record(request, who, batch or request, changes)
+
+    def grade(self, who: str, qid: str, docid: str, value: int | None, condition: str = "original") -> None:
+        wording = self.store.narratives()[qid][0] if condition == "changed" else ""
+        self.record(who, Change("grade", qid, condition, docid, value, wording))
+
+    def edit(self, who: str, qid: str, text: str) -> None:
+        self.record(who, Change("narrative", qid, value=text, base=self.store.narratives()[qid][1]))
+
+    def undo(self, who: str) -> Applied:
+        return self.store.undo(uuid.uuid4().hex, who)
+
+    def grades(self) -> dict[tuple[str, str, str, str], int | None]:
+        return {judgement[:4]: judgement.grade for judgement in self.store.judgements()}
