@@ -130,7 +130,7 @@ def _paths(named: Named, part: Part | None, data: Path | None) -> list[Path]:
     if part.url:
         pages = page_files(part)
         if data:
-            return [_file_of(data, page.path.name) for page in pages]
+            return [path for page in pages for path in _files_of(named, [data], page.path.name, "")]
         fetch([page for page in pages if not page.path.is_file()])
         return [page.path for page in pages]
     roots = _roots(named, repository_of(named.entry, part), data)
@@ -160,9 +160,3 @@ def _inside(named: Named) -> str:
     """Return how the folder of a data set may be called inside a local copy."""
     hub = named.entry.hub.rpartition("/")[2]
     return " or ".join(f"{name}/" for name in dict.fromkeys((hub, named.subset)) if name)
-
-
-def _file_of(folder: Path, name: str) -> Path:
-    if not (folder / name).is_file():
-        raise DataError(f"{folder / name}: no such file; expected it in the local copy")
-    return folder / name

@@ -172,20 +172,16 @@ def test_queries_of_the_newer_form_come_once_and_name_their_condition(tmp_path: 
         read_followir(published(tmp_path / "bare", "jsonl", NEWER | bare))
 
 
-@pytest.mark.parametrize(
-    ("docid", "whole"),
-    [
-        ("FBIS3-40368_3", "FBIS3-40368"),
-        ("FR940104-1-00036_150", "FR940104-1-00036"),
-        ("1000484_1", "1000484"),
-        ("LA010189-0001", "LA010189-0001"),
-        ("a_b", "a_b"),
-        ("a_1_2", "a_1"),
-        ("_3", "_3"),
-    ],
-)
-def test_a_passage_belongs_to_a_document(docid: str, whole: str) -> None:
-    assert docno(docid) == whole
+def test_a_passage_belongs_to_a_document() -> None:
+    documents = {
+        "FBIS3-40368_3": "FBIS3-40368",
+        "FR940104-1-00036_150": "FR940104-1-00036",
+        "LA010189-0001": "LA010189-0001",
+        "a_b": "a_b",
+        "a_1_2": "a_1",
+        "_3": "_3",
+    }
+    assert {docid: docno(docid) for docid in documents} == documents
 
 
 def test_the_benchmarks_are_those_of_the_paper() -> None:

@@ -280,7 +280,6 @@ def test_rerankers_take_the_first_100_unless_told_otherwise(copied: Done, hub: P
             ("--data", "{hub}", "--dimension", "length"),
             "{hub}: no queries; expected Parquet or JSONL files of that name, or in Length-v1/ or length/",
         ),
-        (("--condition", "changed", "--dimension", "audience"), "--condition changed: none of the 8 topics carries"),
         (
             ("--qrels", "q", "--topics-format", "trec"),
             "--topics-format, --qrels: not used here; name documents with --docs too",

@@ -78,17 +78,6 @@ def traps() -> dict[str, set[str]]:
     return read_listed(QRELS / "traps.jsonl")
 
 
-def test_the_rows_of_kinds_are_the_means_over_their_topics(sample: Done) -> None:
-    details = json.loads((sample.folder / "per_topic.json").read_text())["rows"]
-    found = {(row["system"], row["condition"], row["measure"]): row["per_topic"] for row in details}
-    kinds = {topic.qid: topic.type for topic in read_jsonl_topics(TOPICS, "eng", "title")}
-    for measure, condition in (("nDCG@10", "original"), ("IRS", "query>original"), ("NFR", "query>original")):
-        for kind in ("C1", "S2"):
-            values = [value for qid, value in found["bm25", condition, measure].items() if kinds[qid] == kind]
-            assert values
-            assert sample.values(measure)["bm25", kind] == pytest.approx(sum(values) / len(values), abs=1e-12)
-
-
 def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample: Done) -> None:
     title, header, *lines = sample.stdout.splitlines()
     assert title == "tables-sample eng: 32 topics, values ×100"
@@ -272,7 +261,6 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
             "or name your own files with --docs, --topics and --qrels",
         ),
         (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: expected query-id and corpus-ids, a list of docids"),
-        (("--condition", "changed"), "none of the 32 topics carries an instruction for it; they carry query, original"),
     ],
 )
 def test_what_cannot_be_run_is_told(tmp_path: Path, heed: Heed, options: tuple[object, ...], told: str) -> None:
