@@ -418,8 +418,9 @@ def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) 
     np.testing.assert_allclose(
         SentenceEncoder(Model(str(tmp_path / "static")), CPU).encode_documents([table]), expected
     )
-    with pytest.raises(HeedError, match="begins with a StaticEmbedding, so it can have no append_eos"):
-        SentenceEncoder(Model(str(tmp_path / "static"), append_eos=True), CPU).encode_documents([table])
+    for field in ("append_eos", "max_length"):
+        with pytest.raises(HeedError, match=f"begins with a StaticEmbedding, so it can have no {field}"):
+            SentenceEncoder(Model(str(tmp_path / "static"), **{field: 1}), CPU).encode_documents([table])
 
 
 def test_a_models_own_prompts_are_used_where_no_template_is_given(tiny_encoder: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from heed.models.text.batches import Batches
 from heed.progress import log
 
 # what an entry can say only of a model that begins with a transformer
-OF_TRANSFORMERS = ("query_length", "document_length", "padding", "append_eos", "bidirectional")
+OF_TRANSFORMERS = ("max_length", "query_length", "document_length", "padding", "append_eos", "bidirectional")
 SIMILARITIES = ("cosine", "dot")  # those of sentence-transformers that a search of vectors knows
 SAVED = "config_sentence_transformers.json"
 
@@ -129,8 +129,6 @@ def set_up(model: Model, encoder: Any) -> None:
     if isinstance(encoder[0], Transformer):
         _set_up_transformer(model, encoder[0])
         return
-    if model.max_length is not None:
-        encoder.max_seq_length = model.max_length
     unusable = [field for field in OF_TRANSFORMERS if getattr(model, field)]
     if unusable:
         raise ModelError(f"{model.source}: begins with a {type(encoder[0]).__name__}, so it can have no {unusable[0]}")
