@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from comparing import compared, order, write_qrels
 from conftest import ROOT, Heed
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import UsageError
+from heed.formats.trec_files import write_run
 from heed.measures import (
     delta_mrr,
     delta_recall,
@@ -28,11 +30,6 @@ EXCLUIR = json.loads((ROOT / "tests" / "data" / "golden" / "excluir.json").read_
 IDS = [f"d{number}" for number in range(8)]
 SCORES = st.dictionaries(st.sampled_from(IDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)
 GRADES = st.dictionaries(st.sampled_from(IDS), st.sampled_from([-1, 0, 1, 2]), min_size=2)
-
-
-def order(*docids: str) -> dict[str, float]:
-    """Scores that put ``docids`` in this order."""
-    return {docid: float(-place) for place, docid in enumerate(docids)}
 
 
 def test_pairwise_accuracy_wants_both_queries_of_a_pair_right() -> None:
@@ -193,16 +190,15 @@ def test_bounds_and_shuffled_input(
 
 
 def test_compare_computes_them_by_name(tmp_path: Path, heed: Heed) -> None:
-    (tmp_path / "base.run").write_text("1 Q0 p 1 3 t\n1 Q0 h1 2 2 t\n1 Q0 h2 3 1 t\n")
-    (tmp_path / "new.run").write_text("1 Q0 h1 1 3 t\n1 Q0 p 2 2 t\n1 Q0 h2 3 1 t\n")
-    (tmp_path / "qrels").write_text("1 0 p 2\n1 0 h1 1\n1 0 h2 0\n")
+    write_run(tmp_path / "base.run", {"1": order("p", "h", "g")}, "t")
+    write_run(tmp_path / "new.run", {"1": order("h", "p", "g")}, "t")
+    write_qrels(tmp_path / "q", q1="p2 h1 g0")
     names = ["WinRate", "FlipRate", "INSTFOL@1", "dMRR@10", "PairwiseAccuracy"]
     asked = [part for name in names for part in ("--measure", name)]
-    files = ("base.run", "new.run", "--qrels", "qrels", "--new-qrels", "qrels")
-    result = heed("pipelines.compare", *files, *asked, "--json", "c.json")
-    measures = json.loads((tmp_path / "c.json").read_text())["measures"]
-    values = {name: measures[name]["mean"] for name in ("WinRate base", "WinRate new", "FlipRate", "dMRR@10 change")}
-    # p > h1 and h1 > h2: both won, then one; 1/1 − 1/3 stays, since h1 is wanted too
-    assert values == pytest.approx({"WinRate base": 1.0, "WinRate new": 0.5, "FlipRate": 0.5, "dMRR@10 change": 0.0})
-    assert measures["INSTFOL@1"]["mean"] == pytest.approx((1 - 2) / (3 - 2))
+    found, result = compared(heed, tmp_path, "base.run", "new.run", "--qrels", "q", "--new-qrels", "q", *asked)
+    means = {name: values["mean"] for name, values in found["measures"].items()}
+    # p > h and h > g: both won, then one; 1/1 − 1/3 stays, since h is wanted too
+    expected = {"WinRate base": 1.0, "WinRate new": 0.5, "FlipRate": 0.5, "dMRR@10 change": 0.0}
+    assert {name: means[name] for name in expected} == pytest.approx(expected)
+    assert means["INSTFOL@1"] == pytest.approx((1 - 2) / (3 - 2))
     assert "warning: PairwiseAccuracy: no topic has a value" in result.stderr

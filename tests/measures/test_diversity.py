@@ -5,7 +5,8 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed
+from comparing import order
+from conftest import ROOT
 
 from heed.errors import UsageError
 from heed.formats.trec_files import read_qrels, write_qrels
@@ -15,10 +16,6 @@ from heed.types import SubtopicGrades, subtopics_of
 GOLDEN = json.loads((ROOT / "tests" / "data" / "golden" / "pyndeval.json").read_text())
 # the nuggets n1, n2 and n3: a has the first two, b the first, c the third
 QRELS = "1 n1 a 1\n1 n2 a 1\n1 n1 b 2\n1 n3 c 1\n1 n3 d 0\n"
-
-
-def order(*docids: str) -> dict[str, float]:
-    return {docid: float(-place) for place, docid in enumerate(docids)}
 
 
 def test_subtopics_survive_reading_and_writing(tmp_path: Path) -> None:
@@ -74,16 +71,6 @@ def test_they_equal_ndevals() -> None:
 def test_without_subtopics_they_are_refused() -> None:
     with pytest.raises(UsageError, match="alpha_nDCG@10: needs judgements by subtopic, in column 2 of the qrels"):
         standard({"1": {"a": 1.0}}, {"1": {"a": 1}}, ["alpha_nDCG@10"])
-
-
-def test_compare_takes_them(tmp_path: Path, heed: Heed) -> None:
-    (tmp_path / "q").write_text(QRELS)
-    (tmp_path / "base.run").write_text("1 Q0 b 1 3 t\n1 Q0 a 2 2 t\n")
-    (tmp_path / "new.run").write_text("1 Q0 c 1 3 t\n1 Q0 a 2 2 t\n")
-    files = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q", "--measure", "StRecall@20")
-    assert heed("pipelines.compare", *files, "--json", "c.json", "--quiet").returncode == 0
-    means = {name: values["mean"] for name, values in json.loads((tmp_path / "c.json").read_text())["measures"].items()}
-    assert (means["StRecall@20 base"], means["StRecall@20 new"]) == (pytest.approx(2 / 3), 1.0)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from comparing import order
 
 from heed.errors import HeedError
 from heed.measures.evaluate import CHANGED, Judging, Pair, evaluate, shifts
@@ -11,11 +12,6 @@ from heed.measures.summary import Detail
 from heed.types import SubtopicGrades, Topic
 
 A, B = {"1": {"a": 1}}, {"1": {"b": 1}}
-
-
-def order(docids: str) -> dict[str, float]:
-    """Scores that put documents of one letter in this order."""
-    return {docid: float(-place) for place, docid in enumerate(docids)}
 
 
 def values_of(details: list[Detail]) -> dict[tuple[str, str, str], tuple[float, int]]:
@@ -62,7 +58,7 @@ def test_further_measures_are_checked_before_anything_runs() -> None:
         judging.also(["StRecall@20"])
     # p > h becomes h > p: one pair of one
     qrels = {"1": {"a": 1, "b": 0}}
-    runs = {("s", "original"): {"1": order("ab")}, ("s", "changed"): {"1": order("ba")}}
+    runs = {("s", "original"): {"1": order(*"ab")}, ("s", "changed"): {"1": order(*"ba")}}
     topics = [Topic("1", "eng", "q", {"original": "i", "changed": "j"})]
     details = evaluate(runs, Judging({"original": qrels, "changed": qrels}).also(["FlipRate"]), topics, 2)
     assert values_of(details)["s", "original>changed", "FlipRate"] == (1.0, 1)
@@ -73,7 +69,7 @@ INSTRUCTED = [Topic("1", "eng", "q", dict.fromkeys(("keywords", "original", "cha
 
 def test_every_run_is_judged_by_the_qrels_of_its_condition() -> None:
     conditions = ("query", "keywords", "original", "changed", "reversed")
-    runs = {("s", condition): {"1": order("ab")} for condition in conditions}
+    runs = {("s", condition): {"1": order(*"ab")} for condition in conditions}
     found = values_of(evaluate(runs, Judging({"original": A, "changed": B}, ("RR",), ()), INSTRUCTED, 2))
     assert found == {
         ("s", "query", "RR"): (1.0, 1),
@@ -86,7 +82,7 @@ def test_every_run_is_judged_by_the_qrels_of_its_condition() -> None:
 def test_judged_topics_that_a_run_lacks_count_0_and_those_that_are_no_topics_do_not_count() -> None:
     topics = [Topic(qid, "eng", "q", {"original": "i"}) for qid in ("1", "2")]
     qrels = {qid: {"a": 1} for qid in ("1", "2", "gone")}
-    runs = {("s", "original"): {"1": order("ab"), "gone": order("a")}}
+    runs = {("s", "original"): {"1": order(*"ab"), "gone": order(*"a")}}
     [row] = evaluate(runs, Judging({"original": qrels}, ("RR",), ()), topics, 2)
     assert row["per_topic"] == {"1": 1.0, "2": 0.0}
     assert (row["value"], row["n"]) == (0.5, 2)
@@ -95,7 +91,7 @@ def test_judged_topics_that_a_run_lacks_count_0_and_those_that_are_no_topics_do_
 def test_a_topic_of_one_condition_is_judged_under_that_condition_alone() -> None:
     topics = [Topic("1", "eng", "q", {}), Topic("1_0", "eng", "q", {"original": "i"}, "", "1")]
     qrels = {"query": {"1": {"a": 1}, "1_0": {"a": 1}}, "original": {"1": {"a": 1}, "1_0": {"b": 1}}}
-    runs = {("s", condition): {"1": order("ab"), "1_0": order("ab")} for condition in ("query", "original")}
+    runs = {("s", condition): {"1": order(*"ab"), "1_0": order(*"ab")} for condition in ("query", "original")}
     details = evaluate(runs, Judging(qrels, ("RR",), ()), topics, 2)
     assert {one["condition"]: one["per_topic"] for one in details} == {"query": {"1": 1.0}, "original": {"1_0": 0.5}}
 
@@ -113,9 +109,9 @@ TABLE_QRELS = {
     "original": {"1_0": {"x": 1}, "1_1": {"y": 1, "x": 0}, "2_0": {"x": 1}},
 }
 TABLE_RUNS = {
-    ("s", "query"): {"1": order("xyz"), "2": order("yxz")},
+    ("s", "query"): {"1": order(*"xyz"), "2": order(*"yxz")},
     # y falls from 2 to 3; x from 1 to 2; y stays at 1
-    ("s", "original"): {"1_0": order("xzy"), "1_1": order("yxz"), "2_0": order("yxz")},
+    ("s", "original"): {"1_0": order(*"xzy"), "1_1": order(*"yxz"), "2_0": order(*"yxz")},
 }
 TABLE_PAIR = Pair("query", "original", ("p-MRR", "IRS", "NFR"))
 
@@ -171,12 +167,12 @@ def test_a_system_without_one_of_the_two_runs_has_no_pair() -> None:
 
 
 def test_a_topic_that_one_run_lacks_is_logged_and_n_falls(capsys: pytest.CaptureFixture[str]) -> None:
-    short = {**TABLE_RUNS, ("s", "query"): {"1": order("xyz")}}
+    short = {**TABLE_RUNS, ("s", "query"): {"1": order(*"xyz")}}
     found = values_of(evaluate(short, tables(), TABLES, 3))
     assert found["s", "query>original", "p-MRR"][1] == found["s", "query>original", "IRS"][1] == 2
     assert found["s", "query", "RR"] == (0.5, 2)
     assert capsys.readouterr().err == "warning: s: p-MRR is over 2 of 3 topics; not in both runs: 2_0\n"
-    evaluate({**TABLE_RUNS, ("s", "query"): {"9": order("xyz")}}, tables(), TABLES, 3)
+    evaluate({**TABLE_RUNS, ("s", "query"): {"9": order(*"xyz")}}, tables(), TABLES, 3)
     assert "s: p-MRR is over 0 of 3 topics; not in both runs: 1_0, 1_1, 2_0\n" in capsys.readouterr().err
     evaluate(TABLE_RUNS, tables(), TABLES, 3)
     assert capsys.readouterr().err == ""
@@ -185,7 +181,7 @@ def test_a_topic_that_one_run_lacks_is_logged_and_n_falls(capsys: pytest.Capture
 def test_followirs_pair_compares_topics_of_one_id() -> None:
     topics = [Topic("1", "eng", "q", {"original": "i", "changed": "j"})]
     qrels = {"original": {"1": {"a": 2, "b": 1}}, "changed": {"1": {"a": 0, "b": 1}}}
-    runs = {("s", "original"): {"1": order("abc")}, ("s", "changed"): {"1": order("bca")}}
+    runs = {("s", "original"): {"1": order(*"abc")}, ("s", "changed"): {"1": order(*"bca")}}
     found = values_of(evaluate(runs, Judging(qrels, ("RR",)), topics, 3))
     assert found["s", "original>changed", "p-MRR"] == (pytest.approx(1 - 1 / 3), 1)
     assert Judging(qrels).pairs == (CHANGED,)
@@ -199,9 +195,9 @@ THREE_QRELS = {
     "reversed": {"1_0": {"a": 0, "b": 1}, "1_1": {"a": 1, "b": 0}},
 }
 THREE_RUNS = {
-    ("s", "query"): {"1_0": order("abc"), "1_1": order("abc")},
-    ("s", "original"): {"1_0": order("acb"), "1_1": order("cab")},
-    ("s", "reversed"): {"1_0": order("bac"), "1_1": order("abc")},
+    ("s", "query"): {"1_0": order(*"abc"), "1_1": order(*"abc")},
+    ("s", "original"): {"1_0": order(*"acb"), "1_1": order(*"cab")},
+    ("s", "reversed"): {"1_0": order(*"bac"), "1_1": order(*"abc")},
 }
 
 
@@ -254,7 +250,7 @@ def test_shifts_are_the_ranks_of_judged_documents_under_the_first_pair() -> None
 
 
 def test_shifts_give_a_missing_document_the_place_behind_its_list() -> None:
-    runs = {("s", "query"): {"1": order("xy")}, ("s", "original"): {"1_0": order("x")}}
+    runs = {("s", "query"): {"1": order(*"xy")}, ("s", "original"): {"1_0": order(*"x")}}
     moved = [one for one in shifts(runs, tables(), TABLES) if one["group"] == "violating"]
     assert [(one["qid"], one["docid"], one["base"], one["new"]) for one in moved] == [("1_0", "y", 2, 2)]
 

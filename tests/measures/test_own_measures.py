@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from comparing import order
 from conftest import ROOT, Heed
 
 import heed as library
@@ -47,10 +48,6 @@ def _first(scores: dict[str, float]) -> str:
     return max(scores, key=lambda docid: scores[docid])
 
 
-def order(docids: str) -> dict[str, float]:
-    return {docid: float(-place) for place, docid in enumerate(docids)}
-
-
 def test_a_measure_of_a_module_reaches_the_table_the_files_the_report_and_compare(tmp_path: Path, heed: Heed) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     measures = ("--measure", "mine:moved", "--measure", "mine:length")
@@ -83,8 +80,8 @@ def test_a_measure_of_a_module_reaches_the_table_the_files_the_report_and_compar
 def test_the_lowest_is_best_where_the_measure_says_so(tmp_path: Path) -> None:
     judgements = {"1": {"a": 1, "b": 1}}, {"1": {"a": 0, "b": 1}}
     for system, changed in {"calm": "abc", "wild": "cba"}.items():
-        write_run(tmp_path / f"{system}.original.run", {"1": order("abc")}, "t")
-        write_run(tmp_path / f"{system}.changed.run", {"1": order(changed)}, "t")
+        write_run(tmp_path / f"{system}.original.run", {"1": order(*"abc")}, "t")
+        write_run(tmp_path / f"{system}.changed.run", {"1": order(*changed)}, "t")
     compared = compare_systems(tmp_path, *judgements, measures=[moved])
     assert (compared.measures["Moved"].means, compared.measures["Moved"].best) == ({"calm": 0.0, "wild": 1.0}, "calm")
     values = {"calm": 0.125, "wild": 0.875}
@@ -173,7 +170,7 @@ def test_a_function_that_fails_or_returns_what_no_file_can_hold_is_an_error(func
     judging = Judging({"original": {"1": {"a": 1}}}, (library.measure("mine")(function),), ())
     topics = [Topic("1", "eng", "q", {"original": "i"})]
     with pytest.raises(ModelError, match=problem):
-        evaluate({("s", "original"): {"1": order("ab")}}, judging, topics, 2)
+        evaluate({("s", "original"): {"1": order(*"ab")}}, judging, topics, 2)
 
 
 def test_the_page_of_measures_and_the_help_are_made_of_the_registry() -> None:

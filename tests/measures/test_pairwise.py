@@ -5,6 +5,7 @@ import math
 import random
 
 import pytest
+from comparing import order
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,11 +16,6 @@ from heed.measures.inputs import Inputs
 
 # w(r) = 1 / log2(r + 1), to six places, from a table of logarithms
 W = {1: 1.0, 2: 0.630930, 3: 0.5, 4: 0.430677, 5: 0.386853, 6: 0.356207, 7: 1 / 3}
-
-
-def order(*docids: str) -> dict[str, float]:
-    """Scores that put ``docids`` in this order."""
-    return {docid: float(-place) for place, docid in enumerate(docids)}
 
 
 def at(rank: int, score: float = 0.0, length: int = 40) -> dict[str, float]:

@@ -1,12 +1,13 @@
 """What a number of topics can show: by R, by statsmodels, by hand, and where it is printed."""
 
-import json
+import shutil
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
 from statistics import mean, variance
 
 import pytest
+from comparing import compared, order, write_qrels
 from conftest import Heed
 
 from heed.errors import UsageError
@@ -83,46 +84,39 @@ def test_measures_whose_0_is_no_effect_are_compared_with_it(measure: str, compar
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """The excluded document x of five topics falls by 0 to 4 ranks, in ``other`` by 4 to 0; y, relevant, stays."""
-    orders = {"base": [0] * 5, "one": range(5), "other": range(4, -1, -1)}
-    for name, falls in orders.items():
-        run = {}
-        for qid, fall in zip("12345", falls, strict=True):
-            below = ["a", "b", "c", "d"]
-            docids = ["y", *below[:fall], "x", *below[fall:]]
-            run[qid] = {docid: float(-rank) for rank, docid in enumerate(docids)}
+    for name, falls in {"base": [0] * 5, "one": range(5), "other": range(4, -1, -1)}.items():
+        run = {qid: order("y", *"abcd"[:fall], "x", *"abcd"[fall:]) for qid, fall in zip("12345", falls, strict=True)}
         write_run(tmp_path / f"{name}.run", run, name)
-    for name, grade in (("q", 1), ("n", 0)):
-        (tmp_path / name).write_text("".join(f"{qid} 0 y 1\n{qid} 0 x {grade}\n" for qid in "12345"))
+    write_qrels(tmp_path / "q", **{f"q{qid}": "y1 x1" for qid in "12345"})
+    write_qrels(tmp_path / "n", **{f"q{qid}": "y1 x0" for qid in "12345"})
     return tmp_path
 
 
+FALLEN = [1 - 2 / (2 + fall) for fall in range(5)]  # p-MRR by topic
+JUDGED = ("--qrels", "q", "--new-qrels", "n")
+
+
 def test_compare_says_what_the_topics_can_show(files: Path, heed: Heed) -> None:
-    p_mrr = {str(fall + 1): 1 - 2 / (2 + fall) for fall in range(5)}
-    least = smallest_difference(5, sqrt(variance(p_mrr.values())))
-    judged = ("--qrels", "q", "--new-qrels", "n", "--json", "c.json")
-    result = heed("pipelines.compare", "base.run", "one.run", *judged, "--difference", 5)
-    assert result.returncode == 0, result.stderr
+    least = smallest_difference(5, sqrt(variance(FALLEN)))
+    found, result = compared(heed, files, "base.run", "one.run", *JUDGED, "--difference", 5)
     head, line, *_ = result.stdout.splitlines()[1:]
-    assert line.split()[:5] == ["p-MRR", f"{100 * mean(p_mrr.values()):.1f}", *line.split()[2:4], "5"]
+    assert line.split()[:5] == ["p-MRR", f"{100 * mean(FALLEN):.1f}", *line.split()[2:4], "5"]
     assert line[: head.index("can show") + 8].split()[-1] == f"{100 * least:.1f}"
-    needed = topics_needed(0.05, sqrt(variance(p_mrr.values())))
+    needed = topics_needed(0.05, sqrt(variance(FALLEN)))
     assert f"topics that would show 5: p-MRR {needed}, selectivity {needed}\n" in result.stdout
-    compared = json.loads((files / "c.json").read_text())
-    assert list(compared) == ["measures", "per_topic", "power", "warnings"]
-    assert compared["power"].keys() == {"p-MRR", "selectivity"}  # of the others no topic differs
-    assert compared["power"]["p-MRR"]["difference"] == pytest.approx(least)
+    assert list(found) == ["measures", "per_topic", "power", "warnings"]
+    assert found["power"].keys() == {"p-MRR", "selectivity"}  # of the others no topic differs
+    assert found["power"]["p-MRR"]["difference"] == pytest.approx(least)
 
 
 def test_compare_says_what_difference_of_two_systems_the_topics_can_show(files: Path, heed: Heed) -> None:
+    (files / "runs").mkdir()
     for system in ("one", "other"):
-        (files / "runs").mkdir(exist_ok=True)
-        for condition, run in (("original", "base"), ("changed", system)):
-            (files / f"runs/{system}.{condition}.run").write_bytes((files / f"{run}.run").read_bytes())
-    result = heed("pipelines.compare", "--runs", "runs", "--qrels", "q", "--new-qrels", "n", "--json", "c.json")
-    assert result.returncode == 0, result.stderr
-    fallen = [1 - 2 / (2 + fall) for fall in range(5)]
-    sd = sqrt(variance(one - other for one, other in zip(fallen, reversed(fallen), strict=True)))
+        shutil.copy(files / "base.run", files / f"runs/{system}.original.run")
+        (files / f"{system}.run").rename(files / f"runs/{system}.changed.run")
+    found, result = compared(heed, files, "--runs", "runs", *JUDGED)
+    sd = sqrt(variance(one - other for one, other in zip(FALLEN, reversed(FALLEN), strict=True)))
     [line] = [line for line in result.stdout.splitlines() if line.startswith("can show  ")]
     shown = f"{100 * smallest_difference(5, sd):.1f}"
     assert line.split() == ["can", "show", shown, shown, "5"]  # p-MRR, selectivity; n
-    assert json.loads((files / "c.json").read_text())["power"]["p-MRR"]["sd"] == pytest.approx(sd)
+    assert found["power"]["p-MRR"]["sd"] == pytest.approx(sd)
