@@ -1,5 +1,6 @@
 """Experiments from Python: objects beside names, the files of the commands, nothing shared between two of them."""
 
+import inspect
 import json
 import math
 import subprocess
@@ -86,11 +87,8 @@ def test_the_designs_example_writes_what_the_command_writes(tmp_path: Path, heed
     assert set(frame["system"]) == {"bm25", "overlap"} and set(frame["n"]) == {12}
     mine["changed"].write("overlap.changed.run")
     assert Path("overlap.changed.run").read_bytes() == (small.folder / "overlap.changed.run").read_bytes()
-    (tmp_path / "design_example.py").write_text(
-        "class Overlap:\n    name = 'overlap'\n    def score(self, query, documents):\n"
-        "        wanted = set(query.text.split())\n"
-        "        return [len(wanted & set(document.text.split())) for document in documents]\n"
-    )
+    names = "from collections.abc import Sequence\nfrom heed import Document, Query\n"
+    (tmp_path / "design_example.py").write_text(names + inspect.getsource(Overlap))
     systems = ("--retriever", "bm25", "--reranker", "design_example:Overlap", "--rerank-depth", 100, "--out", "command")
     english = ("--lang", "zho", "--query-lang", "eng", "--docs-lang", "eng", "--quiet")
     assert heed("pipelines.neuclir", *english, *systems).returncode == 0
@@ -127,6 +125,7 @@ def test_a_reranker_without_a_config_is_run_anew(small: Experiment) -> None:
         assert len(reranker.calls) == 36
 
 
+TESTS = (ROOT / "tests", ROOT / "tests/support")
 SETTINGS = (("zho", 0.9, 1000, 1), ("fas", 1.4, 50, 2))
 PROGRAM = """
 import sys
@@ -151,7 +150,7 @@ def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None
 
 
 def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, tmp_path / "processes", "1", Path(__file__).parent, ROOT / "tests"]
+    command = [sys.executable, "-c", PROGRAM, tmp_path / "processes", "1", Path(__file__).parent, *TESTS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     run_bm25(tmp_path / "processes", *SETTINGS[0])  # the other process is this one
@@ -342,18 +341,6 @@ def test_a_run_of_patapsco_is_read_without_a_doubt(caplog: pytest.LogCaptureFixt
     assert run == {"1": {"a": 12.25, "b": 12.25, "c": 3.5}, "2": {"c": 0.1}}
     assert run.ranking("1") == ["b", "a", "c"]
     assert not caplog.records
-
-
-def test_runs_made_elsewhere_are_measured_beside_the_others(small: Experiment) -> None:
-    bm25 = small.retrieve("bm25")
-    copy = small.add("copy", {condition: dict(run) for condition, run in bm25.items()})
-    results = small.evaluate([bm25, copy])
-    for row in results.rows:
-        assert results.value("copy", row["condition"], row["measure"]) == results.value(
-            "bm25", row["condition"], row["measure"]
-        )
-    with pytest.raises(UsageError, match="system bm25: named twice"):
-        small.evaluate([bm25, bm25])
 
 
 def test_documents_are_read_once_a_topic_and_by_polarity_only_its_examples(

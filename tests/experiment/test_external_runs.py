@@ -91,10 +91,6 @@ def test_a_brought_run_is_measured_beside_the_others(tmp_path: Path, heed: Heed)
     ]
     assert heed("pipelines.trec", *options).returncode == 0
     assert (folder / "summary.json").read_bytes() == summary  # the same warnings, though runs were used again
-    clash = heed(
-        "pipelines.trec", "--retriever", "bm25", "--reranker", "none", "--run", "bm25.query=elsewhere.original.run"
-    )
-    assert clash.returncode == 1 and "system bm25: named twice" in clash.stderr
 
 
 def test_runs_of_ones_own_are_measured_alone_and_checked_before_anything_runs(tmp_path: Path, heed: Heed) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytrec_eval
-from conftest import Heed
+from conftest import Heed, write_jsonl
 
 from heed.formats.run_formats import read_any_run, read_external_runs
 from heed.measures.comparison_warnings import warn_of_depths, warn_of_single_precision
@@ -308,18 +308,11 @@ def test_the_judgements_that_p_mrr_and_selectivity_need_are_named(heed: Heed) ->
 
 
 def test_a_changed_instruction_that_is_the_original_one(heed: Heed) -> None:
-    topics = [
-        {
-            "qid": qid,
-            "lang": "eng",
-            "query": "ferry",
-            "instructions": {"original": "Only  ferries.", "changed": changed},
-        }
-        for qid, changed in (("1", "Only ferries."), ("2", "No ferries."), ("3", "Only\nferries."))
-    ]
-    Path("t.jsonl").write_text("".join(f"{json.dumps(topic)}\n" for topic in topics))
-    Path("docs.jsonl").write_text("".join(f'{{"id": "{docid}", "text": "ferry {docid}"}}\n' for docid in ORDER))
-    given = ("--docs", "docs.jsonl", "--topics", "t.jsonl")
+    changed = {"1": "Only ferries.", "2": "No ferries.", "3": "Only\nferries."}
+    instructions = {qid: {"original": "Only  ferries.", "changed": text} for qid, text in changed.items()}
+    topics = [{"qid": qid, "lang": "eng", "query": "ferry", "instructions": instructions[qid]} for qid in changed]
+    documents = [{"id": docid, "text": f"ferry {docid}"} for docid in ORDER]
+    given = ("--docs", write_jsonl(Path("docs.jsonl"), documents), "--topics", write_jsonl(Path("t.jsonl"), topics))
     said = "the changed instruction is the original one in 2 of 3 topics: 1, 3"
     judged = ("--qrels", "q", "--changed-qrels", "n", "--retriever", "bm25", "--reranker", "none")
     result = heed("pipelines.trec", *given, *judged, "--quiet", "--json", "s.json")

@@ -84,12 +84,6 @@ def test_irs_falls_with_every_step_of_figure_7(base: str, variant: str) -> None:
     assert values[-1] == pytest.approx(-1)
 
 
-def test_irs_an_ideal_base_that_is_kept_scores_1_in_the_paper_and_0_in_the_code() -> None:
-    run = {"q": order("p1", "o1", "n1")}
-    assert irs(run, run, {"q": ["p1"]}, {"q": ["n1"]}, 3) == {"q": 1.0}
-    assert irs(run, run, {"q": ["p1"]}, {"q": ["n1"]}, 3, "released") == {"q": 0.0}
-
-
 @pytest.mark.parametrize("variant", ["paper", "released"])
 def test_irs_without_judged_documents_is_0_and_counts(variant: str) -> None:
     """FollowTable, below equation 4, and the first lines of ``irs`` in ``eval/irs.py``: 0 where both sets are empty."""

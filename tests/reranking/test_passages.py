@@ -30,21 +30,6 @@ def words(start: int, end: int) -> str:
     return " ".join(f"w{number}" for number in range(start, end))
 
 
-@pytest.mark.parametrize(
-    ("count", "windows"),
-    [
-        (1000, [(0, 400), (200, 600), (400, 800), (600, 1000)]),
-        (400, [(0, 400)]),
-        (401, [(0, 400), (200, 401)]),
-        (600, [(0, 400), (200, 600)]),
-        (601, [(0, 400), (200, 600), (400, 601)]),
-        (1, [(0, 1)]),
-    ],
-)
-def test_windows_of_400_words_by_hand(count: int, windows: list[tuple[int, int]]) -> None:
-    assert passages(words(0, count), Cut()) == [words(*window) for window in windows]
-
-
 @pytest.mark.parametrize("text", ["", " ", "\n\t "])
 def test_a_document_without_words_is_one_empty_passage(text: str) -> None:
     assert passages(text, Cut()) == [""]
