@@ -71,7 +71,7 @@ def _read_tables(name: str, settings: Settings) -> Collection:
         part, published = "eng", _sample()
     else:
         folder = settings.data or _clone(*settings.subsets)
-        part, published = folder.resolve().name, _followtable(folder)
+        part, published = folder.resolve().name, read_followtable(folder)
     topics, listed = published.topics, published.traps
     if files.topics and not files.docs:
         topics, listed = read_topics(Path(files.topics), spoken.code, "title", files.topics_format), {}
@@ -138,15 +138,6 @@ def _clone(subset: str) -> Path:
     return folder
 
 
-def _followtable(folder: Path) -> Published:
-    if not is_followtable(folder):
-        raise DataError(
-            f"{folder}: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
-            "or name your own files with --docs, --topics and --qrels"
-        )
-    return read_followtable(folder)
-
-
 def _sample() -> Published:
     log.info("this is the embedded sample, invented tables for a first try")
     root = sample_root()
@@ -163,6 +154,11 @@ def is_followtable(folder: Path) -> bool:
 
 def read_followtable(folder: Path) -> Published:
     """Read a subset; raises :class:`DataError` naming file and line of everything missing, malformed or repeated."""
+    if not is_followtable(folder):
+        raise DataError(
+            f"{folder}: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
+            "or name your own files with --docs, --topics and --qrels"
+        )
     subset = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
     times = Counter(topic.qid for topic in subset.topics)
     fail(f"{folder}: topic {qid} comes twice; keep one" for qid in sorted(times) if times[qid] > 1)
