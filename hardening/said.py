@@ -38,17 +38,16 @@ def thought(path: Path) -> object:
 
 def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
-    import json
-
     from heed.errors import HeedError
+    from heed.files import parse_json
     from heed.judging.annotate.payloads import read_request
     from heed.judging.annotate.task import Task, parse_scale
     from heed.types import Topic
 
     task = Task({"1": ["a", "b"]}, {"1": Topic("1", "eng", "query", {"original": "told"})}, "eng", parse_scale("0,1,3"))
     try:
-        body = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:  # as the server has it
+        body = parse_json(path.read_bytes().decode())
+    except ValueError as error:  # as the server has it
         raise HeedError(str(error)) from error
     return list(read_request(body, task))
 

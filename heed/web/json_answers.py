@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from heed.errors import DataError
+from heed.files import parse_json
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -22,8 +23,8 @@ def json_route(answer: Callable[[Request], object]) -> Callable[[Request], Await
 
 
 async def read_json(request: Request) -> Any:
-    """Return the JSON in the body of ``request``; raises :class:`DataError` for anything else."""
+    """Return the JSON in the body of ``request``; :class:`DataError` for anything else."""
     try:
-        return await request.json()
-    except (ValueError, RecursionError, ClientDisconnect) as error:  # the last: nobody reads the answer any more
+        return parse_json((await request.body()).decode())
+    except (ValueError, ClientDisconnect) as error:  # the last: nobody reads the answer any more
         raise DataError(f"not JSON ({error})") from error

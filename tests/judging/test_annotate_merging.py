@@ -76,7 +76,7 @@ def test_judgements_notes_times_and_documents_of_another_round_are_added(new: Ne
         ("bela", "2", "changed", "d"): 1,
         (ADJUDICATED, "1", "original", "a"): 3,
     }
-    assert [judgement.note for judgement in here.store.judgements("bela") if judgement.docid == "c"] == ["why"]
+    assert [judgement.note for judgement in here.store.judgements() if judgement.docid == "c"] == ["why"]
     assert {key: at for key, at in here.store.times().items() if key[0] != "ann"} == there.store.times()
     assert here.task().pool == {"1": ["a", "b", "c"], "2": ["a", "d"]}
     assert here.store.document("d") == there.store.document("d")
@@ -217,7 +217,7 @@ def test_a_round_that_began_with_exported_topics_is_added(new: New) -> None:
     there.record("bela", Change("grade", "1", "changed", "c", 3, "edited"))
     here.edit("ann", "1", "edited again")
     here.add(there)
-    [judgement] = here.store.judgements("bela")
+    [judgement] = here.store.judgements()
     assert judgement.is_stale(wording_of("edited again")) and not judgement.is_stale(wording_of("edited"))
 
 

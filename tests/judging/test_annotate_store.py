@@ -1,9 +1,9 @@
 """The annotation database: nothing answered is lost, every change can be undone, a request counts once."""
 
 import sqlite3
-import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,15 +113,24 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
             is_annotation(tmp_path / "old.db")
 
 
+def test_many_assessors_at_once_are_all_kept(store: Store) -> None:
+    names, judging = [f"assessor {number}" for number in range(10)], Judging(store)
+
+    def judge(name: str) -> None:
+        for value in (0, 1, 3):
+            judging.grade(name, "1", "a", value)
+            judging.grade(name, "1", "b", value)
+
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(judge, names))
+    again = Judging(Store(store.path))
+    assert again.grades() == {(name, "1", "original", docid): 3 for name in names for docid in "ab"}
+    again.store.close()
+
+
 def test_of_two_who_make_it_at_once_one_does(tmp_path: Path) -> None:
-    created: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda: created.append(create(tmp_path / "pool.db", TASK, DOCUMENTS))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        created = [*threads.map(lambda _: create(tmp_path / "pool.db", TASK, DOCUMENTS), range(4))]
     assert sorted(created) == [False, False, False, True] and is_annotation(tmp_path / "pool.db")
 
 

@@ -45,34 +45,36 @@ class _NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE):
     base: int
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
-        return _surrogates("text", self.text)
+        return iter(())
 
     def change(self, wording: str, by: str) -> Change:
         return Change(NARRATIVE, self.qid, value=self.text, base=self.base)
 
 
-class _NoteChange(msgspec.Struct, tag_field="kind", tag="note"):
+class _Judged(msgspec.Struct, tag_field="kind"):
     qid: str
     condition: str
     docid: str
-    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
-        yield from _misplaced(self, task)
-        yield from _surrogates("note", self.note)
+        if self.condition not in task.conditions():
+            yield f"condition is {self.condition!r}, expected {' or '.join(task.conditions())}"
+        if self.docid not in task.to_judge(self.qid):
+            yield f"document {self.docid!r} is not to be judged for topic {self.qid}"
+
+
+class _NoteChange(_Judged, tag="note"):
+    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
 
     def change(self, wording: str, by: str) -> Change:
         return Change("note", self.qid, self.condition, self.docid, self.note)
 
 
-class _GradeChange(msgspec.Struct, tag_field="kind", tag="grade"):
-    qid: str
-    condition: str
-    docid: str
+class _GradeChange(_Judged, tag="grade"):
     grade: int | None = None
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
-        yield from _misplaced(self, task)
+        yield from super().problems(task, wording)
         if self.grade not in (None, *task.grades()):
             yield f"grade is {self.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
         if self.condition == "changed" and self.grade is not None and not is_changed(task, self.qid, wording):
@@ -105,10 +107,10 @@ def read_request(body: object, task: Task) -> ChangeRequest:
     """Return the request in ``body``, parsed JSON; :class:`DataError` naming every part that does not fit the task."""
     try:
         request = msgspec.convert(body, _Body)
-    except (msgspec.ValidationError, UnicodeError) as error:
+    except msgspec.ValidationError as error:
         raise DataError(f"request: {error}") from error
     assessor, by = check_name(request.assessor), check_name(request.by) if request.by else ""
-    problems = [*_surrogates("wording", request.wording)]
+    problems: list[str] = []
     for change in request.changes:
         if change.qid in task.pool:
             problems += [*_unassigned(change.qid, task, assessor, by), *change.problems(task, request.wording)]
@@ -134,26 +136,9 @@ class _Texts(msgspec.Struct):
 def read_texts(body: object) -> list[str]:
     """Return the texts in ``body``, parsed JSON, whose terms are requested; :class:`DataError` for anything else."""
     try:
-        texts = msgspec.convert(body, _Texts).texts
-    except (msgspec.ValidationError, UnicodeError) as error:
+        return msgspec.convert(body, _Texts).texts
+    except msgspec.ValidationError as error:
         raise DataError(f"request: {error}") from error
-    fail(problem for text in texts for problem in _surrogates("texts", text))
-    return texts
-
-
-def _misplaced(change: _NoteChange | _GradeChange, task: Task) -> Iterator[str]:
-    if change.condition not in task.conditions():
-        yield f"condition is {change.condition!r}, expected {' or '.join(task.conditions())}"
-    if change.docid not in task.to_judge(change.qid):
-        yield f"document {change.docid!r} is not to be judged for topic {change.qid}"
-
-
-def _surrogates(name: str, text: str) -> Iterator[str]:
-    """Yield a problem if ``text`` cannot be stored as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        yield f"{name}: holds half of a surrogate pair; delete that character"
 
 
 def task_data(task: Task, store: Store, assessor: str) -> Data:

@@ -10,7 +10,7 @@ from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
 from heed.files import read_lines
-from heed.formats.documents import SUFFIXES, Line, Source, corpus_files, parse_line, read_corpus
+from heed.formats.documents import Line, corpus_files, parse_line, read_corpus
 from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
 from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
@@ -57,37 +57,23 @@ def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[Pooled
 def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:
     """Yield every document with the JSON it was read from, empty if it was read from something else."""
     for name in docs:
-        source = _source(name)
-        if isinstance(source, list):
-            yield from _lines_of_files(source)
-        else:
-            yield from ((line, "") for line in source.lines())
-
-
-def _source(name: str) -> list[Path] | Source:
-    """Return files of records, or the source of an ir_datasets id or of files with one table each."""
-    path = Path(name)
-    if not path.exists():
-        known = irds.parse_id(name)
-        if known is None:
-            return IrDataset(name)
-        path = irds.documents_file(known[0], known[1])
-        if not path.exists():
-            raise DataError(f"{path}: no documents of {name}; heed fetch says how to get them")
-    files = corpus_files([path], TABLE_SUFFIXES)
-    records = [file for file in files if file.name.endswith(SUFFIXES) or is_trec_documents(file)]
-    tables = [file for file in files if file.name.endswith(ONE_TABLE)]
-    return records or (Tables(tables, "raw") if tables else files)
-
-
-def _lines_of_files(paths: Sequence[Path]) -> Iterator[tuple[Line, str]]:
-    for path in paths:
-        if path.suffix == ".parquet" or is_trec_documents(path):  # the hub's mirrors have no column for a date
-            yield from ((line, "") for line in read_corpus([path]))
+        path, known = Path(name), irds.parse_id(name)
+        if not path.exists() and known is None:
+            yield from ((line, "") for line in IrDataset(name).lines())
             continue
-        for line_no, record in read_lines(path):
-            if record.strip():
-                yield parse_line(path, line_no, record), record
+        if not path.exists() and known is not None:
+            path = irds.documents_file(known[0], known[1])
+            if not path.exists():
+                raise DataError(f"{path}: no documents of {name}; heed fetch says how to get them")
+        for file in corpus_files([path], TABLE_SUFFIXES):
+            if file.name.endswith(ONE_TABLE):
+                yield from ((line, "") for line in Tables([file], "raw").lines())
+            elif file.suffix == ".parquet" or is_trec_documents(file):  # the hub's mirrors have no column for a date
+                yield from ((line, "") for line in read_corpus([file]))
+            else:
+                yield from (
+                    (parse_line(file, line_no, text), text) for line_no, text in read_lines(file) if text.strip()
+                )
 
 
 def _date(record: str) -> str:

@@ -136,12 +136,10 @@ class Store:
                 self._take_back(request_id, assessor)
             return self._answer(request_id)
 
-    def judgements(self, assessor: str = "", qid: str = "") -> list[Judgement]:
-        """Return judgements with a grade or a note, of one assessor and one topic if these are given."""
-        filters = {name: value for name, value in (("assessor", assessor), ("qid", qid)) if value}
-        where = " AND ".join(["(grade IS NOT NULL OR note <> '')", *(f"{name} = ?" for name in filters)])
-        rows = self._rows(f"SELECT * FROM judgements WHERE {where}", tuple(filters.values()))  # noqa: S608 (our names)
-        return [Judgement(*row) for row in rows]
+    def judgements(self, qid: str = "") -> list[Judgement]:
+        """Return judgements with a grade or a note, of one topic if it is given."""
+        query = "SELECT * FROM judgements WHERE (grade IS NOT NULL OR note <> '') AND qid = COALESCE(?, qid)"
+        return [Judgement(*row) for row in self._rows(query, (qid or None,))]
 
     def assessors(self) -> list[str]:
         """Return the names of all who have judged anything, without the adjudicator."""

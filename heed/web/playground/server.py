@@ -154,7 +154,7 @@ def _read(body: object, kind: type[Body]) -> Body:
     try:
         read = msgspec.convert(body, kind)
         msgspec.json.encode(read)
-    except (msgspec.ValidationError, UnicodeError) as error:  # the latter for half of a surrogate pair
+    except msgspec.ValidationError as error:
         raise DataError(f"request: {error}") from error
     return read
 
