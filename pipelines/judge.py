@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError, fail
 from heed.files import digest
-from heed.judging.model.judge_prompts import GRADES, PROMPTS, SYSTEM, prompt_text
+from heed.judging.model.judge_prompts import GRADES, PROMPT, SYSTEM
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import run_command
 from pipelines.options.data import condition_option, reading_options, text_options
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from heed.models.registry.entries import Model
 
 RULES = """\
-Each document of the pool is one request. It has UMBRELA's prompt (arXiv 2406.06519), the query, the instruction if the
-condition has one, and the document's title and text. The prompt umbrela is the paper's, without examples. umbrela_0.0.7
-is that of the package umbrela 0.0.7 with few_shot_count=0.
+Each document of the pool is one request. It has UMBRELA's prompt without examples (arXiv 2406.06519), the query, the
+instruction if the condition has one, and the document's title and text.
 
 The number of requests, their tokens and their price are printed before the first request. Answers are kept in
 --indexes: a killed command goes on where it was, and nothing is paid twice.
@@ -54,7 +53,6 @@ def parser() -> argparse.ArgumentParser:
     judge.add_argument(
         "--model", required=True, metavar="NAME", help="chat model of an API, or path or hub id of a causal model"
     )
-    judge.add_argument("--prompt", choices=PROMPTS, default="umbrela", help="prompt (default umbrela)")
     judge.add_argument(
         "--dry-run", action="store_true", help="print number, tokens and price of requests; send nothing"
     )
@@ -120,7 +118,7 @@ def _run(options: argparse.Namespace) -> None:
         check_exported(pool, shows_text=True)
         chat = judge_chat(model, runtime, needs_key=not options.dry_run)
         try:
-            judge = Judge(model.name, chat, options.prompt)
+            judge = Judge(model.name, chat)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")
             if options.dry_run:
                 print(line)
@@ -186,8 +184,8 @@ def _write(
         JUDGE: {
             "model": model.source,
             "name": model.name,
-            "prompt": options.prompt,
-            "messages": {"system": SYSTEM, "user": prompt_text(options.prompt)},
+            "prompt": "umbrela",
+            "messages": {"system": SYSTEM, "user": PROMPT},
             "settings": settings,
         },
         "condition": pool.condition,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from heed.errors import ModelError, UsageError
 from heed.judging.exchange.exported_pool import AT_ONCE, ExportedPool
 from heed.judging.model.chats import JudgeChat, LocalJudge
-from heed.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade, prompt_text
+from heed.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade
 from heed.models.remote.cost import Bill, about, beginning
 from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import bar
@@ -49,12 +49,10 @@ class Judged:
 
 
 class Judge:
-    """Asks ``chat`` about every document of a pool with one of the prompts."""
+    """Asks ``chat``, the model called ``name``, about every document of a pool."""
 
-    def __init__(self, name: str, chat: JudgeChat, prompt: str) -> None:
-        """``name`` is the model's, ``prompt`` one of :data:`heed.judging.model.judge_prompts.PROMPTS`."""
-        self.name = name
-        self._chat, self._prompt = chat, prompt_text(prompt)
+    def __init__(self, name: str, chat: JudgeChat) -> None:
+        self.name, self._chat = name, chat
 
     def estimate(self, pool: ExportedPool) -> Bill:
         """Return the cost of judging a checked pool: the questions that are not answered yet."""
@@ -92,7 +90,7 @@ class Judge:
     def _questions(self, pool: ExportedPool) -> Iterator[Question]:
         """Yield the question about every document of the pool; a table that is too long is cut between rows."""
         for query, document in _pairs(pool):
-            whole = conversation(self._prompt, query.text, document.contents())
+            whole = conversation(query.text, document.contents())
             fits = self._chat.fits(whole)
             yield Question(query, document, whole if fits else self._shortened(query, document), not fits)
 
@@ -100,7 +98,7 @@ class Judge:
 
         def shortened(room: int) -> list[Message]:
             text = beginning(document, room) if room else ""
-            return conversation(self._prompt, query.text, document._replace(text=text).contents())
+            return conversation(query.text, document._replace(text=text).contents())
 
         rooms = range(1, about(document.text) + 1)
         most = bisect_left(rooms, True, key=lambda room: not self._chat.fits(shortened(room)))

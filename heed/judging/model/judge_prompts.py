@@ -6,7 +6,6 @@ Assessor, arXiv 2406.06519, 2024. The texts are castorini/umbrela's (Apache-2.0)
 
 import re
 
-from heed.errors import UsageError
 from heed.models.rerankers.listwise import THOUGHT
 from heed.models.rerankers.listwise_prompt import Message
 from heed.templates import placed
@@ -14,7 +13,8 @@ from heed.templates import placed
 GRADES = (0, 1, 2, 3)
 SYSTEM = "You are a helpful assistant."  # umbrela 0.0.7, gpt_judge.py
 EXPECTED = "##final score: 0"  # an answer, for the estimate of the cost
-MEANINGS = """\
+# src/umbrela/prompts/qrel_zeroshot_bing.txt at 16cba3e, the paper's zero-shot prompt
+PROMPT = """\
 Given a query and a passage, you must provide a score on an integer scale of 0 to 3 with the following meanings:
 0 = represent that the passage has nothing to do with the query,\x20
 1 = represents that the passage seems related to the query but does not answer it,\x20
@@ -22,42 +22,21 @@ Given a query and a passage, you must provide a score on an integer scale of 0 t
 extraneous information and\x20
 3 = represents that the passage is dedicated to the query and contains the exact answer.
 
-"""
-STEPS = """\
+Important Instruction: Assign category 1 if the passage is somewhat related to the topic but not completely, category \
+2 if passage presents something very important related to the entire topic but also has some extra information and \
+category 3 if the passage only and entirely refers to the topic. If none of the above satisfies give it category 0.
+
 Query: {query}
 Passage: {passage}
 
 Split this problem into steps:
 Consider the underlying intent of the search.
 Measure how well the content matches a likely intent of the query (M).
-"""
-DECISION = """\
+Measure how trustworthy the passage is (T).
 Consider the aspects above and the relative importance of each, and decide on a final score (O). Final score must be \
 an integer value only.
-"""
-PROMPTS = {
-    # src/umbrela/prompts/qrel_zeroshot_bing.txt at 16cba3e, the paper's zero-shot prompt
-    "umbrela": MEANINGS
-    + "Important Instruction: Assign category 1 if the passage is somewhat related to the topic but not completely, "
-    "category 2 if passage presents something very important related to the entire topic but also has some extra "
-    "information and category 3 if the passage only and entirely refers to the topic. If none of the above satisfies "
-    "give it category 0.\n\n"
-    + STEPS
-    + "Measure how trustworthy the passage is (T).\n"
-    + DECISION
-    + "Do not provide any code in result. Provide each score in the format of: ##final score: score without providing "
-    "any reasoning.",
-    # umbrela/prompts/qrel_fewshot_bing.txt of the package umbrela 0.0.7, with few_shot_count=0
-    "umbrela_0.0.7": MEANINGS
-    + "Following are some of the examples of relevance categorizations for different categories:\n\n\n\n"
-    "Assume that you are writing a report on the subject of the topic. If you would use any of the information "
-    "contained in the passage in such a report, mark it 1. If the passage is primarily about the topic mark it 3, or "
-    "contains vital information about the topic, mark it 2. Otherwise, mark it 0.\n\n"
-    + STEPS
-    + "Measure how trustworthy the web page is (T).\n"
-    + DECISION
-    + "Produce a JSON dictionary of scores without providing any reasoning.",
-}
+Do not provide any code in result. Provide each score in the format of: ##final score: score without providing any \
+reasoning."""
 # the names of the score that umbrela 0.0.7 looks for, in its order (common_utils.py), where it wants JSON alone
 NAMES = ("o", "overall_score", "overall", "overall score", "final score", "final_score", "score", "o_score")
 MARK = r"""["'*#]*"""
@@ -74,16 +53,9 @@ SCORES = [
 ]
 
 
-def prompt_text(name: str) -> str:
-    """Return the prompt of this name; :class:`UsageError` for an unknown one."""
-    if name not in PROMPTS:
-        raise UsageError(f"prompt {name!r}: expected one of {', '.join(PROMPTS)}")
-    return PROMPTS[name]
-
-
-def conversation(prompt: str, query: str, passage: str) -> list[Message]:
-    """Return the question about one passage: ``prompt``, one of ``PROMPTS``' texts, filled."""
-    user = placed(prompt, query=query, passage=passage)
+def conversation(query: str, passage: str) -> list[Message]:
+    """Return the question about one passage."""
+    user = placed(PROMPT, query=query, passage=passage)
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": user}]
 
 
