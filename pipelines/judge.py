@@ -118,7 +118,7 @@ def _run(options: argparse.Namespace) -> None:
         check_exported(pool, shows_text=True)
         chat = judge_chat(model, runtime, needs_key=not options.dry_run)
         try:
-            judge = Judge(model.name, chat)
+            judge = Judge(model, chat)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")
             if options.dry_run:
                 print(line)

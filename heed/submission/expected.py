@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.errors import DataError, UsageError
+from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects
 from heed.formats.docids import read_docids
 from heed.formats.pools import read_pool
@@ -19,62 +19,48 @@ from heed.languages import known_language
 from heed.progress import bar
 from heed.submission.tracks import Track
 
-Topics = dict[str, frozenset[str]]  # qid -> languages of the topic, as far as they are known
-NONE: frozenset[str] = frozenset()
 
-
-def expected_topics(path: Path, condition: str | None = None) -> Topics:
-    """Read the topics of a file in any form that the commands read, or of a plain list of ids.
+def expected_topics(path: Path, condition: str | None = None) -> set[str]:
+    """Return the topics of a file in any form that the commands read, or of a plain list of ids.
 
     With ``condition``, only those that have it. Raises :class:`DataError` for bad lines, and if
     there is no topic.
     """
-    ids = _plain_list(path)
-    form = "list" if ids else recognised(path)
-    if form in ("list", "tsv", "trec"):
-        if condition not in (None, "query"):
-            raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
-        topics = dict.fromkeys(ids or (topic.qid for topic in read_topics(path, "", "title", form)), NONE)
-    else:
-        topics = _neuclir(path) if form == "neuclir" else _heed(path, condition)
-    if not topics:
+    qids = _plain_list(path)
+    form = "list" if qids else recognised(path)
+    if form in ("list", "tsv", "trec") and condition not in (None, "query"):
+        raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
+    if form == "neuclir":
+        qids = _neuclir(path)
+    elif form == "heed":
+        languages = {str(record.get("lang", "")) for _, record in read_objects(path)}
+        topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title")]
+        qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
+    elif form != "list":
+        qids = {topic.qid for topic in read_topics(path, "", "title", form)}
+    if not qids:
         raise DataError(f"{path}: no topic{f' under condition {condition}' if condition else ''} in it")
-    return topics
+    return qids
 
 
-def _plain_list(path: Path) -> list[str]:
+def _plain_list(path: Path) -> set[str]:
     """Return the ids of a file with one word a line; nothing for another file."""
     if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
-        return []
-    ids = []
-    for _, line in read_lines(path):
-        words = line.split()
-        if len(words) > 1 or words[:1] == ["<top>"]:
-            return []
-        ids += words
-    return ids
+        return set()
+    words = [line.split() for _, line in read_lines(path)]
+    if any(len(of_line) > 1 or of_line == ["<top>"] for of_line in words):
+        return set()
+    return {word for of_line in words for word in of_line}
 
 
-def _neuclir(path: Path) -> Topics:
-    topics: Topics = {}
-    for line_no, record in read_objects(path):
-        qid = record.get("topic_id")
-        if not isinstance(qid, str | int) or not str(qid):
-            raise DataError(f"{path}, line {line_no}: topic_id is {qid!r}, expected an id")
-        entries = record.get("topics")
-        texts = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-        topics[str(qid)] = frozenset(str(text["lang"]) for text in texts if text.get("lang"))
-    return topics
-
-
-def _heed(path: Path, condition: str | None) -> Topics:
-    languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path)})
-    topics: dict[str, set[str]] = {}
-    for lang in languages:
-        for topic in read_jsonl_topics(path, lang, "title"):
-            if condition is None or topic.has(condition):
-                topics.setdefault(topic.qid, set()).update({lang} - {""})
-    return {qid: frozenset(langs) for qid, langs in topics.items()}
+def _neuclir(path: Path) -> set[str]:
+    qids = {line_no: record.get("topic_id") for line_no, record in read_objects(path)}
+    fail(
+        f"{path}, line {line_no}: topic_id is {qid!r}, expected an id"
+        for line_no, qid in qids.items()
+        if not isinstance(qid, str | int) or not str(qid)
+    )
+    return set(map(str, qids.values()))
 
 
 def read_candidates(path: Path) -> dict[str, set[str]]:
@@ -118,9 +104,8 @@ class CollectionIds:
 class Rules:
     """The rules to check a run against; what is None or empty is not checked.
 
-    ``topics`` gives the languages in which each topic is written, ``candidates`` the documents that
-    may be reranked. ``file_name`` is the severity of a file that is not named as its tag, empty for
-    none. ``limit`` problems of each kind are kept.
+    ``candidates`` are the documents that may be reranked, by topic. ``file_name`` is the severity of a file that is
+    not named as its tag, empty for none. ``limit`` problems of each kind are kept.
     """
 
     track: Track
@@ -128,7 +113,7 @@ class Rules:
     limit: int = 20
     team: str = ""
     tag: str = ""
-    topics: Mapping[str, frozenset[str]] | None = None
+    topics: Collection[str] | None = None
     collection: CollectionIds | None = None
     candidates: Mapping[str, Collection[str]] | None = None
     file_name: str = ""

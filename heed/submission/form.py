@@ -149,23 +149,4 @@ def form_problems(entry: Entry) -> list[str]:
     for name, choices in CHOICES.items():
         if entry.get(name) not in choices:
             problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
-    return problems + _optional_problems(entry)
-
-
-def _optional_problems(entry: Entry) -> list[str]:
-    problems = []
-    seconds, parameters = entry.get("mean_response_seconds"), entry.get("parameters")
-    if seconds is not None and not _is_positive(seconds):
-        problems.append(f"mean_response_seconds is {seconds!r}, expected a number above 0, or none")
-    if parameters is not None and not (_is_positive(parameters) and isinstance(parameters, int)):
-        problems.append(f"parameters is {parameters!r}, expected a whole number above 0, or none")
-    for name in ("carbon_tracked", "carbon_offset"):
-        if not isinstance(entry.get(name), bool | None):
-            problems.append(f"{name} is {entry[name]!r}, expected true or false, or none")
-    if not isinstance(entry.get("description"), str | None):
-        problems.append(f"description is {entry['description']!r}, expected a text, or none")
     return problems
-
-
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")

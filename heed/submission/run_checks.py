@@ -128,8 +128,7 @@ class _RunCheck:
             problem = f"found tag {tag!r}, expected {rules.tag!r}, which --tag names"
             self._report.error(number, "tag", f"{problem}; rename the run (--fix writes the new tag)")
             return
-        topic_languages = frozenset[str]().union(*(rules.topics or {}).values())
-        for severity, message in tag_problems(tag, rules.track, rules.team, topic_languages):
+        for severity, message in tag_problems(tag, rules.track, rules.team):
             self._report.add(severity, number, "name", message)
         if rules.track.sources:
             self.name = parse_name(tag, rules.team)

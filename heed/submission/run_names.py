@@ -1,7 +1,7 @@
 """The names of runs: the parts of NeuCLIR's, and the problems of a tag in its track."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from heed.submission.run_report import ERROR, WARNING
@@ -55,11 +55,8 @@ def parse_name(tag: str, team: str = "") -> RunName:
     return RunName(source, second, block[1] if block else "", rest)
 
 
-def tag_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Problem]:
-    """Yield the problems of ``tag`` in ``track``; only that of its form where that is wrong.
-
-    ``topic_languages`` are the languages of the topics, empty if unknown.
-    """
+def tag_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
+    """Yield the problems of ``tag`` in ``track``; only that of its form where that is wrong."""
     if not re.fullmatch(track.tag.pattern, tag):
         yield ERROR, f"found tag {tag!r}, expected {track.tag.description}; rename the run (--fix with --tag NAME)"
         return
@@ -68,10 +65,10 @@ def tag_problems(tag: str, track: Track, team: str, topic_languages: frozenset[s
     if team and track.team_first and not tag.startswith(team):
         yield ERROR, f"found tag {tag!r}, expected it to begin with the team's name, {team}; rename the run"
     if track.sources:
-        yield from _name_problems(tag, track, team, topic_languages)
+        yield from _name_problems(tag, track, team)
 
 
-def _name_problems(tag: str, track: Track, team: str, topic_languages: frozenset[str]) -> Iterator[Problem]:
+def _name_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
     name = parse_name(tag, team)
     expected = ", ".join(f"{source}-" for source in track.sources)
     if name.source not in track.sources or "-" not in tag:
@@ -82,31 +79,20 @@ def _name_problems(tag: str, track: Track, team: str, topic_languages: frozenset
         return
     if team and name.team != team:
         yield ERROR, f"found team {name.team!r} in tag {tag!r}, expected {team!r}; rename the run"
-    yield from _letter_problems(name, topic_languages)
+    yield from _letter_problems(name)
 
 
-def _letter_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Problem]:
+def _letter_problems(name: RunName) -> Iterator[Problem]:
     letters = set(name.letters)
     if len(letters) < len(name.letters):
         yield WARNING, f"found letters {name.letters} with one twice; expected each once, before the first _"
     if {"A", "M"} <= letters:
         yield ERROR, f"found letters {name.letters}: A is automatic, M manual; expected one of them"
-    yield from _language_problems(name, topic_languages)
-
-
-def _language_problems(name: RunName, topic_languages: frozenset[str]) -> Iterator[Problem]:
     queries = {letter: QUERIES[letter] for letter in name.letters if letter in QUERIES}
     documents = name.documents
     # with translated documents (T) English queries are in the documents' language too
     monolingual = "1" in name.letters and "T" not in name.letters
     if documents and monolingual and queries and not set(queries.values()) & set(documents.languages):
-        problem = f"found letters {name.letters}: {_describe(queries)}, and 1 is monolingual"
+        languages = ", ".join(f"{letter} ({LETTERS[letter]})" for letter in queries)
+        problem = f"found letters {name.letters}: {languages}, and 1 is monolingual"
         yield ERROR, f"{problem}, expected queries in {' or '.join(documents.languages)}; correct the name"
-    unknown = [letter for letter, code in queries.items() if topic_languages and code not in topic_languages]
-    if unknown:
-        problem = f"found letters {name.letters}: {_describe(unknown)}, and the topics are in"
-        yield ERROR, f"{problem} {', '.join(sorted(topic_languages))}; correct the name or give the right --topics"
-
-
-def _describe(letters: Iterable[str]) -> str:
-    return ", ".join(f"{letter} ({LETTERS[letter]})" for letter in letters)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from heed.progress import brief
+from heed.ranking import in_order
 from heed.submission.expected import Rules
 from heed.submission.run_names import RunName
 from heed.submission.run_report import ERROR, WARNING, CheckedRun, Report
@@ -26,7 +27,7 @@ def check_whole_run(run: CheckedRun, topics: States, name: RunName, rules: Rules
     _check_single_precision(run.report, topics)
     _check_topics(run.report, topics, rules)
     _check_file_name(run, rules.file_name)
-    _check_name(run, name, reranks=rules.candidates is not None)
+    _check_languages(run, name)
 
 
 def _check_depth(report: Report, topics: States, rules: Rules) -> None:
@@ -91,7 +92,7 @@ def _check_topics(report: Report, topics: States, rules: Rules) -> None:
     if rules.topics is None and expected and len(topics) != expected:
         problem = f"found {len(topics)} topics, expected {expected}"
         report.warning(0, "topic-count", f"{problem}; --topics names those that are missing")
-    for qid in rules.topics or ():
+    for qid in in_order(rules.topics or ()):
         if qid not in topics:
             problem = f"found no document for topic {qid}, expected at least one"
             report.error(0, "missing", f"{problem}; search it too, or list any one document")
@@ -104,14 +105,8 @@ def _check_file_name(run: CheckedRun, severity: str) -> None:
         run.report.add(severity, 0, "file-name", f"{problem}; rename the file (--fix and --submission do)")
 
 
-def _check_name(run: CheckedRun, name: RunName, reranks: bool) -> None:
+def _check_languages(run: CheckedRun, name: RunName) -> None:
     languages = run.languages.keys() - {""}
     if name.source == "mlir" and len(languages) == 1:
         problem = f"found documents in {', '.join(languages)} alone, expected a list over three languages"
         run.report.warning(0, "language", f"{problem}; check what was searched")
-    if "2" in name.letters and not reranks:
-        problem = "found letter 2 in the tag, a reranking run, expected --reranking LIST to check it as one"
-        run.report.warning(0, "reranking", f"{problem}; give the official list")
-    if name.letters and "2" not in name.letters and reranks:
-        problem = f"found letters {name.letters} in the tag, expected 2 among them, as --reranking is given"
-        run.report.warning(0, "reranking", f"{problem}; add it if this is a reranking run")

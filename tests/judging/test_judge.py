@@ -392,12 +392,15 @@ def test_a_local_model_judges_and_its_answers_are_kept(
     assert server.calls == 0
 
 
+@pytest.mark.parametrize("parallel", [1, 4])
 def test_a_server_that_stops_answering_keeps_what_was_answered(
-    server: Server, small: list[str], tmp_path: Path, heed: Heed
+    server: Server, small: list[str], tmp_path: Path, heed: Heed, parallel: int
 ) -> None:
     server.script = [Reply(body=json.dumps({"choices": [{"message": {"content": "2"}}]}).encode())] * 3
     server.script += [Reply(401, b'{"error": {"message": "expired"}}')]
-    result = heed("pipelines.judge", *small, "--quiet")
+    result = heed("pipelines.judge", *small, "--parallel", parallel, "--quiet")
     assert result.returncode == 1 and "check OPENAI_API_KEY" in result.stderr
     assert not list(tmp_path.glob("*.qrels*"))
-    assert "; 3 answers are cached" in heed("pipelines.judge", *small, "--dry-run", "--quiet").stdout
+    answered = server.calls - 1  # those under way with the refused one too
+    assert answered >= 3
+    assert f"; {answered} answers are cached" in heed("pipelines.judge", *small, "--dry-run", "--quiet").stdout

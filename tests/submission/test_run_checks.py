@@ -106,7 +106,7 @@ TAKEN = [
 
 @pytest.mark.parametrize("tag", TAKEN)
 def test_names_that_nist_took_are_no_errors(tag: str) -> None:
-    found = [*tag_problems(tag, TRACKS["neuclir-2023"], tag.split("-")[1], frozenset())]
+    found = [*tag_problems(tag, TRACKS["neuclir-2023"], tag.split("-")[1])]
     assert [message for severity, message in found if severity == "error"] == []
 
 
@@ -168,9 +168,7 @@ def test_topics_come_in_every_form(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("1\n2\n")
     found = {path.name: expected_topics(path) for path in tmp_path.iterdir()}
     assert {name: sorted(topics) for name, topics in found.items()} == {name: ["1", "2"] for name in found}
-    assert found["heed.jsonl"] == {"1": {"zho"}, "2": {"eng"}}
-    assert found["neuclir.jsonl"]["2"] == {"eng", "fas"}
-    assert expected_topics(tmp_path / "heed.jsonl", "changed") == {"1": {"zho"}}
+    assert expected_topics(tmp_path / "heed.jsonl", "changed") == {"1"}
     with pytest.raises(HeedError, match="no topic under condition reversed"):
         expected_topics(tmp_path / "heed.jsonl", "reversed")
     with pytest.raises(HeedError, match="a list of topics has no conditions"):
@@ -181,14 +179,12 @@ def test_the_bare_queries_of_tables_are_topics_of_their_own() -> None:
     path = ROOT / "topics" / "tables-sample" / "eng.jsonl"
     bare, asked = expected_topics(path, "query"), expected_topics(path, "original")
     assert "1" in bare and "1_0" in asked
-    assert not bare.keys() & asked.keys()
-    assert bare.keys() | asked.keys() == expected_topics(path).keys()
+    assert not bare & asked
+    assert bare | asked == expected_topics(path)
 
 
-def test_hc4_topics_are_read_with_their_languages(shared: Path) -> None:
-    found = expected_topics(shared / "hc4" / "dev.topics.v1-0.jsonl")
-    assert len(found) == 15  # HC4's README: 15 topics in dev
-    assert {"eng", "zho", "fas", "rus"} in found.values()
+def test_hc4_topics_are_read(shared: Path) -> None:
+    assert len(expected_topics(shared / "hc4" / "dev.topics.v1-0.jsonl")) == 15  # HC4's README: 15 topics in dev
 
 
 def test_a_collection_is_known_by_language(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two runs, and a form as YAML and as JSON."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one.run").write_text("".join(clean(tag=ONE)))
-    (tmp_path / "other.run.gz").write_bytes(gzip.compress("".join(clean(tag=OTHER)).encode()))
+    (tmp_path / "other.run.gz").write_bytes(gzip.compress("".join(clean(tag=OTHER)).encode()[:-1]))
     (tmp_path / "form.yml").write_text(yaml.safe_dump({"runs": FORMS}))
     (tmp_path / "form.json").write_text(json.dumps({"runs": FORMS[::-1]}))
     return tmp_path
@@ -53,7 +53,7 @@ def test_a_package_holds_runs_form_and_manifest(folder: Path, capsys: pytest.Cap
     found = contents(folder / "out")
     assert [*found] == ["manifest.json", "metadata.yml", f"runs/{OTHER}.gz", f"runs/{ONE}.gz"]
     assert gzip.decompress(found[f"runs/{ONE}.gz"]).decode() == "".join(clean(tag=ONE))
-    assert gzip.decompress(found[f"runs/{OTHER}.gz"]).decode() == "".join(clean(tag=OTHER))
+    assert gzip.decompress(found[f"runs/{OTHER}.gz"]).decode() == "".join(clean(tag=OTHER))[:-1]
     assert found[f"runs/{ONE}.gz"][3:8] == bytes(5)  # no name and no time in gzip's header (RFC 1952)
     manifest = json.loads(found["manifest.json"])
     assert (manifest["track"], manifest["team"]) == ("neuclir-2023", "TEAM3")
@@ -62,7 +62,7 @@ def test_a_package_holds_runs_form_and_manifest(folder: Path, capsys: pytest.Cap
         packed = found[run["file"]]
         assert (run["sha256"], run["bytes"]) == (hashlib.sha256(packed).hexdigest(), len(packed))
         assert (run["lines"], run["topics"], run["documents"]) == (12, 3, 12)
-    assert manifest["runs"][0]["warnings"] == {"reranking": 1}
+    assert manifest["runs"][0]["warnings"] == {"newline": 1}
     source = hashlib.sha256((folder / "one.run").read_bytes()).hexdigest()
     assert manifest["runs"][1]["source"] == {"name": "one.run", "sha256": source}
     assert yaml.safe_load(found["metadata.yml"])["runs"] == [FORMS[1], FORMS[0]]
@@ -174,11 +174,6 @@ def test_forms_that_do_not_fit_are_told(folder: Path, capsys: pytest.CaptureFixt
         ({"taks": "x"}, "found 'taks', expected task"),
         ({"task": "news"}, "task is 'news', expected one of single-language news, "),
         ({"documents": None}, "documents is None, expected one of zho, fas, rus, fas+rus+zho, csl"),
-        ({"parameters": 1.5}, "parameters is 1.5, expected a whole number above 0"),
-        ({"mean_response_seconds": -1}, "mean_response_seconds is -1, expected a number above 0"),
-        ({"mean_response_seconds": float("nan")}, "mean_response_seconds is nan"),
-        ({"carbon_offset": "perhaps"}, "carbon_offset is 'perhaps', expected true or false"),
-        ({"description": 3}, "description is 3, expected a text"),
     ],
 )
 def test_answers_that_the_form_does_not_have_are_problems(answers: dict[str, Any], said: str) -> None:

@@ -3,7 +3,6 @@
 from heed.errors import ModelError, UsageError
 from heed.extras import advice
 from heed.files import digest_json
-from heed.judging.model.judge_prompts import EXPECTED
 from heed.models.files.guessing import with_family
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
@@ -18,39 +17,8 @@ MOST = 100  # tokens of a local model's answer: umbrela 0.0.7, max_new_tokens
 LOCAL = ("causal", "listwise", "reasoning")  # families of language models that answer conversations
 
 
-class ApiJudge:
-    """A model of the chat completions API; ``price`` is None where it is not known.
-
-    ``config`` is JSON data that decides its answers, ``price`` US dollars for a million tokens of questions and of
-    answers.
-    """
-
-    def __init__(self, model: Model, runtime: Runtime, needs_key: bool) -> None:
-        """Find server and key; nothing is sent. ``needs_key``: without a key it is an error."""
-        self._chat = ApiChat(model, runtime, needs_key)
-        self.config, self.price = self._chat.config, model.price
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._chat.close()
-
-    def fits(self, conversation: list[Message]) -> bool:
-        """Whether there is room for the conversation and an answer."""
-        return self._chat.fits(conversation, EXPECTED)
-
-    def cached(self, conversation: list[Message]) -> str | None:
-        """Return the answer if it is cached."""
-        return self._chat.stored(conversation)
-
-    def answer(self, conversation: list[Message]) -> str:
-        """Return the model's answer, empty where it refuses; a cached one is not requested again."""
-        return self._chat.answer(conversation, EXPECTED)
-
-
 class LocalJudge:
-    """A causal language model, decoded greedily; it has what :class:`ApiJudge` has."""
-
-    price = (0.0, 0.0)
+    """A causal language model, decoded greedily, with the methods of :class:`ApiChat` that a judge calls."""
 
     def __init__(self, model: Model, runtime: Runtime) -> None:
         """Find the model's files; they are loaded for the first answer."""
@@ -61,18 +29,18 @@ class LocalJudge:
         """Unload the model."""
         self._chat.close()
 
-    def fits(self, conversation: list[Message]) -> bool:
-        """As :meth:`ApiJudge.fits`."""
+    def fits(self, conversation: list[Message], _: str) -> bool:
+        """Whether there is room for the conversation and an answer."""
         return self._chat.has_room(conversation, MOST)
 
-    def cached(self, conversation: list[Message]) -> str | None:
-        """As :meth:`ApiJudge.cached`."""
+    def stored(self, conversation: list[Message]) -> str | None:
+        """Return the answer if it is stored."""
         key = self._key(conversation)
         answer = self._answers.get([key]).get(key)
         return None if answer is None else answer.decode()
 
-    def answer(self, conversation: list[Message]) -> str:
-        """As :meth:`ApiJudge.answer`."""
+    def answer(self, conversation: list[Message], _: str) -> str:
+        """Return the model's answer; a stored one is not asked for again."""
         write = self._chat.write
         return self._answers.answer(self._key(conversation), lambda: write(conversation, MOST).encode()).decode()
 
@@ -80,7 +48,7 @@ class LocalJudge:
         return digest_json([self.config, conversation])
 
 
-JudgeChat = ApiJudge | LocalJudge
+JudgeChat = ApiChat | LocalJudge
 
 
 def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeChat:
@@ -98,7 +66,7 @@ def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeC
             f"and one of the hub its files: {reason}"
         ) from error
     if model.family == "api-chat":
-        return ApiJudge(model, runtime, needs_key)
+        return ApiChat(model, runtime, needs_key)
     if model.family not in LOCAL:
         families = ", ".join(("api-chat", *LOCAL))
         raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.pool import AsyncResult, ThreadPool
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from heed.errors import ModelError, UsageError
 from heed.judging.exchange.exported_pool import AT_ONCE, ExportedPool
 from heed.judging.model.chats import JudgeChat, LocalJudge
 from heed.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade
+from heed.models.registry.entries import Model
 from heed.models.remote.cost import Bill, about, beginning
 from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import bar
@@ -49,16 +50,17 @@ class Judged:
 
 
 class Judge:
-    """Asks ``chat``, the model called ``name``, about every document of a pool."""
+    """Asks ``chat``, which is ``model``, about every document of a pool."""
 
-    def __init__(self, name: str, chat: JudgeChat) -> None:
-        self.name, self._chat = name, chat
+    def __init__(self, model: Model, chat: JudgeChat) -> None:
+        self.name, self._chat = model.name, chat
+        self._price = (0.0, 0.0) if isinstance(chat, LocalJudge) else model.price
 
     def estimate(self, pool: ExportedPool) -> Bill:
         """Return the cost of judging a checked pool: the questions that are not answered yet."""
-        bill = Bill(self._chat.price)
+        bill = Bill(self._price)
         for question in self._questions(pool):
-            if self._chat.cached(question.messages) is None:
+            if self._chat.stored(question.messages) is None:
                 bill.add([message["content"] for message in question.messages], EXPECTED)
             else:
                 bill.free += 1
@@ -73,9 +75,9 @@ class Judge:
         """
         if parallel > 1 and isinstance(self._chat, LocalJudge):
             raise UsageError(f"--parallel {parallel}: {self.name} runs on this machine, one document at a time")
-        judged = Judged(Bill(self._chat.price))
+        judged = Judged(Bill(self._price))
         total = sum(map(len, pool.pool.values()))
-        answered = _answered(self._chat.answer, self._questions(pool), parallel)
+        answered = _answered(self._chat, self._questions(pool), parallel)
         for question, answer in bar(answered, total, f"{self.name}.{pool.condition}", "documents"):
             qid, docid = question.query.qid, question.document.docid
             judged.bill.add([message["content"] for message in question.messages], answer)
@@ -91,7 +93,7 @@ class Judge:
         """Yield the question about every document of the pool; a table that is too long is cut between rows."""
         for query, document in _pairs(pool):
             whole = conversation(query.text, document.contents())
-            fits = self._chat.fits(whole)
+            fits = self._chat.fits(whole, EXPECTED)
             yield Question(query, document, whole if fits else self._shortened(query, document), not fits)
 
     def _shortened(self, query: Query, document: Document) -> list[Message]:
@@ -101,7 +103,7 @@ class Judge:
             return conversation(query.text, document._replace(text=text).contents())
 
         rooms = range(1, about(document.text) + 1)
-        most = bisect_left(rooms, True, key=lambda room: not self._chat.fits(shortened(room)))
+        most = bisect_left(rooms, True, key=lambda room: not self._chat.fits(shortened(room), EXPECTED))
         if not most:
             raise ModelError(
                 f"{self.name}: topic {query.qid}: prompt, query and instruction leave no room for document "
@@ -110,18 +112,16 @@ class Judge:
         return shortened(most)
 
 
-def _answered(
-    answer: Callable[[list[Message]], str], questions: Iterable[Question], parallel: int
-) -> Iterator[tuple[Question, str]]:
+def _answered(chat: JudgeChat, questions: Iterable[Question], parallel: int) -> Iterator[tuple[Question, str]]:
     """Yield each question with its answer, in the questions' order, while up to ``parallel`` are being answered."""
     if parallel == 1:
-        yield from ((question, answer(question.messages)) for question in questions)
+        yield from ((question, chat.answer(question.messages, EXPECTED)) for question in questions)
         return
     waiting: deque[tuple[Question, AsyncResult[str]]] = deque()
     threads = ThreadPool(parallel)  # of daemons: a process that is stopped does not wait for them
     try:
         for question in questions:
-            waiting.append((question, threads.apply_async(answer, (question.messages,))))
+            waiting.append((question, threads.apply_async(chat.answer, (question.messages, EXPECTED))))
             if len(waiting) == AHEAD * parallel:
                 first, result = waiting.popleft()
                 yield first, result.get()
