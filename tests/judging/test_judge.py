@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import Heed, write_jsonl
 from openai_server import Reply, Server
+from processes import until
 
 from heed.formats.trec_files import read_qrels, write_run
 from heed.judging.model.judge_prompts import conversation, parse_grade
@@ -146,9 +147,7 @@ def test_a_killed_command_goes_on_and_gives_the_same_bytes(
     command = [sys.executable, "-m", "pipelines.judge", *small, "--quiet"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 60
-        while server.calls < 6 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: server.calls >= 6)
         os.kill(process.pid, signal.SIGKILL)
     finally:
         process.communicate()
@@ -188,9 +187,7 @@ def test_a_killed_command_loses_the_requests_that_were_running_alone(
     command = [sys.executable, "-m", "pipelines.judge", *small, "--parallel", "4", "--quiet"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 60
-        while server.calls < 9 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: server.calls >= 9)
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(15) == 143  # without waiting for answers
     finally:

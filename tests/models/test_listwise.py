@@ -4,7 +4,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_inputs import CPU
 from openai_server import Reply, Server, by_weight, passages
+from processes import until
 
 from heed.errors import HeedError
 from heed.models.registry.entries import Model
@@ -289,9 +289,7 @@ def test_a_killed_run_goes_on_and_repeats_no_call(server: Server, tmp_path: Path
     server.silent_from = 6  # four calls a topic: the second topic is in the middle of its own
     process = run_script(tmp_path, environment, server.url)
     try:
-        deadline = time.monotonic() + 60
-        while server.calls < 7 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: server.calls >= 7)
         os.kill(process.pid, signal.SIGKILL)
     finally:
         _, said = process.communicate()

@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from processes import running, until
 
 import heed as library
 from heed import Document, Experiment, ModelError, Query, Registry, UsageError, load
@@ -62,19 +62,8 @@ def reranker(program: Program | str = "command:./score") -> OwnReranker:
     return model
 
 
-def processes() -> list[int]:
+def started() -> list[int]:
     return [int(line) for line in Path("processes").read_text().split()]
-
-
-def running(process: int) -> bool:
-    """Whether a process is there and no zombie, which waits for whoever takes orphans."""
-    try:
-        os.kill(process, 0)
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except ProcessLookupError:
-        return False
-    except FileNotFoundError:  # it has just ended, or there is no /proc, where orphans are taken at once
-        return not Path("/proc").exists()
 
 
 def test_a_program_is_started_once_reads_a_line_a_topic_and_ends_with_its_input(write: Write) -> None:
@@ -85,7 +74,7 @@ def test_a_program_is_started_once_reads_a_line_a_topic_and_ends_with_its_input(
         assert system.score(FIRST, TWO) == [7.5, 12.5]
         assert system.score(SECOND, TWO[:1]) == [7.5]
         assert system.score(SECOND, []) == []  # nothing to be asked
-        [process] = processes()
+        [process] = started()
     until(lambda: not running(process))
     first, second = map(json.loads, Path("topics").read_text().splitlines())
     assert list(first.items()) == [
@@ -137,7 +126,7 @@ def test_what_is_no_answer_is_an_error_and_the_program_is_stopped(write: Write, 
     with closed(system := reranker()), pytest.raises(ModelError, match=f"^score: .*{problem}"):
         system.score(FIRST, TWO)
         system.score(SECOND, TWO)
-    until(lambda: not any(map(running, processes())))
+    until(lambda: not any(map(running, started())))
 
 
 def test_a_program_that_answers_too_late_is_stopped_with_what_it_started(
@@ -149,9 +138,9 @@ def test_a_program_that_answers_too_late_is_stopped_with_what_it_started(
         ModelError, match="^score: topic 1: no answer within 1 s, so it was stopped; it printed nothing"
     ):
         system.score(FIRST, TWO)
-    started = processes()
-    assert len(started) == 2
-    until(lambda: not any(map(running, started)))
+    both = started()
+    assert len(both) == 2
+    until(lambda: not any(map(running, both)))
     assert "score: no answer yet; a program must flush its output after each answer" in capsys.readouterr().err
 
 
@@ -171,7 +160,7 @@ def test_a_program_alone_scores_texts(write: Write) -> None:
     with library.reranker("command:./score") as alone:
         assert alone.score("ferry", ["one", "two"], instruction="no trains") == [9, 9]
     assert alone.name == "score"
-    until(lambda: not any(map(running, processes())))
+    until(lambda: not any(map(running, started())))
     assert manifest_entry(alone) == {"command": ["./score"]}
 
 
@@ -244,15 +233,7 @@ def test_a_program_ends_with_the_process_that_started_it(write: Write, number: s
     parent.communicate(timeout=30)
     if number == signal.SIGKILL:
         Path("go").write_text("x" * 100)
-    until(lambda: not any(map(running, processes())))
-
-
-def until(done: Callable[[], bool]) -> None:
-    """Wait until something is so, at most half a minute."""
-    end = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: not any(map(running, started())))
 
 
 def topics_read() -> list[str]:
@@ -281,12 +262,12 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
     Path("go").touch()
     rest = scored("1")
     assert rest == [f"{number:02}.original" for number in range(5, 13)] + [f"{n:02}.changed" for n in range(1, 13)]
-    assert len(processes()) == 2  # once a run of the system, whatever its conditions
-    assert scored("1") == [] and len(processes()) == 2
+    assert len(started()) == 2  # once a run of the system, whatever its conditions
+    assert scored("1") == [] and len(started()) == 2
     assert len(scored("2")) == len(scored("2", "command:./score --fast")) == 3 * 12
     assert len(scored(None)) == len(scored(None)) == 3 * 12
-    assert len(processes()) == 6
-    until(lambda: not any(map(running, processes())))
+    assert len(started()) == 6
+    until(lambda: not any(map(running, started())))
 
 
 @pytest.mark.parametrize(
@@ -323,15 +304,15 @@ def test_each_worker_starts_the_program_and_the_run_has_the_same_bytes(write: Wr
     result = rerank("--out", "one.run")
     assert result.returncode == 0, result.stderr
     assert list(read_run(Path("one.run"))["3"]) == [f"d{number}" for number in reversed(range(9))]
-    assert len(processes()) == 1
+    assert len(started()) == 1
     assert rerank("--out", "two.run", "--workers", "2").returncode == 0
     assert Path("two.run").read_bytes() == Path("one.run").read_bytes()
-    assert len(processes()) == 3
+    assert len(started()) == 3
     Path("fault").touch()
     failed = rerank("--out", "three.run", "--workers", "2", "--config", "1")
     assert "error: long: topic 0: ended with status 1 without an answer" in failed.stderr
     assert "error:   not today" in failed.stderr and failed.returncode == 1
-    until(lambda: not any(map(running, processes())))
+    until(lambda: not any(map(running, started())))
 
 
 @pytest.mark.parametrize("workers", [Workers(), Workers(number=2)])

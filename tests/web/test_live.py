@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from conftest import ROOT, Heed, write_jsonl
 from explored_results import own_copy
+from processes import until
 from serving import Running, serving
 
 from heed.errors import DataError
@@ -220,9 +221,7 @@ def test_a_question_whose_page_asks_another_meanwhile_is_never_computed(
         assert told["playground"][-1] == "slow", told
         body = QUESTION | {"system": "slow"}
         with sent(server, body | {"instruction": "first"}) as first:
-            end = time.monotonic() + 60
-            while not (tmp_path / "asked").exists() and time.monotonic() < end:
-                time.sleep(0.02)
+            until((tmp_path / "asked").exists)
             with sent(server, body | {"instruction": "second"}):
                 pass  # left before the answer, as a page does when somebody types on
             with sent(server, body | {"instruction": "third"}) as third:

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 from conftest import SUPPORT, Heed, write_jsonl
+from processes import command_line, running, until
 from tiny_language_models import LLAMA, causal
 from worker_checks import (
     CPU,
@@ -273,16 +273,8 @@ def descendants(pid: int) -> set[int]:
 
 def working(pids: set[int]) -> set[int]:
     """Those that still run, but for two agents of Ray's, which seek their dead cluster for a minute before they end."""
-    found = set()
-    for pid in pids:
-        place = Path(f"/proc/{pid}")
-        try:
-            state, words = place.joinpath("stat").read_text(), place.joinpath("cmdline").read_text()
-        except OSError:
-            continue
-        if state.rpartition(")")[2].split()[0] != "Z" and not words.startswith(("ray::Dashboard", "ray::RuntimeEnv")):
-            found.add(pid)
-    return found
+    agents = ("ray::Dashboard", "ray::RuntimeEnv")
+    return {pid for pid in pids if running(pid) and not command_line(pid).startswith(agents)}
 
 
 @pytest.mark.disturbance
@@ -297,8 +289,7 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     told = (*files, "--reranker", tiny_cross_encoder, "--out", "new.run")
     journal = tmp_path / ".made/new.run.partial"
     with killed(tmp_path, environment, *told, "--workers", 1) as process:
-        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3):
-            time.sleep(0.02)
+        until(lambda: process.poll() is not None or (journal.exists() and journal.read_bytes().count(b"\n") >= 3))
     assert not (tmp_path / "new.run").exists()
     again = heed("pipelines.rerank", *told)
     assert again.returncode == 0 and "of 8 topics are done already" in again.stderr, again.stderr
@@ -317,14 +308,12 @@ def test_a_killed_command_leaves_no_process_of_ray(
 ) -> None:
     told = (*files, "--reranker", tiny_cross_encoder, "--out", "new.run", "--engine", "ray", "--workers", 1)
     with killed(tmp_path, environment, *told) as process:
-        while process.poll() is None and not any(map(is_worker, descendants(process.pid))):
-            time.sleep(0.1)
-
-
-def is_worker(pid: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::WorkerState")
-    return False
+        until(
+            lambda: (
+                process.poll() is not None
+                or any(command_line(pid).startswith("ray::WorkerState") for pid in descendants(process.pid))
+            )
+        )
 
 
 @contextmanager
@@ -337,13 +326,10 @@ def killed(folder: Path, environment: dict[str, str], *arguments: object) -> Ite
     process.send_signal(signal.SIGKILL)
     _, said = process.communicate()
     assert started, said
-    end = time.monotonic() + 30
-    while working(started) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not working(started)
+    until(lambda: not working(started))
     for agent in started:
         with suppress(OSError):
-            if Path(f"/proc/{agent}/cmdline").read_text().startswith("ray::"):
+            if command_line(agent).startswith("ray::"):
                 os.kill(agent, signal.SIGKILL)
 
 
@@ -411,9 +397,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
         assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
         pids = {worker.pid for worker in pool.workers}
         cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
-        end = time.monotonic() + 30
-        while len(working(pids)) == 2 and time.monotonic() < end:  # its worker sees only later that it is alone
-            time.sleep(0.02)
+        until(lambda: len(working(pids)) < 2)  # its worker sees only later that it is alone
         check_candidates(parallel, plain, vectors[:3])  # those that it had are sent again
         out, told = capsys.readouterr()
         assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
