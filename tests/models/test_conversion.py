@@ -214,9 +214,9 @@ def cut(path: Path, old: bool) -> None:
             lambda path: plain(path, torch.nn.Linear(2, 2)),
             "could run code, so it stays refused (Unsupported global: GLOBAL torch.nn.modules",
         ),
-        (lambda path: plain(path, {"a": 1}), "no weights by name ('a' is a int)"),
-        (lambda path: plain(path, {}), "no weights by name (a dict)"),
-        (lambda path: plain(path, [torch.ones(1)]), "no weights by name (a list)"),
+        (lambda path: plain(path, {"a": 1}), "no weights by name ('a' is of type int)"),
+        (lambda path: plain(path, {}), "no weights by name (found dict)"),
+        (lambda path: plain(path, [torch.ones(1)]), "no weights by name (found list)"),
         (lambda path: plain(path, {"a": torch.eye(2).to_sparse()}), "not whole pickled weights ("),
     ],
 )

@@ -14,16 +14,13 @@ import pytest
 import torch
 from conftest import ROOT, Heed, write_jsonl
 
+import heed
 from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Files
-from heed.formats.topics import read_jsonl_topics
-from heed.formats.trec_files import read_qrels
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.training import trainer
 from heed.training.recipe import encode, read_examples
-from heed.types import Qrels, Topic
 from pipelines.train import main, parser
 
 FOLLOWIR = "jhu-clsp/FollowIR-7B"
@@ -49,29 +46,22 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def topics() -> list[Topic]:
-    return read_jsonl_topics(ROOT / f"topics/{NAME}.jsonl", "eng", "title")
+def collection() -> heed.Collection:
+    return heed.load("infosearch-sample", dimension="audience")
 
 
 @pytest.fixture(scope="module")
-def qrels() -> dict[str, Qrels]:
-    return {condition: read_qrels(ROOT / f"qrels/{NAME}.{condition}.qrels") for condition in CONDITIONS}
+def store(tmp_path_factory: pytest.TempPathFactory, collection: heed.Collection) -> DocumentStore:
+    return open_store(tmp_path_factory.mktemp("store"), collection.source)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> DocumentStore:
-    return open_store(tmp_path_factory.mktemp("store"), Files([ROOT / f"documents/{NAME}.jsonl"]))
-
-
-@pytest.fixture(scope="module")
-def data(
-    tmp_path_factory: pytest.TempPathFactory, topics: list[Topic], qrels: dict[str, Qrels], store: DocumentStore
-) -> Path:
+def data(tmp_path_factory: pytest.TempPathFactory, collection: heed.Collection, store: DocumentStore) -> Path:
     """Every judgement as an example: 32, each document once wanted and once not, by the instruction."""
     records = []
     for condition in CONDITIONS:
-        for topic in topics:
-            for docid, grade in qrels[condition][topic.qid].items():
+        for topic in collection.topics:
+            for docid, grade in collection.judging.qrels[condition][topic.qid].items():
                 [document] = store.get([docid])
                 texts = {"query": topic.query, "instruction": topic.instructions[condition]}
                 records.append(
@@ -182,7 +172,7 @@ def test_what_is_left_is_an_adapter_as_peft_reads_it_and_how_it_was_made(trained
 
 
 def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
-    trained: Path, base: Path, data: Path, topics: list[Topic], qrels: dict[str, Qrels], store: DocumentStore
+    trained: Path, base: Path, data: Path, collection: heed.Collection, store: DocumentStore
 ) -> None:
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
@@ -200,8 +190,10 @@ def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
     ours = [
         score
         for condition in CONDITIONS
-        for topic in topics
-        for score in reranker.score(topic.under(condition), store.get(list(qrels[condition][topic.qid])))
+        for topic in collection.topics
+        for score in reranker.score(
+            topic.under(condition), store.get(list(collection.judging.qrels[condition][topic.qid]))
+        )
     ]
     assert ours == pytest.approx(expected, abs=1e-4, rel=1e-4)
 

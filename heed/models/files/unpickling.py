@@ -145,7 +145,8 @@ def _read_weights(path: str) -> dict[str, Any]:
     weights = content if isinstance(content, dict) else {}
     other = [name for name, weight in weights.items() if not isinstance(weight, torch.Tensor)]
     if not weights or other:
-        reason = f"{other[0]!r} is a {type(weights[other[0]]).__name__}" if other else f"a {type(content).__name__}"
+        first = f"{other[0]!r} is of type {type(weights[other[0]]).__name__}" if other else ""
+        reason = first or f"found {type(content).__name__}"
         raise PickleError(f"no weights by name ({reason}); expected what torch.save makes of a model's state_dict()")
     return weights
 
