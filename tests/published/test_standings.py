@@ -11,41 +11,27 @@ def row(system: str, condition: str, measure: str, value: float) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("collection", "subset", "ours", "place"),
+    ("setting", "column", "ours", "place"),
     [
         # Table 4: mT5-13B 4.5 and two more above, Jina 4.4 equal, of 18
         (
-            "mfollowir",
-            "zho",
-            row("a", "original>changed", "p-MRR", 0.044),
-            "4.4 4 of 19 mT5-13B-mmarco-100k 4.5 Jina-reranker-v2-multi 4.4",
+            "mfollowir zho",
+            "original>changed p-MRR",
+            0.044,
+            "4 of 19 mT5-13B-mmarco-100k 4.5 Jina-reranker-v2-multi 4.4",
         ),
         # Table 5: INSTRUCTOR-XL 30.4 above, TART 25.5 below, of 7
-        (
-            "followir",
-            "robust04-full",
-            row("a", "query", "AP", 0.26),
-            "26.0 2 of 8 INSTRUCTOR-XL 30.4 TART-Contriever 25.5",
-        ),
+        ("followir robust04-full", "query AP", 0.26, "2 of 8 INSTRUCTOR-XL 30.4 TART-Contriever 25.5"),
         # Table 2: GPT-4o 33.5 alone above, of 18; WISE of three runs stands under the first two
-        (
-            "infosearch",
-            "average",
-            row("a", "query>original", "WISE", 0.2),
-            "20.0 2 of 19 GPT-4o 33.5 RankZephyr-v1 14.5",
-        ),
+        ("infosearch average", "query>original WISE", 0.2, "2 of 19 GPT-4o 33.5 RankZephyr-v1 14.5"),
         # Table 3: GPT-4o, Llama-3.1, FollowIR, list-wise Mistral and BM25's doubtful 1.97 above
-        (
-            "infosearch",
-            "source",
-            row("a", "query>original", "WISE", 0.0196),
-            "2.0 6 of 19 BM25 1.97* RankZephyr-v1 -0.3",
-        ),
+        ("infosearch source", "query>original WISE", 0.0196, "6 of 19 BM25 1.97* RankZephyr-v1 -0.3"),
     ],
 )
-def test_a_figure_stands_between_its_neighbours(collection: str, subset: str, ours: Row, place: str) -> None:
-    text = near_text(collection, subset, [ours])
-    assert place in " ".join(text.splitlines()[2].split())
+def test_a_figure_stands_between_its_neighbours(setting: str, column: str, ours: float, place: str) -> None:
+    (collection, subset), (condition, measure) = setting.split(), column.split()
+    text = near_text(collection, subset, [row("a", condition, measure, ours)])
+    assert f"{100 * ours:.1f} {place}" in " ".join(text.splitlines()[2].split())
 
 
 def test_the_same_language_and_english_queries_are_apart() -> None:
