@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from annotating import SAMPLE, grade, running, sample_pool
+from annotating import SAMPLE, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
@@ -163,22 +163,17 @@ def test_a_deeper_pool_is_judged_in_the_same_database(tmp_path: Path, monkeypatc
             assert document and document.text == "four"
 
 
-def test_a_second_start_needs_the_pool_alone(tmp_path: Path, heed: Heed) -> None:
+def test_a_second_start_needs_the_pool_alone_and_exports_while_it_is_judged(tmp_path: Path, heed: Heed) -> None:
     given(tmp_path, instructions={"original": "Only sinkings."})
-    pool = tmp_path / "pool.jsonl"
-    with running(pool, "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl") as server:
-        assert server.change("Ann", grade("q1", "a", 2))[0] == 200
-        server.kill()
-    for name in ("topics.jsonl", "docs.jsonl"):
-        (tmp_path / name).unlink()
-    with running(pool) as server:
-        topic = server.get("/api/topic?qid=q1&assessor=Ann")
-        assert topic["original"] == "Only sinkings."
-        assert topic["documents"][0]["original"]["grade"] == 2
-        exported = heed(COMMAND, pool, "--export", "out")  # while it is being judged
-    assert exported.returncode == 0, exported.stderr
-    assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 2\n"
+    sources = [tmp_path / "topics.jsonl", tmp_path / "docs.jsonl"]
+    with opened(tmp_path / "pool.jsonl", "--topics", sources[0], "--docs", sources[1]) as (task, store):
+        store.record("request-1", "Ann", "request-1", [Change("grade", "q1", "original", "a", 2)])
+        for path in sources:
+            path.unlink()
+        assert prepared(tmp_path / "pool.jsonl") == task
+        exported = heed(COMMAND, "pool.jsonl", "--export", "out")
     assert "out/original.qrels: 1 judgements, 1 topics" in exported.stdout
+    assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 2\n"
 
 
 def test_only_relevant_documents_are_shown_and_gaps_are_told(

@@ -14,7 +14,7 @@ from heed.formats.trec_files import read_qrels
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.export import export
 from heed.judging.annotate.grades import disagreements, final_grade, grade_before_edit, pair_agreements
-from heed.judging.annotate.store import Change, Judgement, Store, wording_of
+from heed.judging.annotate.store import Change, Judgement, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures import no_longer_relevant
 from pipelines.annotate import open_given
@@ -264,10 +264,3 @@ def test_the_export_tells_what_it_wrote(annotation: Annotation) -> None:
     # (1,1), (0,1): observed 1 of 2 equal; by chance 1/2·0 + 1/2·1 = 1/2; κ = 0
     assert lines[-1] == "ann and bela, original: 2 documents, equal 0.500, κ 0.000, linear κ 0.000"
     assert wording_of(annotation.task.original("01"))
-
-
-def test_a_task_that_is_read_back_is_the_same(annotation: Annotation) -> None:
-    again, store = open_given(annotation.options)
-    assert isinstance(store, Store) and isinstance(again, Task)
-    assert again == annotation.task
-    store.close()

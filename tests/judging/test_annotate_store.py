@@ -4,6 +4,7 @@ import sqlite3
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,18 +58,14 @@ def test_the_same_request_again_changes_nothing(store: Store) -> None:
     assert Judging(store).grades() == {("ann", "1", "original", "a"): 3}
 
 
-def test_undo_goes_back_step_by_step_and_is_itself_kept(store: Store) -> None:
-    for value in (0, 1, 3):
-        Judging(store).record("ann", Change("grade", "1", "original", "a", value))
-    undone = [store.undo(new_id(), "ann") for _ in range(4)]
-    assert [[change["grade"] for change in done] for done in undone] == [[1], [0], [None], []]
-    assert Judging(store).grades() == {}
-    db = connect(store.path)
-    assert db.execute("SELECT COUNT(*), COUNT(undoes) FROM log").fetchone() == (6, 3)
-    for statement in ("DELETE FROM log", "UPDATE log SET after = ''"):
-        with pytest.raises(sqlite3.IntegrityError, match="the log is never"):
-            db.execute(statement)
-    db.close()
+def test_the_log_only_grows(store: Store) -> None:
+    Judging(store).grade("ann", "1", "a", 1)
+    Judging(store).undo("ann")
+    with closing(connect(store.path)) as db:
+        assert db.execute("SELECT COUNT(*), COUNT(undoes) FROM log").fetchone() == (2, 1)
+        for statement in ("DELETE FROM log", "UPDATE log SET after = ''"):
+            with pytest.raises(sqlite3.IntegrityError, match="the log is never"):
+                db.execute(statement)
 
 
 def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(store: Store) -> None:

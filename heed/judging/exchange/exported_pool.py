@@ -1,7 +1,8 @@
 """A pool with its topics and documents as exports show it, checked before anything is written."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from heed.files import finished_folder, locked
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool
 from heed.reuse import NOTE, Note, digests, read_note, write_note
-from heed.types import CONDITIONS, Topic
+from heed.types import Topic
 
 AT_ONCE = 200  # documents in memory
 GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}  # tools are set up for these
@@ -64,23 +65,17 @@ def texts(exported: ExportedPool, docids: list[str]) -> Iterator[tuple[str, str,
 def check_exported(exported: ExportedPool, shows_text: bool) -> None:
     """Raise one :class:`HeedError` for all that keeps a pool from being exported.
 
-    That is an empty pool, an id that is no word or no Unicode text and, where texts are shown, a
-    topic that is missing, has no instruction for the condition or is no Unicode text, and a
-    document that is not in the collection.
+    That is an empty pool, an id that is no word and, where texts are shown, a topic that is missing or has no
+    instruction for the condition, and a document that is not in the collection.
     """
-    ids = dict.fromkeys([*exported.pool, *_docids(exported.pool)])
-    fail(
-        f"{name!r} in the pool: expected a word of Unicode text as id; fix the pool"
-        for name in ids
-        if name.split() != [name] or not _is_unicode(name)
-    )
-    fail([] if any(exported.pool.values()) else ["the pool holds no document; there is nothing to export"])
+    docids = [*dict.fromkeys(chain.from_iterable(exported.pool.values()))]
+    ids = (name for name in [*exported.pool, *docids] if name.split() != [name])
+    fail(f"{name!r} in the pool: expected a word as id; fix the pool" for name in ids)
+    fail([] if docids else ["the pool holds no document; there is nothing to export"])
     if not shows_text:
         return
-    if exported.condition not in CONDITIONS:
-        raise UsageError(f"condition {exported.condition!r}: expected one of {', '.join(CONDITIONS)}")
     fail(problem for qid in exported.pool if (problem := _topic_problem(qid, exported)))
-    missing = _documents(exported).missing(list(dict.fromkeys(_docids(exported.pool))))
+    missing = _documents(exported).missing(docids)
     fail(f"document {docid}: in the pool and not in the collection; give the documents it is from" for docid in missing)
 
 
@@ -88,26 +83,16 @@ def _topic_problem(qid: str, exported: ExportedPool) -> str:
     topic, condition = exported.topics.get(qid), exported.condition
     if topic is None:
         return f"topic {qid}: in the pool and not among the topics; give the topics file it is from"
-    if condition != "query" and condition not in topic.instructions:
-        carried = ", ".join(topic.instructions) or "none"
-        return f"topic {qid}: has no {condition} instruction (it has: {carried}); choose another condition"
-    texts_of = {"query": topic.query, **topic.instructions}
-    broken = [name for name in ("query", condition) if not _is_unicode(texts_of[name])]
-    return f"topic {qid}: {broken[0]} holds half of a surrogate pair; repair the text" if broken else ""
-
-
-def _docids(pool: Pool) -> Iterable[str]:
-    return (docid for docids in pool.values() for docid in docids)
+    if condition == "query" or condition in topic.instructions:
+        return ""
+    carried = ", ".join(topic.instructions) or "none"
+    return f"topic {qid}: has no {condition} instruction (it has: {carried}); choose another condition"
 
 
 def _documents(exported: ExportedPool) -> DocumentStore:
     if exported.documents is None:
         raise UsageError("this form shows the documents' texts; give the documents")
     return exported.documents
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @contextmanager

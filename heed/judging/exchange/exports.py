@@ -52,7 +52,7 @@ _FORMS = {
     ),
     "doccano": _Form("doccano's text classification, and its labels (.labels.json)", write_doccano, (".jsonl",)),
     "relevation": _Form("a folder for Relevation: queries, pool, documents, map of ids", write_relevation),
-    "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".json", ".jsonl")),
+    "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".jsonl",)),
     "mteb": _Form(
         "a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels (needs pyarrow: make models)",
         write_mteb,

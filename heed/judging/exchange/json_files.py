@@ -88,17 +88,13 @@ def _label_studio_configuration(condition: str) -> str:
 
 
 def write_rank_llm(path: Path, exported: ExportedPool) -> None:
-    """Write rank_llm's requests as a JSON list or, by the suffix, as JSONL; one for each topic.
+    """Write rank_llm's requests as JSONL, one for each topic.
 
     The query is query and instruction as MTEB joins them. A pool has no scores: the n documents
     of a topic get n, n - 1, … 1, which stand for the pool's order only.
     """
     with finished(path) as stream:
-        requests = _requests(exported)
-        if path.suffix == ".jsonl":
-            stream.writelines(map(_line, requests))
-        else:
-            stream.writelines(_json_list(requests))
+        stream.writelines(map(_line, _requests(exported)))
 
 
 def _requests(exported: ExportedPool) -> Iterator[dict[str, Any]]:
