@@ -7,10 +7,10 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
+import golden_models
 import numpy as np
 import pytest
 import tiny_language_models as tiny
-from conftest import tiny_config, tiny_tokenizer
 from tiny_mteb import DOCUMENTS, TOPICS, experiment_in, registered, task
 
 import heed
@@ -31,16 +31,7 @@ def monot5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cross(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A BERT with one label, long enough for all texts whole."""
-    import torch
-    from transformers import BertForSequenceClassification
-
-    folder = tmp_path_factory.mktemp("models") / "cross"
-    torch.manual_seed(1)
-    config = tiny_config(256, num_labels=1)
-    config.initializer_range = 0.2  # type: ignore[attr-defined]  # wider ones, and padding alone changes the sixth digit
-    BertForSequenceClassification(config).save_pretrained(folder)
-    tiny_tokenizer(256).save_pretrained(folder)  # type: ignore[attr-defined]
-    return folder
+    return golden_models.pairs(tmp_path_factory.mktemp("models") / "cross")
 
 
 @pytest.fixture(scope="module")

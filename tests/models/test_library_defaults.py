@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import tiny_config, tiny_tokenizer
-from golden_models import ruled, unigram
+from golden_models import pairs, ruled, unigram
 from model_inputs import CPU
 from safetensors.torch import load_file, save_file
 from tiny_language_models import SIZES, llama_tokenizer, save
@@ -27,13 +26,6 @@ from heed.types import Document, Query
 QUERY = Query("1", "a storm damage", "a storm", "damage", "eng", "original")
 TEXTS = ["a storm", "use <pad> to fill the batch, then a storm", "", "x " * 300, "b"]
 DOCUMENTS = [Document(str(number), "", text) for number, text in enumerate(TEXTS)]
-
-
-def bert(folder: Path, positions: int = 64, **settings: Any) -> Path:
-    from transformers import BertForSequenceClassification
-
-    config = tiny_config(positions, num_labels=1, **settings)
-    return save(folder, ruled(BertForSequenceClassification(config)), tiny_tokenizer(positions))
 
 
 def xlmr(folder: Path, pad: int = 1) -> Path:
@@ -65,7 +57,7 @@ def scores(folder: Path, documents: list[Document] = DOCUMENTS) -> list[float]:
     return CrossEncoderReranker(Model(str(folder)), CPU).score(QUERY, documents)
 
 
-def predicted(folder: Path, texts: list[str] = TEXTS, most: int = 64) -> list[float]:
+def predicted(folder: Path, texts: list[str] = TEXTS, most: int = 1024) -> list[float]:
     """The logits of transformers' own class, one pair at a time."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -137,7 +129,7 @@ def test_positions_are_those_of_transformers_where_a_text_has_the_token_for_padd
 def test_a_single_file_of_weights_is_read_before_older_shards(tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification
 
-    folder = bert(tmp_path / "m")
+    folder = pairs(tmp_path / "m")
     newer = predicted(folder)
     shards = AutoModelForSequenceClassification.from_pretrained(folder)
     with torch.no_grad():
@@ -150,7 +142,7 @@ def test_a_single_file_of_weights_is_read_before_older_shards(tmp_path: Path) ->
 
 
 @pytest.mark.golden(program="transformers 5.23.0", compared="scores of an empty document", systems=("cross-encoder",))
-@pytest.mark.parametrize("make", [bert, xlmr])
+@pytest.mark.parametrize("make", [pairs, xlmr])
 def test_an_empty_document_may_come_first(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     folder = make(tmp_path / "m")
     order = [2, 0, 1]
@@ -162,8 +154,8 @@ def test_an_empty_document_may_come_first(tmp_path: Path, make: Callable[[Path],
 @pytest.mark.golden(program="transformers 5.23.0", compared="scores of truncated pairs", systems=("cross-encoder",))
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_long_document_is_cut_at_the_tokenizers_side(tmp_path: Path, side: str) -> None:
-    folder = tokenizer_with(bert(tmp_path / "m"), truncation_side=side)
-    text = "a " * 60 + "b " * 60
+    folder = tokenizer_with(pairs(tmp_path / "m"), truncation_side=side)
+    text = "a " * 600 + "b " * 600
     assert scores(folder, [Document("1", "", text)]) == pytest.approx(predicted(folder, [text]), abs=1e-5)
     from sentence_transformers import SentenceTransformer
 
@@ -199,7 +191,7 @@ def test_a_lora_adapter_of_a_classifier_says_that_it_must_be_merged(tmp_path: Pa
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForSequenceClassification
 
-    base = AutoModelForSequenceClassification.from_pretrained(bert(tmp_path / "base"))
+    base = AutoModelForSequenceClassification.from_pretrained(pairs(tmp_path / "base"))
     settings = LoraConfig(r=2, target_modules=["query", "value"], task_type="SEQ_CLS")
     get_peft_model(base, settings).save_pretrained(tmp_path / "lora")
     model = Model(str(tmp_path / "lora"))
@@ -211,7 +203,7 @@ def test_a_lora_adapter_of_a_classifier_says_that_it_must_be_merged(tmp_path: Pa
 def test_scores_that_depend_on_the_batch_are_a_warning(tmp_path: Path) -> None:
     from transformers import LlamaConfig, LlamaModel
 
-    tokenizer_with(bert(tmp_path / "left"), padding_side="left")
+    tokenizer_with(pairs(tmp_path / "left"), padding_side="left")
     dynamic = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
     config = LlamaConfig(vocab_size=len(llama_tokenizer()), rope_parameters=dynamic, **SIZES)
     save(tmp_path / "dynamic", ruled(LlamaModel(config)), llama_tokenizer())
@@ -243,7 +235,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
 
 @pytest.mark.parametrize("size", [1, 2, None])
 def test_the_size_of_a_batch_changes_no_score_and_no_recipe(tmp_path: Path, size: int | None) -> None:
-    folder = bert(tmp_path / "m")
+    folder = pairs(tmp_path / "m")
     reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(batch_size=size))
     assert reranker.score(QUERY, DOCUMENTS) == pytest.approx(predicted(folder), abs=1e-5)
     assert reranker.config == CrossEncoderReranker(Model(str(folder)), CPU).config
@@ -253,7 +245,7 @@ def test_the_size_of_a_batch_changes_no_score_and_no_recipe(tmp_path: Path, size
 def test_half_precision_is_the_librarys_on_a_cpu_too(tmp_path: Path, dtype: str) -> None:
     from sentence_transformers import CrossEncoder
 
-    folder = bert(tmp_path / "m")
+    folder = pairs(tmp_path / "m")
     reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(dtype=dtype, batch_size=1))
     theirs = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": dtype})
     expected = theirs.predict(
@@ -266,5 +258,5 @@ def test_half_precision_is_the_librarys_on_a_cpu_too(tmp_path: Path, dtype: str)
 
 
 def test_a_head_may_be_there_and_a_pooler_may_be_missing_where_vectors_are_pooled(tmp_path: Path) -> None:
-    folder = without(bert(tmp_path / "m"), "bert.pooler")
+    folder = without(pairs(tmp_path / "m"), "bert.pooler")
     assert SentenceEncoder(Model(str(folder)), CPU).encode_documents(DOCUMENTS).shape == (5, 32)
