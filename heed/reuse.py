@@ -28,46 +28,39 @@ SOURCE = Path(".made") / "source.json"  # in folders of results and indexes: whe
 DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the random text of a system without a config
 
 
-class Version(NamedTuple):
-    """The number of a way of making something, and what is different where it is raised."""
-
-    number: int
-    change: str
-
-
-# by the key that a recipe has; raise a number when what it says is true, so that nothing older is used again
+# by the key that a recipe has; raise one when the thing is made in another way, so that nothing older is used again
 VERSIONS = {
     # documents, indexes and vectors
-    "store": Version(4, "documents are stored in another form"),
-    "tables": Version(2, "tables are parsed or written in another way"),
-    "index": Version(2, "the index is built in another way"),
-    "postings": Version(2, "the arrays of postings have another form"),
-    "index made elsewhere": Version(2, "the index is compared with the collection in another way"),
-    "vectors": Version(1, "vectors are stored in another form"),
-    "vectors made elsewhere": Version(2, "vectors are compared with the model, or written, in another way"),
-    "faiss": Version(1, "the dense index is built in another way"),
-    "lsa": Version(3, "LSA's model is computed in another way"),
+    "store": 4,
+    "tables": 2,
+    "index": 2,
+    "postings": 2,
+    "index made elsewhere": 2,
+    "vectors": 1,
+    "vectors made elsewhere": 2,
+    "faiss": 1,
+    "lsa": 3,
     # runs, and the scores of systems
-    "run": Version(4, "runs are made in another way"),
-    "polarity": Version(10, "polarity gives other scores"),
-    "passages": Version(2, "documents are cut in another way"),
-    "decompose": Version(1, "decompose gives other scores"),
-    "similarity": Version(1, "similarity gives other scores"),
-    "fusion": Version(1, "fusion gives other scores"),
-    "cross-encoder": Version(2, "cross-encoders give other scores"),
-    "yes-no": Version(1, "yes/no models give other scores"),
-    "block": Version(1, "block rerankers give other scores"),
-    "reasoning": Version(3, "reasoning models give other scores"),
-    "listwise": Version(3, "list-wise models give other orders"),
-    "vllm": Version(1, "vLLM gives other scores"),
-    "late": Version(1, "late interaction has other tokens or vectors"),
-    "maxsim": Version(1, "late interaction gives other scores"),
-    "api": Version(1, "services get other requests"),
-    "rerank": Version(1, "services that rerank get other requests"),
-    "answer": Version(1, "the same question gives another answer of a judging model"),
+    "run": 4,
+    "polarity": 10,
+    "passages": 2,
+    "decompose": 1,
+    "similarity": 1,
+    "fusion": 1,
+    "cross-encoder": 2,
+    "yes-no": 1,
+    "block": 1,
+    "reasoning": 3,
+    "listwise": 3,
+    "vllm": 1,
+    "late": 1,
+    "maxsim": 1,
+    "api": 1,
+    "rerank": 1,
+    "answer": 1,
     # what is written for good
-    "train": Version(1, "adapters are trained in another way"),
-    "annotations": Version(2, "the database of annotations has another schema"),
+    "train": 1,
+    "annotations": 2,
 }
 CHANGED = {  # how the log calls an input whose digest is in a recipe
     "documents": "the documents have changed",
@@ -83,20 +76,17 @@ CHANGED = {  # how the log calls an input whose digest is in a recipe
 
 def recipe_version(key: str) -> int:
     """Return the version of what a recipe calls ``key``."""
-    return VERSIONS[key].number
+    return VERSIONS[key]
 
 
 @cache
 def program() -> str:
     """Return a digest of Heed's files, Python's version and the names and versions of the installed packages."""
     root = Path(__file__).parent
-    files = {str(path.relative_to(root)): digest(path) for path in root.rglob("*") if _is_source(path)}
+    sources = (path for path in root.rglob("*") if path.suffix != ".pyc" and path.is_file())
+    files = {str(path.relative_to(root)): digest(path) for path in sources}
     packages = sorted(path.name for folder in sys.path for path in Path(folder or ".").glob("*-info"))
     return digest_json([files, packages, sys.version])
-
-
-def _is_source(path: Path) -> bool:
-    return path.suffix != ".pyc" and path.is_file()
 
 
 class Note(NamedTuple):
@@ -175,7 +165,7 @@ def _changes(old: Recipe, new: Recipe, names: Mapping[str, str], parents: str = 
 
 def _in_words(key: str, label: str, known: str | None, before: Any, after: Any) -> str:
     if key in VERSIONS and _version_in(before) != _version_in(after):
-        return VERSIONS[key].change
+        return f"Heed has another way of making this ({key})"
     if not (_has_digest(before) or _has_digest(after)):
         return f"{label} was {_brief(before)} and is now {_brief(after)}"
     if before is None or after is None:
@@ -231,7 +221,9 @@ def ensure_folder(
     says how the log calls inputs, by their keys in ``recipe``.
     """
     if logged_reason(folder, recipe, names) is not None:
-        build_folder(folder, recipe, build)
+        with finished_folder(folder) as part:
+            facts = build(part)
+            write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
     return folder
 
 
@@ -244,13 +236,6 @@ def logged_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None 
     if logged is not None:
         logged.add(folder)
     return reason
-
-
-def build_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None]) -> None:
-    """Make ``folder`` as :func:`ensure_folder` does where it is not there."""
-    with finished_folder(folder) as part:
-        facts = build(part)
-        write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
 
 
 def folder_note(folder: Path) -> Note:

@@ -25,7 +25,7 @@ from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import Line
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topics import description_of, query_text
+from heed.formats.topics import query_and_description
 from heed.formats.trec_files import parse_qrels, read_qrels
 from heed.languages import LANGUAGES
 from heed.progress import log
@@ -154,12 +154,12 @@ def _check_language(dataset: Any, dataset_id: str) -> None:
 
 
 def _topic(query: Any, lang: str, fields: str) -> Topic:
-    title, description = getattr(query, "title", None), getattr(query, "description", None)
-    text = query_text(title, description, fields) or query.default_text()
+    texts = getattr(query, "title", None), getattr(query, "description", None)
+    text, description = query_and_description(*texts, fields)
     narrative = (getattr(query, "narrative", None) or "").strip()
     instructions = {"original": narrative} if narrative else {}
-    description = description_of(description, fields if title else "")
-    return Topic(query.query_id, lang, text.strip(), instructions, description=description)
+    text = text or query.default_text().strip()
+    return Topic(query.query_id, lang, text, instructions, description=description)
 
 
 @contextmanager

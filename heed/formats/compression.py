@@ -39,10 +39,7 @@ class Sample:
         bodies: list[bytes | bytearray | memoryview] = [body for _, _, body in sorted(self._heap)]
         if sum(map(len, bodies)) < LEAST:
             return b""
-        try:
-            return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
-        except zstandard.ZstdError:
-            return b""  # nothing in common, such as a few very long documents
+        return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
 
 
 def joined(texts: Sequence[str]) -> bytes:
@@ -58,15 +55,15 @@ def separated(body: bytes) -> list[str]:
 def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
     """Return a function that compresses bytes and adds a checksum, for one thread."""
     settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
-    return zstandard.ZstdCompressor(compression_params=settings, dict_data=_known(dictionary)).compress
+    return zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
 
 
 class Unpacker(local):
     """Reverses :func:`packer`'s function, in any thread: each has a decompressor of its own."""
 
-    def __init__(self, dictionary: zstandard.ZstdCompressionDict | None) -> None:
+    def __init__(self, dictionary: bytes) -> None:
         """Called in each thread that uses the object."""
-        self._decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
+        self._decompressor = zstandard.ZstdDecompressor(dict_data=_trained(dictionary))
 
     def unpack(self, content: bytes) -> bytes:
         """Return the bytes that were packed; raises ValueError for damaged bytes."""
@@ -76,10 +73,5 @@ class Unpacker(local):
             raise ValueError(str(error)) from error
 
 
-def unpacker(dictionary: bytes) -> Unpacker:
-    """Return an :class:`Unpacker` of documents that were packed with ``dictionary``, which all threads share."""
-    return Unpacker(_known(dictionary))
-
-
-def _known(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
+def _trained(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
     return zstandard.ZstdCompressionDict(dictionary) if dictionary else None

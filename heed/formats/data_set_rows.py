@@ -209,23 +209,19 @@ def read_queries(folder: Path, lang: str, named: Callable[[str], str] = str) -> 
             f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
             "InfoSearch's by heed infosearch --data"
         )
-    instructions: dict[str, str] = {}
+    queries = list(rows(folder, named("queries")))
+    topics = topics_of(queries, lang, Columns())
     if config_files(folder, named("instruction")):
-        instruction_rows = rows(folder, named("instruction"))
-        instructions = dict(
-            parsed(instruction_rows, lambda row: (row.word("query-id", "query_id"), row.string("instruction")))
-        )
-    topics: dict[str, Topic] = {}
-
-    def add(row: HubRow) -> None:
-        qid = row.word("_id", "id")
-        if qid in topics:
-            raise row.problem(f"topic {qid} comes twice; keep one")
-        instruction = row.string("instruction") if "instruction" in row.fields else instructions.get(qid, "")
-        topics[qid] = Topic(qid, lang, row.text("text"), {"original": instruction} if instruction else {})
-
-    parsed(rows(folder, named("queries")), add)
-    return list(topics.values())
+        instruction_rows = list(rows(folder, named("instruction")))
+    else:
+        instruction_rows = [row for row in queries if "instruction" in row.fields]
+    instructions = dict(
+        parsed(instruction_rows, lambda row: (row.word("query-id", "query_id", "_id", "id"), row.string("instruction")))
+    )
+    return [
+        topic._replace(instructions={"original": text}) if (text := instructions.get(topic.qid)) else topic
+        for topic in topics
+    ]
 
 
 def read_candidates(folder: Path, config: str = "top_ranked") -> dict[str, list[str]]:

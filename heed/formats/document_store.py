@@ -16,7 +16,7 @@ from weakref import finalize
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json
-from heed.formats.compression import Sample, joined, packer, separated, unpacker
+from heed.formats.compression import Sample, Unpacker, joined, packer, separated
 from heed.formats.documents import Source
 from heed.progress import bar
 from heed.reuse import NOTE, Recipe, ensure_folder, read_note, recipe_version
@@ -39,15 +39,12 @@ class PackedDocuments(NamedTuple):
 
     def get(self, docids: Iterable[str]) -> list[Document]:
         """Return the documents of ``docids``."""
-        return list(self._unpacked(docids))
+        return list(self._replace(bodies={docid: self.bodies[docid] for docid in docids}).unpacked())
 
     def unpacked(self) -> Iterator[Document]:
         """Yield all documents."""
-        return self._unpacked(self.bodies)
-
-    def _unpacked(self, docids: Iterable[str]) -> Iterator[Document]:
-        unpack = unpacker(self.dictionary).unpack
-        return (Document(docid, *separated(unpack(self.bodies[docid]))) for docid in docids)
+        unpack = Unpacker(self.dictionary).unpack
+        return (Document(docid, *separated(unpack(body))) for docid, body in self.bodies.items())
 
 
 class DocumentStore:
@@ -71,7 +68,7 @@ class DocumentStore:
         self.count: int = count
         self.tabular = bool(tabular)
         self._dictionary: bytes = dictionary
-        self._unpacker = unpacker(dictionary)
+        self._unpacker = Unpacker(dictionary)
 
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents by docid, so that the order of the input files never matters."""
@@ -79,20 +76,15 @@ class DocumentStore:
 
     def within(self, start: int, end: int) -> Iterator[Document]:
         """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
-        return self._documents("place > ? AND place <= ? ORDER BY place", (start, end))
+        return self._unpacked(self._range(start, end))
 
     def packed(self, start: int, end: int) -> PackedDocuments:
         """Return the same documents as they are stored."""
-        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
-        return PackedDocuments(dict(self._select(query, (start, end))), self._dictionary, self.digest)
+        return PackedDocuments(dict(self._range(start, end)), self._dictionary, self.digest)
 
     def packed_of(self, docids: Sequence[str]) -> PackedDocuments:
         """Return the documents of ``docids`` as they are stored, those that are there."""
-        bodies: dict[str, bytes] = {}
-        for part, marks in _parts(docids):
-            query = f"SELECT docid, body FROM documents WHERE docid IN ({marks})"  # noqa: S608 (our marks)
-            bodies.update(self._select(query, part))
-        return PackedDocuments(bodies, self._dictionary, self.digest)
+        return PackedDocuments(dict(self._among("docid, body", docids)), self._dictionary, self.digest)
 
     def docids(self) -> Iterator[str]:
         """Return all docids, in their order."""
@@ -106,28 +98,31 @@ class DocumentStore:
 
     def find(self, docids: Sequence[str]) -> dict[str, Document]:
         """Return those of ``docids`` that the collection holds, by docid."""
-        documents: dict[str, Document] = {}
-        for part, marks in _parts(docids):
-            for document in self._documents(f"docid IN ({marks})", part):
-                documents[document.docid] = document
-        return documents
+        return {document.docid: document for document in self._unpacked(self._among("docid, body", docids))}
 
     def missing(self, docids: Sequence[str]) -> list[str]:
         """Return those of ``docids`` that the collection does not hold."""
-        here: set[str] = set()
-        for part, marks in _parts(docids):
-            query = f"SELECT docid FROM documents WHERE docid IN ({marks})"  # noqa: S608 (our marks)
-            here.update(docid for (docid,) in self._select(query, part))
+        here = {docid for (docid,) in self._among("docid", docids)}
         return [docid for docid in docids if docid not in here]
 
-    def _documents(self, condition: str, values: Sequence[Any]) -> Iterator[Document]:
-        query = f"SELECT docid, body FROM documents WHERE {condition}"  # noqa: S608 (our conditions)
-        unpack, docid = self._unpacker.unpack, ""
-        try:
-            for docid, body in self._db.execute(query, values):
-                yield Document(docid, *separated(unpack(body)))
-        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
-            raise self._damaged(f"near document {docid}: {error}" if docid else error) from error
+    def _range(self, start: int, end: int) -> Iterator[Any]:
+        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
+        return self._select(query, (start, end))
+
+    def _among(self, columns: str, docids: Sequence[str]) -> Iterator[Any]:
+        """Yield ``columns`` of those of ``docids`` that are there, of as many at once as one statement may have."""
+        for start in range(0, len(docids), 500):
+            part = docids[start : start + 500]
+            marks = ",".join("?" * len(part))
+            yield from self._select(f"SELECT {columns} FROM documents WHERE docid IN ({marks})", part)  # noqa: S608
+
+    def _unpacked(self, rows: Iterable[tuple[str, bytes]]) -> Iterator[Document]:
+        for docid, body in rows:
+            try:
+                document = Document(docid, *separated(self._unpacker.unpack(body)))
+            except (ValueError, TypeError) as error:
+                raise self._damaged(f"document {docid}: {error}") from error
+            yield document
 
     def _select(self, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         try:
@@ -137,13 +132,6 @@ class DocumentStore:
 
     def _damaged(self, why: object) -> DataError:
         return DataError(f"{self._path}: damaged ({why}); remove its folder and run the command that made it again")
-
-
-def _parts(docids: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
-    """Yield docids in parts that one statement may have, with a question mark for each."""
-    for start in range(0, len(docids), 500):
-        part = docids[start : start + 500]
-        yield part, ",".join("?" * len(part))
 
 
 class StoredDocuments(Sequence[Document]):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import fail
 from heed.files import read_objects
-from heed.formats.topics import description_of, query_text
+from heed.formats.topics import query_and_description
 from heed.progress import brief, log, warn
 from heed.types import Topic
 
@@ -54,7 +54,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
             continue
         qid = str(record.get("topic_id", ""))
         form, text = _text(record, texts.lang, texts.translation)
-        query = query_text(text.get("topic_title"), text.get("topic_description"), texts.fields)
+        query, description = query_and_description(text.get("topic_title"), text.get("topic_description"), texts.fields)
         if not qid or not query:
             left_out.append(qid or f"line {line_no}")
             continue
@@ -62,7 +62,6 @@ def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
         if form != narrated:
             form = f"{form}, with the instruction as {narrated}"
         forms.setdefault(form, []).append(qid)
-        description = description_of(text.get("topic_description"), texts.fields)
         instructions = {"original": narrative} if narrative else {}
         topics.append(Topic(qid, texts.lang, query, instructions, description=description))
     fail(problems)

@@ -10,7 +10,7 @@ from heed.files import read_lines, read_objects
 from heed.languages import known_language
 from heed.types import INSTRUCTED, Topic
 
-FIELDS = ("title", "description", "both")
+FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "type")
 BEIR_KEYS: tuple[str, ...] = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
 
@@ -23,14 +23,12 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     """
     topics: dict[str, Topic] = {}
     problems = []
-    unknown: dict[tuple[str, str], list[int]] = {}  # (object and key, nearest keys) -> lines
     for line_no, record in read_objects(path):
-        for slip in _slips(record):
-            unknown.setdefault(slip, []).append(line_no)
+        problems += [f"{path}, line {line_no}: {slip}" for slip in _slips(record)]
         if not _is_language(record.get("lang", lang), lang):
             continue
         qid, title = record.get("qid", record.get("_id")), record.get("query", record.get("text"))
-        query = query_text(title, record.get("description"), fields)
+        query, description = query_and_description(title, record.get("description"), fields)
         instructions = record.get("instructions") or {}
         if "_id" in record and not instructions:
             instructions = {"original": record.get("instruction")}  # of MTEB's data sets
@@ -39,7 +37,7 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
         if not isinstance(qid, str) or qid.split() != [qid]:
             problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")
         elif not query:
-            problems.append(f"{path}, line {line_no}: topic {qid} has no {missing_field(fields)}")
+            problems.append(f"{path}, line {line_no}: topic {qid} has no {FIELDS[fields]}")
         elif qid in topics:
             problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
         elif not isinstance(instructions, dict):
@@ -48,14 +46,13 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
             problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
         else:
             texts = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
-            description = description_of(record.get("description"), fields)
             topics[qid] = Topic(qid, lang, query, texts, str(record.get("type") or ""), description=description)
-    fail([*problems, *(_unknown(path, *slip, lines) for slip, lines in unknown.items())])
+    fail(problems)
     return with_bases(topics.values())
 
 
-def _slips(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a topic that its form does not have, each with the nearest ones, else with all."""
+def _slips(record: dict[str, Any]) -> Iterator[str]:
+    """Yield the problem with each key of a topic that its form does not have, with the nearest key, else with all."""
     instructions = record.get("instructions")
     objects = [("the topic", record, BEIR_KEYS if "_id" in record else KEYS)]
     if isinstance(instructions, dict):
@@ -65,12 +62,7 @@ def _slips(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
             if key not in known:
                 near = difflib.get_close_matches(str(key), known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-                yield f"key {key!r} of {part}", hint
-
-
-def _unknown(path: Path, key: str, hint: str, lines: list[int]) -> str:
-    others = f" and {len(lines) - 1} more lines" if len(lines) > 1 else ""
-    return f"{path}, line {lines[0]}{others}: {key} is not known; {hint}"
+                yield f"key {key!r} of {part} is not known; {hint}"
 
 
 def with_bases(topics: Collection[Topic]) -> list[Topic]:
@@ -110,24 +102,16 @@ def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
     return list(topics.values())
 
 
-def query_text(title: Any, description: Any, fields: str) -> str:
-    """Return the query: title, description or both (title first); empty if ``fields`` names a missing text.
+def query_and_description(title: Any, description: Any, fields: str) -> tuple[str, str]:
+    """Return the query and a topic's description; either may be empty.
 
-    Raises :class:`UsageError` for ``fields`` that are none of ``FIELDS``.
+    The query is the title, the description or both (title first); empty if ``fields`` names a missing text. The
+    description is empty where the query holds it. Raises :class:`UsageError` for other ``fields`` than ``FIELDS``.
     """
     if fields not in FIELDS:
         raise UsageError(f"fields: found {fields!r}, expected one of {', '.join(FIELDS)}")
-    parts = {"title": [title], "description": [description], "both": [title, description]}[fields]
-    if not all(isinstance(part, str) and part.strip() for part in parts):
-        return ""
-    return " ".join(part.strip() for part in parts)
-
-
-def description_of(description: Any, fields: str) -> str:
-    """Return a topic's description where the query is the title alone; empty where the query holds it, or without."""
-    return description.strip() if fields == "title" and isinstance(description, str) else ""
-
-
-def missing_field(fields: str) -> str:
-    """Return the name of the missing text in an error."""
-    return {"title": "title (query)", "description": "description", "both": "title and description"}[fields]
+    title, description = (text.strip() if isinstance(text, str) else "" for text in (title, description))
+    if fields == "title":
+        return title, description if title else ""
+    parts = [description] if fields == "description" else [title, description]
+    return " ".join(parts) if all(parts) else "", ""

@@ -23,7 +23,8 @@ WEB = {"dochdr", "html", "body"}  # of pages, whose text is in no element of TRE
 HIDDEN = {"dochdr", "script", "style"}
 FEDERAL = {"&blank;": " ", "&hyph;": "-"}  # the Federal Register's own entities
 START = re.compile(rb"\s*(?:<[^<>]*>\s*){0,9}?<doc[\s>]", re.IGNORECASE)  # after a declaration, or a root element
-DOC = re.compile(rb"<(/?)doc(?=[\s>])[^<>]*>", re.IGNORECASE)
+DOC = re.compile(rb"(</?doc(?=[\s>])[^<>]*>)", re.IGNORECASE)
+MARKUP, BLANK = re.compile(rb"<[^<>]*>"), b"\xef\xbb\xbf \t\r\n"
 TAG = re.compile(r"<(/?)([a-z][\w.:-]*)(?![\w.:-])[^<>]*>|<[!?][^<>]*>", re.IGNORECASE)
 ID = re.compile(r"""\sid\s*=\s*["']?([^\s"'>]+)""", re.IGNORECASE)
 HEAD = 1 << 12  # bytes that tell a file's form
@@ -91,35 +92,31 @@ def article_text(contents: Sequence[object]) -> str | None:
 
 def _blocks(path: Path) -> Iterator[Block]:
     """Yield the documents of a file; what is no markup outside of them, and unpaired tags, are problems."""
-    pieces: list[bytes] = []
-    start = size = 0  # the line where a document is open, else 0
-    outside = False  # whether text outside has been reported since the last document
+    pieces: list[bytes] = []  # of the document that is open, its <DOC> first
+    start = size = 0
+    is_reported = False  # whether text outside has been reported since the last document
     for line_no, raw in read_raw_lines(path):
-        position = 0
-        for tag in [*DOC.finditer(raw), None]:
-            piece = raw[position : tag.end() if tag and start else tag.start() if tag else len(raw)]
-            if start:
+        for number, piece in enumerate(DOC.split(raw)):
+            is_tag = number % 2 == 1
+            if is_tag and not piece.startswith(b"</"):
+                if pieces:
+                    yield Block(start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
+                start, size, pieces, is_reported = line_no, 0, [piece], False
+            elif pieces:
                 pieces.append(piece)
                 size += len(piece)
                 if size > LONGEST_LINE:
                     raise DataError(
                         f"{path}, line {start}: a <DOC> of more than {LONGEST_LINE} bytes; is </DOC> missing?"
                     )
-            elif not outside and (text := TAG.sub("", piece.decode("latin-1")).strip("\ufeff \t\r\n\xef\xbb\xbf")):
-                outside = True
-                yield Block(line_no, b"", f"found {text[:SHOWN]!r} outside of a <DOC>; expected <DOC> … </DOC>")
-            if tag is None:
-                break
-            position = tag.end()
-            if tag[1] and start:
-                yield Block(start, b"".join(pieces))
-            elif tag[1] and not outside:
-                yield Block(line_no, b"", "</DOC> without <DOC> before it; is a part of the file missing?")
-            elif not tag[1] and start:
-                yield Block(start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
-            opened = not tag[1]
-            start, size, pieces, outside = line_no if opened else 0, 0, [tag[0]] if opened else [], False
-    if start:
+                if is_tag:
+                    yield Block(start, b"".join(pieces))
+                    pieces = []
+            elif not is_reported and (text := piece if is_tag else MARKUP.sub(b"", piece).strip(BLANK)):
+                is_reported = True
+                found = f"found {text[:SHOWN].decode('latin-1')!r} outside of a <DOC>, expected <DOC> … </DOC>"
+                yield Block(line_no, b"", f"{found}; is a part of the file missing?")
+    if pieces:
         yield Block(start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError, fail
 from heed.files import read_bytes
-from heed.formats.topics import description_of, missing_field, query_text
+from heed.formats.topics import FIELDS, query_and_description
 from heed.types import Topic
 
 # (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
@@ -52,7 +52,7 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     tops = _tops(_decoded(read_bytes(path)))
     for top in tops:
         qid = top.fields.get("num", "")
-        query = query_text(top.fields.get("title"), top.fields.get("desc"), fields)
+        query, description = query_and_description(top.fields.get("title"), top.fields.get("desc"), fields)
         where = f"{path}, line {top.line_no}"
         if "num" not in top.fields:
             problems.append(f"{where}: this <top> has no <num>")
@@ -61,12 +61,11 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
         elif top.repeated:
             problems.append(f"{where}: topic {qid} has <{'>, <'.join(top.repeated)}> twice; keep one")
         elif not query:
-            problems.append(f"{where}: topic {qid} has no {missing_field(fields)}")
+            problems.append(f"{where}: topic {qid} has no {FIELDS[fields]}")
         elif qid in topics:
             problems.append(f"{where}: topic {qid} comes twice; keep one")
         else:
             narrative = top.fields.get("narr")
-            description = description_of(top.fields.get("desc"), fields)
             instructions = {"original": narrative} if narrative else {}
             topics[qid] = Topic(qid, lang, query, instructions, description=description)
     fail(problems)

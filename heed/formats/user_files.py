@@ -1,13 +1,13 @@
 """Topics, judgements and lists of documents in the user's files, in any form that Heed reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import UNREADABLE, open_packed, read_objects, unreadable
-from heed.formats.data_set_folders import is_data_set, qrels_files, test_qrels
-from heed.formats.data_set_rows import grades_of, read_queries, read_rows
+from heed.formats.data_set_folders import is_data_set, test_qrels
+from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.trec_files import read_qrels
@@ -123,18 +123,21 @@ def read_own(
     :class:`UsageError` where there are no topics, and for a data set of several splits without ``test``.
     """
     qrels, folder = files.judgements(only_language), files.data_set
-    if files.topics:
-        topics = read_topics(Path(files.topics), lang, fields, files.topics_format)
-        return topics, qrels if files.qrels or not folder else qrels | _judgements_of(folder, topics)
-    if not folder:
+    if not files.topics and not folder:
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    topics = read_topics(folder, lang, fields)
-    if not files.qrels and qrels_files(folder):
-        qrels["original"] = read_judgements(folder)
+    topics = read_topics(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
+    if folder and not files.qrels and (paths := test_qrels(folder)):
+        grades, split = read_judgements(folder), paths[0].relative_to(folder)
+        if not files.topics or any(topic.qid in grades for topic in topics):
+            qrels["original"] = grades
+            log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {split}")
+        else:
+            log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used")
+    if files.topics:
+        return topics, qrels
     judged = judged_topics(topics, qrels)
     of_judged = f"{len(judged)} of {len(topics)} topics, those that are judged" if judged != topics else "all topics"
-    grades = "" if files.qrels or not (split := _split_read(folder)) else f", judgements of {split}"
-    log.info(f"{folder}: in BEIR's or MTEB's layout; documents of its corpus alone, {of_judged}{grades}")
+    log.info(f"{folder}: documents of its corpus alone, {of_judged}")
     return judged, qrels
 
 
@@ -144,33 +147,9 @@ def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic
     return [topic for topic in topics if topic.qid in judged] or topics
 
 
-def _judgements_of(folder: Path, topics: Sequence[Topic]) -> dict[str, Qrels]:
-    """Return a data set's judgements, if they are of any of ``topics``, as those of the condition original."""
-    if not qrels_files(folder):
-        return {}
-    grades = read_judgements(folder)
-    if not any(topic.qid in grades for topic in topics):
-        log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used")
-        return {}
-    log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {_split_read(folder)} are taken")
-    return {"original": grades}
-
-
-def _split_read(folder: Path) -> str:
-    """Return the first file of the judgements of a data set, as shown to the user; empty without any."""
-    return next((str(path.relative_to(folder)) for path in test_qrels(folder)), "")
-
-
 def read_listed(path: Path) -> dict[str, set[str]]:
-    """Return documents by qid from JSON lines of ``query-id`` and ``corpus-ids``, as MTEB's ``qrel_diff`` has them."""
+    """Return documents by qid from rows of ``query-id`` and ``corpus-ids``, as MTEB's ``qrel_diff`` has them."""
     listed: dict[str, set[str]] = {}
-    for line_no, record in read_objects(path):
-        qid, docids = record.get("query-id"), record.get("corpus-ids")
-        if (
-            not isinstance(qid, str)
-            or not isinstance(docids, list)
-            or not all(isinstance(docid, str) for docid in docids)
-        ):
-            raise DataError(f"{path}, line {line_no}: expected query-id and corpus-ids, a list of docids in quotes")
+    for qid, docids in parsed(read_rows([path]), lambda row: (row.word("query-id"), row.words("corpus-ids"))):
         listed.setdefault(qid, set()).update(docids)
     return listed

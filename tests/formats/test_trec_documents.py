@@ -108,9 +108,10 @@ def test_a_text_that_is_not_utf_8_is_latin_1_with_a_warning(tmp_path: Path, caps
          ["line 4: <DOC> without </DOC>; the file is cut, or not the whole of it is here"]),
         ("<DOC>\n<DOC>\n<DOCNO>b</DOCNO></DOC>\n</DOC>", [
             "line 1: <DOC> without </DOC> before the next one, in line 2; add it",
-            "line 4: </DOC> without <DOC> before it; is a part of the file missing?",
+            "line 4: found '</DOC>' outside of a <DOC>, expected <DOC> … </DOC>; is a part of the file missing?",
         ]),
-        (sgml("a", "") + "left\nover\n", ["line 4: found 'left' outside of a <DOC>; expected <DOC> … </DOC>"]),
+        (sgml("a", "") + "left\nover\n",
+         ["line 4: found 'left' outside of a <DOC>, expected <DOC> … </DOC>; is a part of the file missing?"]),
         (sgml("a", "") + sgml("a", ""), ["line 4: document a was already at {path}, line 1; keep one of them"]),
     ],
 )  # fmt: skip
