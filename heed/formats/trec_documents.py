@@ -114,8 +114,8 @@ def _blocks(path: Path) -> Iterator[Block]:
                     pieces = []
             elif not is_reported and (text := piece if is_tag else MARKUP.sub(b"", piece).strip(BLANK)):
                 is_reported = True
-                found = f"found {text[:SHOWN].decode('latin-1')!r} outside of a <DOC>, expected <DOC> … </DOC>"
-                yield Block(line_no, b"", f"{found}; is a part of the file missing?")
+                problem = f"found {text[:SHOWN].decode('latin-1')!r} outside of a <DOC>, expected <DOC> … </DOC>"
+                yield Block(line_no, b"", f"{problem}; is a part of the file missing?")
     if pieces:
         yield Block(start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
 

@@ -12,14 +12,6 @@ from heed.files import digest, finished, finished_folder, locked, read_bytes, re
 from heed.reuse import ensure_file, ensure_folder
 
 
-def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    with finished(path) as stream:
-        stream.write(b"first")
-        assert not path.exists()
-    assert path.read_bytes() == b"first"
-
-
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_bytes(b"old")

@@ -9,38 +9,19 @@ from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.user_files import read_topics
 from heed.types import Topic, conditions_of, under
 
+SOURCES = {
+    "en": ("eng", "original"),
+    "ht": ("zho", "human translation"),
+    "mt": ("zho", "20220114-scale21"),
+    "old": ("zho", "20210101-older"),
+}
 NEUCLIR_2022 = {
     "topic_id": "3",
     "languages_with_qrels": ["zho"],
     "topics": [
-        {
-            "lang": "eng",
-            "source": "original",
-            "topic_title": "T en",
-            "topic_description": "D en",
-            "topic_narrative": "N en",
-        },
-        {
-            "lang": "zho",
-            "source": "human translation",
-            "topic_title": "T ht",
-            "topic_description": "D ht",
-            "topic_narrative": "N ht",
-        },
-        {
-            "lang": "zho",
-            "source": "20220114-scale21",
-            "topic_title": "T mt",
-            "topic_description": "D mt",
-            "topic_narrative": "N mt",
-        },
-        {
-            "lang": "zho",
-            "source": "20210101-older",
-            "topic_title": "T old",
-            "topic_description": "D old",
-            "topic_narrative": "N old",
-        },
+        {"lang": lang, "source": source}
+        | {f"topic_{name}": f"{name[0].upper()} {mark}" for name in ("title", "description", "narrative")}
+        for mark, (lang, source) in SOURCES.items()
     ],
 }
 
@@ -108,22 +89,11 @@ def test_the_real_hc4_topics_are_read(shared: Path) -> None:
 
 
 def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
-    path = write_jsonl(
-        tmp_path / "t.jsonl",
-        [
-            {
-                "qid": "007",
-                "lang": "zho",
-                "query": "一",
-                "description": "二",
-                "instructions": {"original": "要", "changed": "不要"},
-            },
-            {"qid": "NA", "lang": "rus", "query": "x", "instructions": {}},
-        ],
-    )
-    assert read_jsonl_topics(path, "zho", "both") == [
-        Topic("007", "zho", "一 二", {"original": "要", "changed": "不要"})
-    ]
+    instructions = {"original": "要", "changed": "不要"}
+    chinese = {"qid": "007", "lang": "zho", "query": "一", "description": "二", "instructions": instructions}
+    russian = {"qid": "NA", "lang": "rus", "query": "x", "instructions": {}}
+    path = write_jsonl(tmp_path / "t.jsonl", [chinese, russian])
+    assert read_jsonl_topics(path, "zho", "both") == [Topic("007", "zho", "一 二", instructions)]
     assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
 
 

@@ -2,11 +2,12 @@ import gzip
 from pathlib import Path
 
 import pytest
+from conftest import write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
-from heed.formats.pools import write_pool
+from heed.formats.pools import read_pool, write_pool
 from heed.formats.trec_files import as_tag, read_qrels, read_run, write_qrels, write_run
 from heed.types import Qrels
 
@@ -28,12 +29,6 @@ def test_a_run_reads_back_as_it_was_written(
     path = tmp_path_factory.mktemp("runs") / "a.run"
     write_run(path, run, "tag")
     assert read_run(path) == run
-
-
-def test_scores_that_differ_in_the_last_bit_do_not_become_ties(tmp_path: Path) -> None:
-    close = {"q": {"a": 0.1 + 0.2, "b": 0.3, "c": 0.99999991, "d": 0.99999983}}
-    write_run(tmp_path / "a.run", close, "tag")
-    assert read_run(tmp_path / "a.run") == close
 
 
 def test_a_run_is_written_in_six_columns_best_first(tmp_path: Path) -> None:
@@ -94,37 +89,31 @@ def test_wrong_encoding_is_told_with_its_line(tmp_path: Path) -> None:
         read_run(tmp_path / "latin.run")
 
 
-def test_a_damaged_gzip_stream_is_told(tmp_path: Path) -> None:
-    whole = gzip.compress("".join(f"1 Q0 {at * 7919} 1 {at}.5 t\n" for at in range(1000)).encode())
-    (tmp_path / "bad.run.gz").write_bytes(whole[:50] + bytes(100) + whole[150:])
-    with pytest.raises(HeedError, match=r"bad\.run\.gz: cannot be read \(Error -3"):
-        read_run(tmp_path / "bad.run.gz")
-
-
 def test_a_tag_is_made_of_any_name() -> None:
     assert [as_tag(name) for name in ("bm25+rm3.query", "-x", "模型", "--")] == ["bm25-rm3-query", "x", "run", "run"]
 
 
-def test_a_cut_gzip_stream_is_told(tmp_path: Path) -> None:
-    whole = gzip.compress(b"1 Q0 a 1 2.0 t\n" * 1000)
+def test_a_damaged_or_cut_gzip_stream_is_told(tmp_path: Path) -> None:
+    whole = gzip.compress("".join(f"1 Q0 {at * 7919} 1 {at}.5 t\n" for at in range(1000)).encode())
+    (tmp_path / "bad.run.gz").write_bytes(whole[:50] + bytes(100) + whole[150:])
+    with pytest.raises(HeedError, match=r"bad\.run\.gz: cannot be read \(Error -3"):
+        read_run(tmp_path / "bad.run.gz")
     (tmp_path / "cut.run.gz").write_bytes(whole[:-12])
     with pytest.raises(HeedError, match="cannot be read after line"):
         read_run(tmp_path / "cut.run.gz")
 
 
-def test_qrels_keep_negative_and_whole_float_grades(tmp_path: Path) -> None:
-    (tmp_path / "q").write_text("1 0 a 2.0\n1 0 b -1\n1 0 c 0\n007 Q0 NA 3\n")
-    assert read_qrels(tmp_path / "q") == {"1": {"a": 2, "b": -1, "c": 0}, "007": {"NA": 3}}
-
-
-def test_beir_qrels_are_read_by_their_header(tmp_path: Path) -> None:
-    (tmp_path / "q.tsv").write_text("query-id\tcorpus-id\tscore\n0_0\t8930\t1\n")
-    assert read_qrels(tmp_path / "q.tsv") == {"0_0": {"8930": 1}}
-
-
-def test_the_languages_of_the_official_qrels_are_kept_apart(tmp_path: Path) -> None:
-    (tmp_path / "all").write_text("1 zho a 3\n1 rus b 1\n2 fas c 1\n")
-    assert read_qrels(tmp_path / "all", only_language="zho") == {"1": {"a": 3}}
+@pytest.mark.parametrize(
+    ("content", "lang", "qrels"),
+    [
+        ("1 0 a 2.0\n1 0 b -1\n1 0 c 0\n007 Q0 NA 3\n", None, {"1": {"a": 2, "b": -1, "c": 0}, "007": {"NA": 3}}),
+        ("query-id\tcorpus-id\tscore\n0_0\t8930\t1\n", None, {"0_0": {"8930": 1}}),  # BEIR's
+        ("1 zho a 3\n1 rus b 1\n2 fas c 1\n", "zho", {"1": {"a": 3}}),  # NeuCLIR's official ones
+    ],
+)
+def test_each_form_of_qrels_is_read(tmp_path: Path, content: str, lang: str | None, qrels: Qrels) -> None:
+    (tmp_path / "q").write_text(content)
+    assert read_qrels(tmp_path / "q", only_language=lang) == qrels
 
 
 def test_every_bad_line_of_qrels_is_told(tmp_path: Path) -> None:
@@ -178,6 +167,21 @@ def test_qrels_that_no_file_can_hold_are_refused(tmp_path: Path, qrels: Qrels, s
     assert not (tmp_path / "q").exists()
 
 
-def test_a_pool_is_written_in_its_form(tmp_path: Path) -> None:
-    write_pool(tmp_path / "pool.jsonl", {"007": ["b", "a"]})
-    assert (tmp_path / "pool.jsonl").read_text() == '{"qid": "007", "docids": ["b", "a"]}\n'
+def test_a_pool_is_written_in_its_form_and_every_bad_line_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "pool.jsonl"
+    write_pool(path, {"007": ["b", "a"]})
+    assert path.read_text() == '{"qid": "007", "docids": ["b", "a"]}\n'
+    assert read_pool(path) == {"007": ["b", "a"]}
+    records = [{"qid": "1", "docids": ["a"]}, {"qid": 2}, {"qid": "3"}, {"qid": "1", "docids": []}]
+    write_jsonl(path, [*records, {"qid": "4", "docids": ["a", "b", "a"]}])
+    with pytest.raises(HeedError) as caught:
+        read_pool(path)
+    assert str(caught.value).splitlines() == [
+        f"{path}, line 2: qid is 2, expected a word",
+        f"{path}, line 3: docids of topic 3 must be a list of ids",
+        f"{path}, line 4: topic 1 comes twice; keep one line",
+        f"{path}, line 5: document a comes twice in topic 4; keep one",
+    ]
+    path.write_text("")
+    with pytest.raises(HeedError, match="holds no pool lines"):
+        read_pool(path)

@@ -92,18 +92,6 @@ def test_classic_topics_are_read(tmp_path: Path, name: str, newline: str) -> Non
     assert second == Topic("302", "eng", "Kelp", {}, description="Where does kelp grow?")
 
 
-@pytest.mark.parametrize(
-    ("fields", "query"),
-    [
-        ("title", "Coastal Dredging & Silt"),
-        ("description", "What does dredging do to river mouths?"),
-        ("both", "Coastal Dredging & Silt What does dredging do to river mouths?"),
-    ],
-)
-def test_the_query_is_made_of_the_fields_asked_for(tmp_path: Path, fields: str, query: str) -> None:
-    assert read_trec_topics(write(tmp_path, CLASSIC), "eng", fields)[0].query == query
-
-
 def test_early_topics_are_read_without_their_other_sections(tmp_path: Path) -> None:
     [topic] = read_trec_topics(write(tmp_path, EARLY), "eng", "both")
     assert topic == Topic("001", "eng", "Silt Traps Document discusses silt traps.", {"original": "Traps in rivers."})
@@ -202,19 +190,3 @@ def test_topics_survive_being_written_and_read(
         Topic(qid, "eng", f"{title} {description}", {"original": narrative})
         for qid, (title, description, narrative) in topics.items()
     ]
-
-
-PIECES = st.sampled_from(
-    ["<top>", "</top>", "<num>", "Number:", "<title>", "<desc>", "<narr>", "<x>", "\n", "&#0;", "&amp;", "1"]
-)
-
-
-@unhurried
-@given(st.lists(PIECES | st.text(max_size=4)).map("".join), st.sampled_from(["title", "description", "both"]))
-def test_any_text_is_topics_or_a_heed_error(tmp_path_factory: pytest.TempPathFactory, text: str, fields: str) -> None:
-    path = tmp_path_factory.mktemp("trec") / "topics.txt"
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    try:
-        assert all(topic.query and topic.qid.split() == [topic.qid] for topic in read_trec_topics(path, "eng", fields))
-    except HeedError as error:
-        assert str(path) in str(error)

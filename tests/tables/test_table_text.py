@@ -126,24 +126,8 @@ def test_csv_is_read_back_as_it_was(table: Table) -> None:
     assert parse_csv(serialise(table, "csv")) == table
 
 
-@given(tables(st.integers(1, 2)), st.sampled_from(["markdown", "csv"]))
-def test_a_body_row_more_is_a_line_more(table: Table, form: str) -> None:
-    head = serialise(table._replace(body=[]), form).split("\n")
-    lines = serialise(table, form).split("\n")
-    assert lines[: len(head)] == head
-    assert len(lines) == len(head) + len(table.body)
-
-
 def words(text: str) -> int:
     return len(text.split())
-
-
-@pytest.mark.parametrize(
-    ("room", "kept"),
-    [(8, "a b\nc d e\nf g h"), (7, "a b\nc d e"), (5, "a b\nc d e"), (4, "a b"), (2, "a b"), (1, "a b"), (0, "a b")],
-)
-def test_the_longest_prefix_of_whole_lines_is_kept(room: int, kept: str) -> None:
-    assert fit("a b\nc d e\nf g h", room, words) == kept
 
 
 @given(st.lists(st.text("ab ", max_size=9), max_size=40).map("\n".join), st.integers(-1, 200))
