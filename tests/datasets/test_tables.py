@@ -260,7 +260,7 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
             "strange: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
             "or name your own files with --docs, --topics and --qrels",
         ),
-        (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: expected query-id and corpus-ids, a list of docids"),
+        (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: no field query-id (found id, text)"),
     ],
 )
 def test_what_cannot_be_run_is_told(tmp_path: Path, heed: Heed, options: tuple[object, ...], told: str) -> None:
