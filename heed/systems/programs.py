@@ -48,10 +48,22 @@ class Program:
         """
         self.arguments, self.folder, self.seconds = _split(command), Path.cwd(), seconds
         self.label = f"{COMMAND}{shlex.join(self.arguments)}"
-        self._executable = _find(self.arguments[0], self.folder, self.label)
+        self._executable()
         self.name = name or Path(self.arguments[0]).name
         self.config: Config | None = None if config is None else {"command": self.arguments, "version": config}
         self._process: LineProcess | None = None
+
+    def _executable(self) -> str:
+        """Return the program's path, looked for as a shell would; :class:`UsageError` where it cannot be run."""
+        program = self.arguments[0]
+        path = shutil.which(self.folder / program if os.sep in program else program)
+        if path is None:
+            name = Path(program).name
+            raise UsageError(
+                f"{self.label}: no program that can be executed; one in the working directory is called ./{name}, and "
+                f"needs chmod +x {name}, or its interpreter before it, such as {COMMAND}python3 {name}"
+            )
+        return str(Path(path).absolute())
 
     def load(self) -> None:
         """Start the program; :class:`ModelError` where it cannot be started."""
@@ -59,11 +71,12 @@ class Program:
 
     def _started(self) -> LineProcess:
         if self._process is None:
+            executable = self._executable()
             try:
-                self._process = LineProcess(self.name, [self._executable, *self.arguments[1:]], self.folder)
+                self._process = LineProcess(self.name, [executable, *self.arguments[1:]], self.folder)
             except (OSError, ValueError) as error:
                 raise ModelError(
-                    f"{self.name}: {self._executable} cannot be started in {self.folder} ({error}); a script begins "
+                    f"{self.name}: {executable} cannot be started in {self.folder} ({error}); a script begins "
                     "with a line such as #!/usr/bin/env python3, or has its interpreter named: command:python3 score.py"
                 ) from error
         return self._process
@@ -127,23 +140,6 @@ def _split(command: str | Sequence[str]) -> list[str]:
     return arguments
 
 
-def _find(program: str, folder: Path, label: str) -> str:
-    """Return the path of ``program``, looked for as a shell would; :class:`UsageError` where it cannot be run."""
-    if os.sep not in program:
-        if path := shutil.which(program):
-            return str(Path(path).absolute())
-        raise UsageError(
-            f"{label}: no program {program} in the folders of PATH, {os.environ.get('PATH', '')}; one in the working "
-            f"directory is called ./{program}"
-        )
-    file = folder / program
-    if not file.is_file():
-        raise UsageError(f"{label}: there is no file {file}")
-    if not os.access(file, os.X_OK):
-        raise UsageError(f"{label}: {file} may not be executed; chmod +x it, or name its interpreter before it")
-    return str(file)
-
-
 def _line(query: Query, documents: Sequence[Document]) -> bytes:
     """Return a topic as a line; in ASCII, as some languages end lines at U+2028 too, or read another encoding."""
     listed = [{"docid": document.docid, "title": document.title, "text": document.text} for document in documents]
@@ -165,13 +161,10 @@ def _scores(line: bytes, qid: str) -> list[Any]:
         answer = json.loads(line)
     except (ValueError, RecursionError):
         answer = None
-    if not isinstance(answer, dict):
-        raise LineError(f"printed {shown(line)}, expected a line of JSON with qid and scores; remarks go to stderr")
-    if answer.get("qid") != qid:
-        raise LineError(
-            f"answered qid {json.dumps(answer.get('qid')):.60}, expected {json.dumps(qid)}: a line for each topic"
-        )
-    scores = answer.get("scores")
-    if not isinstance(scores, list):
-        raise LineError(f"its scores are {json.dumps(scores):.60}, expected a list with one for each document")
-    return scores
+    if isinstance(answer, dict) and answer.get("qid") == qid and isinstance(answer.get("scores"), list):
+        scores: list[Any] = answer["scores"]
+        return scores
+    raise LineError(
+        f"printed {shown(line)}, expected a line of JSON with qid {json.dumps(qid)} and a list of scores; remarks go "
+        "to stderr"
+    )
