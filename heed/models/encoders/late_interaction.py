@@ -123,7 +123,7 @@ class LateReranker:
         self._encoder = LateEncoder(model, runtime)
         self.name = self._encoder.name
         self.config: Config = {"maxsim": recipe_version("maxsim"), "encoder": self._encoder.config}
-        self._queries: dict[tuple[str, str], Matrix] = {}
+        self._queries: dict[Query, Matrix] = {}
         self._documents: dict[tuple[str, int], Matrix] = {}  # by docid and hash
         self._room = KEPT
 
@@ -148,15 +148,15 @@ class LateReranker:
         """Return the MaxSim of each document."""
         if not documents:
             return []
-        if _key(query) not in self._queries:
+        if query not in self._queries:
             self._encode([query])
-        scores: list[float] = maxsim(self._queries[_key(query)], self._vectors(documents))[0].tolist()
+        scores: list[float] = maxsim(self._queries[query], self._vectors(documents))[0].tolist()
         return scores
 
     def _encode(self, queries: Sequence[Query]) -> None:
         if queries:
             vectors = split(self._encoder.encode_queries(queries))
-            self._queries |= zip(map(_key, queries), vectors, strict=True)
+            self._queries |= zip(queries, vectors, strict=True)
 
     def _vectors(self, documents: Sequence[Document]) -> Matrix:
         keys = [(document.docid, hash(document)) for document in documents]
@@ -170,7 +170,3 @@ class LateReranker:
                 self._room -= matrix.nbytes
                 self._documents[key] = matrix.copy()  # a copy, so that the matrix it is a part of is freed
         return rows
-
-
-def _key(query: Query) -> tuple[str, str]:
-    return query.query, query.instruction
