@@ -15,7 +15,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.formats.data_set_folders import is_data_set, split_files
 from heed.formats.data_set_rows import grades_of, listed_of, read_rows, topics_of, warn_blank
 from heed.formats.documents import Files
-from heed.formats.user_files import ROWS, OwnFiles, judged_topics, read_judgements, read_topics
+from heed.formats.user_files import ROWS, judged_topics, read_judgements, read_topics
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -38,8 +38,8 @@ def read_described(members: Sequence[Named], settings: Settings) -> list[Collect
 
 @with_warnings
 def _read_entry(named: Named, settings: Settings) -> Collection:
-    entry, files, data = named.entry, settings.files, settings.data
-    if entry.id and data:
+    entry, files = named.entry, settings.files
+    if entry.id and settings.data:
         raise UsageError(f"{named.name}: comes from ir_datasets, which keeps its files itself; leave the copy out")
     language(entry.lang)  # an unknown one is told before anything is fetched
     if entry.note:
@@ -47,9 +47,9 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
     if entry.id:
         collection = ir_dataset(entry.id, settings)
     elif entry.parts:
-        collection = _of_parts(named, data, files, settings.fields)
+        collection = _of_parts(named, settings)
     else:
-        collection = _of_folder(named, data, files, settings.fields)
+        collection = _of_folder(named, settings)
     subset = named.subset or collection.subset
     return replace(
         collection,
@@ -65,24 +65,24 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
 DESCRIBED = Layout(read_described, ("files", "fields", "data"))
 
 
-def _of_folder(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Collection:
+def _of_folder(named: Named, settings: Settings) -> Collection:
     """Return the collection of a data set in MTEB's or BEIR's layout."""
-    entry = named.entry
-    repository = Repository(entry.hub, entry.revision)
-    folders = _roots(named, repository, data)
+    entry, files = named.entry, settings.files
+    folders = _roots(named, Repository(entry.hub, entry.revision), settings.data)
     folder = next((folder for folder in folders if is_data_set(folder)), None)
     if folder is None:
         raise DataError(
             f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor {_inside(named)} "
             "in it; say in an entry of a catalogue which files are what"
         )
-    collection = own_collection(Settings(replace(files, docs=(str(folder),)), lang=entry.lang, fields=fields))
+    collection = own_collection(replace(settings, files=replace(files, docs=(str(folder),)), lang=entry.lang))
     return replace(collection, source=source_of(files.docs)) if files.docs else collection
 
 
-def _of_parts(named: Named, data: Path | None, files: OwnFiles, fields: str) -> Collection:
+def _of_parts(named: Named, settings: Settings) -> Collection:
     entry, known = named.entry, language(named.entry.lang)
-    topics, listed, excluded = _topics(named, data, files, fields)
+    files, data = settings.files, settings.data
+    topics, listed, excluded = _topics(named, settings)
     qrels = {
         condition: _judged(_paths(named, part, data), None if known.code == "eng" else known.code)
         for condition, part in entry.qrels.items()
@@ -105,11 +105,11 @@ def _judged(paths: Sequence[Path], only_language: str | None) -> Qrels:
     return read_judgements(paths[0], only_language)
 
 
-def _topics(named: Named, data: Path | None, files: OwnFiles, fields: str) -> tuple[list[Topic], Qrels, Qrels]:
+def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels]:
     """Return the topics, and what their rows list as relevant and as excluded."""
-    entry = named.entry
+    entry, files, fields = named.entry, settings.files, settings.fields
     lang = language(entry.query_lang or entry.lang).code
-    paths = [Path(files.topics)] if files.topics else _paths(named, entry.topics, data)
+    paths = [Path(files.topics)] if files.topics else _paths(named, entry.topics, settings.data)
     if files.topics_format or not entry.columns:
         topics = [topic for path in paths for topic in read_topics(path, lang, fields, files.topics_format)]
         return topics, {}, {}

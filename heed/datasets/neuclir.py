@@ -108,12 +108,6 @@ def _unused(settings: Settings, name: str) -> Iterator[str]:
         yield "--translation: not used here; only topics in NeuCLIR's form have translations"
 
 
-def dataset_language(text: str) -> str | None:
-    """Return the language of an ir_datasets id of news; None for other texts."""
-    known = _known_id(text)
-    return known.lang if known else None
-
-
 def _known_id(text: str) -> irds.DatasetId | None:
     """Return the parts of an ir_datasets id; None for a path that exists and for other texts."""
     return None if Path(text).exists() else irds.parse_id(text)

@@ -8,7 +8,7 @@ from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection
 from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.layout import Layout, Settings
-from heed.datasets.neuclir import LANGS, SAMPLE, dataset_language, english_sample, is_translated, read_news
+from heed.datasets.neuclir import LANGS, SAMPLE, english_sample, is_translated, read_news
 from heed.errors import UsageError
 from heed.formats.documents import Documents, Line, Source
 from heed.formats.user_files import OwnFiles
@@ -74,9 +74,9 @@ def _multilingual(name: str | None, settings: Settings) -> Collection:
     Its ``parts`` are what is searched. It has all their documents, and their judgements with the language as the
     subtopic: merged lists are measured, and may be reranked, over it.
 
-    Documents of the user's files are given as ``zho=PATH``, or as ids of ir_datasets, which have a language. Of the
-    embedded sample, which says the same in every language, each document is there in one of them. Raises
-    :class:`UsageError` and :class:`DataError` as :func:`heed.datasets.neuclir.read_news` does.
+    Documents of the user's files are given as ``zho=PATH``. Of the embedded sample, which says the same in every
+    language, each document is there in one of them. Raises :class:`UsageError` and :class:`DataError` as
+    :func:`heed.datasets.neuclir.read_news` does.
     """
     files = settings.files
     documents = _by_language(files.docs)
@@ -102,11 +102,9 @@ def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
     documents: dict[str, tuple[str, ...]] = {}
     for text in docs:
         lang, equals, path = text.partition("=")
-        if not equals:
-            lang, path = dataset_language(text) or "", text
         lang = code_of(lang)
-        if lang not in LANGS:
-            expected = " or ".join(f"{each}={path}" for each in LANGS)
+        if not equals or lang not in LANGS:
+            expected = " or ".join(f"{each}={path or text}" for each in LANGS)
             raise UsageError(f"{text}: documents in several languages need each file's: expected {expected}")
         documents[lang] = (*documents.get(lang, ()), path)
     if len(documents) == 1:
