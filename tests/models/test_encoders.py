@@ -32,12 +32,7 @@ INSTRUCTOR = ("hkunlp/instructor-base", "hkunlp/instructor-xl")
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real Mistral without a head, as E5-Mistral is; its tokenizer puts ``<s>`` first and nothing last."""
-    from transformers import MistralConfig, MistralModel
-
-    tokenizer = llama_tokenizer()
-    torch.manual_seed(0)
-    network = MistralModel(MistralConfig(vocab_size=len(tokenizer), **SIZES))
-    return save(tmp_path_factory.mktemp("models") / "tiny-mistral", network, tokenizer)
+    return golden_models.decoder(tmp_path_factory.mktemp("models") / "tiny-mistral")
 
 
 @pytest.fixture(scope="module")

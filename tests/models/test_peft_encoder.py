@@ -3,11 +3,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import golden_models
 import numpy as np
 import pytest
 import torch
 from model_inputs import CPU, queries
-from tiny_language_models import SIZES, llama_tokenizer, save
 
 from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import PeftEncoder
@@ -25,13 +25,7 @@ LORA = {"r": 4, "lora_alpha": 8, "init_lora_weights": False}  # random, so that 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from transformers import LlamaConfig, LlamaModel
-
-    tokenizer = llama_tokenizer()
-    torch.manual_seed(0)
-    return save(
-        tmp_path_factory.mktemp("m") / "llama", LlamaModel(LlamaConfig(vocab_size=len(tokenizer), **SIZES)), tokenizer
-    )
+    return golden_models.llama(tmp_path_factory.mktemp("m") / "llama")
 
 
 @pytest.fixture(scope="module")
