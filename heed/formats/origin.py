@@ -6,7 +6,6 @@ Documents that were edited in place are built again; other documents from anothe
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from msgspec import ValidationError, convert
 
@@ -25,36 +24,25 @@ class Origin:
     places: list[str]
 
 
-@runtime_checkable
-class Placed(Protocol):
-    """A source that knows where its documents are."""
-
-    @property
-    def places(self) -> list[str]:
-        """Files and folders, or the id of a data set."""
-
-
 def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
     """Return the documents of ``source``, stored below ``index``; it and ``others`` note where these are from.
 
-    Raises :class:`DataError` as :func:`check_origin` does, before anything is written.
+    Raises :class:`DataError`, before anything is written, if one of these folders is of other documents from other
+    places. Sources without ``places`` (files and folders, or the id of a data set), and folders that do not say, are
+    taken as they come.
     """
     folders = (*others, index)
     for folder in folders:
-        check_origin(folder, source)
+        _check(folder, source)
     store = open_store(index / "documents", source)
     for folder in folders:
-        note_origin(folder, source, store.digest)
+        _note(folder, source, store.digest)
     return store
 
 
-def check_origin(folder: Path, source: Source) -> None:
-    """Raise :class:`DataError` if ``folder`` is of other documents than those of ``source``, from other places.
-
-    Sources without places, and folders that do not say, are taken as they come.
-    """
-    earlier = _origin(folder)
-    if not earlier or not isinstance(source, Placed) or _meet(earlier.places, _relative(source, folder)):
+def _check(folder: Path, source: Source) -> None:
+    earlier, places = _origin(folder), _relative(source, folder)
+    if not earlier or not places or _meet(earlier.places, places):
         return
     if digest_json(source.recipe) != earlier.documents:
         others = ", ".join(_shown(folder, path) for path in earlier.places)
@@ -65,11 +53,11 @@ def check_origin(folder: Path, source: Source) -> None:
         )
 
 
-def note_origin(folder: Path, source: Source, documents: str) -> None:
+def _note(folder: Path, source: Source, documents: str) -> None:
     """Write into ``folder`` where its documents, of digest ``documents``, are from."""
-    if not isinstance(source, Placed):
-        return
     earlier, places = _origin(folder), _relative(source, folder)
+    if not places:
+        return
     if earlier and earlier.documents == documents:
         places = sorted({*places, *earlier.places})
     if earlier != (origin := Origin(documents, places)):
@@ -87,9 +75,10 @@ def _origin(folder: Path) -> Origin | None:
         return None
 
 
-def _relative(source: Placed, folder: Path) -> list[str]:
+def _relative(source: Source, folder: Path) -> list[str]:
     """Return the places as seen from ``folder``, so that a project can be moved as a whole; links stay links."""
-    return sorted(os.path.relpath(path, folder) if Path(path).exists() else path for path in source.places)
+    places: list[str] = getattr(source, "places", [])
+    return sorted(os.path.relpath(path, folder) if Path(path).exists() else path for path in places)
 
 
 def _shown(folder: Path, name: str) -> str:

@@ -152,13 +152,6 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
     assert not (tmp_path / "store").exists()
 
 
-def test_the_real_chinese_news_are_read_in_full(shared: Path, tmp_path: Path) -> None:
-    store = open_store(tmp_path / "store", Files([shared / "hc4" / "cc-news-zho-1000.jsonl.gz"]))
-    assert store.count == 998
-    [first] = store.get(["60ff77e1-5395-4812-87b8-66280f26136a"])
-    assert first.title == "北投图书馆栈道损坏 北市图：因宝可夢"
-
-
 def test_bad_lines_are_told_up_to_twenty_and_that_there_are_more(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text("1\n" * 30)
     with pytest.raises(HeedError) as error:

@@ -1,15 +1,21 @@
+"""Files are whole or not there, by one writer at a time; what was made is used again only if nobody changed it."""
+
 import json
 import math
+import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from heed.errors import SHOWN, HeedError, fail
-from heed.files import digest, finished, finished_folder, locked, read_bytes, read_lines, write_json
+from heed.files import digest, finished, finished_folder, locked, read_bytes, read_lines, write_bytes, write_json
 from heed.reuse import ensure_file, ensure_folder
+
+BUSY = "another Heed process is writing here"
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -126,3 +132,75 @@ def test_a_file_that_cannot_be_read_is_told_without_numbers_of_the_system(tmp_pa
             with pytest.raises(HeedError, match=said) as error:
                 read(tmp_path / name)
             assert "Errno" not in str(error.value)
+
+
+def test_a_file_that_is_being_written_is_not_opened_again(tmp_path: Path) -> None:
+    """Found by two reports at once: the second emptied what the first was writing, and one of them lost its file."""
+    path = tmp_path / "a.svg"
+    with finished(path) as stream:
+        stream.write(b"first half, ")
+        assert not path.exists()
+        with pytest.raises(HeedError, match=BUSY), finished(path):
+            pytest.fail("it was opened")
+        stream.write(b"second half")
+    assert path.read_bytes() == b"first half, second half"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.svg"]
+
+
+def test_what_a_killed_process_left_is_taken_over_and_emptied(tmp_path: Path) -> None:
+    (tmp_path / ".a.svg.part").write_bytes(b"much more than the next one writes")
+    write_bytes(tmp_path / "a.svg", b"short")
+    assert (tmp_path / "a.svg").read_bytes() == b"short"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.svg"]
+
+
+def _write_often(path: Path, letter: bytes, ready: "threading.Barrier") -> None:
+    ready.wait()
+    for _ in range(200):
+        try:
+            write_bytes(path, letter * 100_000)
+        except HeedError as error:
+            if BUSY not in str(error):
+                raise
+
+
+def test_writers_in_a_race_never_leave_a_mixture(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    path, ready = tmp_path / "a.txt", context.Barrier(3)
+    writers = [context.Process(target=_write_often, args=(path, letter, ready)) for letter in (b"a", b"b")]
+    for one in writers:
+        one.start()
+    ready.wait()
+    while any(one.is_alive() for one in writers):
+        if path.exists():
+            assert path.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
+    for one in writers:
+        one.join()
+    assert [one.exitcode for one in writers] == [0, 0]
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def _count_often(folder: Path) -> None:
+    rounds = 0
+    while rounds < 100:
+        try:
+            with locked(folder):
+                count = int((folder / "count").read_text())
+                (folder / "count").write_text(str(count + 1))
+                rounds += 1
+        except HeedError as error:
+            if BUSY not in str(error):
+                raise
+
+
+def test_writers_of_a_folder_whose_lock_is_removed_each_time_lose_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    (tmp_path / "count").write_text("0")
+    writers = [context.Process(target=_count_often, args=(tmp_path,)) for _ in range(3)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert [one.exitcode for one in writers] == [0, 0, 0]
+    assert (tmp_path / "count").read_text() == "300"
+    assert [one.name for one in tmp_path.iterdir()] == ["count"]

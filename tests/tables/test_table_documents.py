@@ -231,14 +231,6 @@ def test_a_word_of_the_text_that_is_in_no_field_finds_nothing(tmp_path: Path, he
         "bm25": ["1", "2"],
         "bm25+fields": ["2"],
     }
-    # cells are searched as a field by bm25+fields alone
-    fields: dict[str, list[str]] = {path.parent.name: [] for path in (tmp_path / "indexes").rglob("*.starts.npy")}
-    for path in sorted((tmp_path / "indexes").rglob("*.starts.npy")):
-        fields[path.parent.name].append(path.name.removesuffix(".starts.npy"))
-    assert fields == {
-        "bm25-postings": ["caption", "contents", "header"],
-        "bm25-fields-postings": ["caption", "cells", "header"],
-    }
 
 
 def test_fields_of_documents_that_are_no_tables_are_an_error(heed: Heed) -> None:
