@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from annotating import SAMPLE, Running, running, sample_pool
+from annotating import SAMPLE, Running, annotation_files, running, sample_pool
 from annotating_browser import CHROMIUM, assessor
-from conftest import ROOT, write_jsonl
+from conftest import ROOT
 
 from heed.formats.trec_files import read_qrels
 from heed.languages import language
@@ -26,17 +26,11 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /u
 def test_text_that_looks_like_markup_is_shown_and_nothing_runs(chromium: "Browser", tmp_path: Path) -> None:
     bad = "<script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
     bidi = "safe \u202egnp.exe"
-    write_jsonl(tmp_path / "docs.jsonl", [{"id": "x<b>", "title": f"{bad} {bidi}", "text": f"{bad}\n{bidi}\nend"}])
-    topic = {
-        "qid": "q",
-        "lang": "eng",
-        "query": f"{bad} end",
-        "instructions": {"original": bad, "changed": f"{bad} end"},
-    }
-    write_jsonl(tmp_path / "topics.jsonl", [topic])
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q", "docids": ["x<b>"]}])
-    given = ("--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl")
-    with running(tmp_path / "pool.jsonl", *given) as server, assessor(chromium, server, bad[:20]) as ann:
+    topic = {"qid": "q", "lang": "eng", "query": f"{bad} end"}
+    topic["instructions"] = {"original": bad, "changed": f"{bad} end"}
+    documents = [{"id": "x<b>", "title": f"{bad} {bidi}", "text": f"{bad}\n{bidi}\nend"}]
+    given = annotation_files(tmp_path, [topic], documents)
+    with running(*given) as server, assessor(chromium, server, bad[:20]) as ann:
         ann.press("1", "/")
         ann.page.keyboard.insert_text(bad)
         ann.press("Enter")
@@ -227,12 +221,9 @@ def test_words_are_marked_by_their_endings_without_java(chromium: "Browser", ser
 def judging(folder: Path, lang: str, **instructions: str) -> Iterator[Running]:
     """The server with the sentences of a language as one document."""
     one = next(one for one in WRITTEN if one["lang"] == lang)
-    write_jsonl(folder / "docs.jsonl", [{"id": "a", "title": "😀 2024", "text": "\n\n".join(one["sentences"])}])
+    documents = [{"id": "a", "title": "😀 2024", "text": "\n\n".join(one["sentences"])}]
     topic = {"qid": "q", "lang": lang, "query": one["query"], "instructions": instructions}
-    write_jsonl(folder / "topics.jsonl", [topic])
-    write_jsonl(folder / "pool.jsonl", [{"qid": "q", "docids": ["a"]}])
-    given = ("--topics", folder / "topics.jsonl", "--docs", folder / "docs.jsonl", "--lang", lang)
-    with running(folder / "pool.jsonl", *given) as server:
+    with running(*annotation_files(folder, [topic], documents), "--lang", lang) as server:
         yield server
 
 

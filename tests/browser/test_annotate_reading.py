@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from annotating import running, sample_pool
+from annotating import annotation_files, running, sample_pool
 from annotating_browser import CHROMIUM, Assessor, assessor
-from conftest import Heed, write_jsonl
+from conftest import Heed
 
 from heed.formats.trec_files import read_qrels
 
@@ -137,16 +137,12 @@ def test_after_an_edit_one_is_led_to_the_relevant_documents_alone(
 
 
 def test_fast_steps_to_topics_add_up_and_begin_at_their_top(chromium: "Browser", tmp_path: Path) -> None:
-    docids = sample_pool(tmp_path / "sample.jsonl", topics=1)["01"]
-    write_jsonl(tmp_path / "docs.jsonl", [{"id": docid, "title": docid, "text": "A text.\n" * 40} for docid in docids])
+    documents = [{"id": docid, "title": docid, "text": "A text.\n" * 40} for docid in "abcdef"]
     topics = [
         {"qid": f"q{i}", "lang": "eng", "query": f"query {i}", "instructions": {"original": "All of it. " * 200}}
         for i in range(8)
     ]
-    write_jsonl(tmp_path / "topics.jsonl", topics)
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": topic["qid"], "docids": docids} for topic in topics])
-    given = ("--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl", "--lang", "eng")
-    with running(tmp_path / "pool.jsonl", *given) as server, assessor(chromium, server) as ann:
+    with running(*annotation_files(tmp_path, topics, documents)) as server, assessor(chromium, server) as ann:
         ann.page.evaluate("document.querySelector('#narratives').scrollTop = 400")
         type_fast(ann, "]]]]]")
         ann.page.wait_for_selector("#topics [data-qid='q5'][aria-current]")

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from annotating import SAMPLE, sample_pool
+from annotating import SAMPLE, annotation_files, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
@@ -26,11 +26,8 @@ QRELS = ROOT / "qrels" / SAMPLE / "original.qrels"
 
 def given(folder: Path, **topic: object) -> tuple[str, ...]:
     """A small pool with its topics and documents; the arguments that name them."""
-    write_jsonl(folder / "pool.jsonl", [{"qid": "q1", "docids": ["a", "b"]}])
-    write_jsonl(folder / "topics.jsonl", [{"qid": "q1", "lang": "eng", "query": "ferries", **topic}])
-    write_jsonl(
-        folder / "docs.jsonl", [{"id": "a", "text": "one"}, {"id": "b", "text": "two"}, {"id": "c", "text": "3"}]
-    )
+    topics = [{"qid": "q1", "lang": "eng", "query": "ferries", **topic}]
+    annotation_files(folder, topics, [{"id": docid, "text": f"text {docid}"} for docid in "abc"], "ab")
     return ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--no-browser")
 
 

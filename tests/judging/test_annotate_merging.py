@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from annotating import Judging
+from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
 from heed.errors import HeedError, UsageError
@@ -439,22 +439,19 @@ def test_of_several_databases_all_are_added_or_none(new: New) -> None:
 
 
 def test_the_command_adds_and_exports(tmp_path: Path, heed: Heed) -> None:
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q1", "docids": ["a"]}])
-    write_jsonl(tmp_path / "deeper.jsonl", [{"qid": "q1", "docids": ["b", "a"]}])
-    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "q1", "lang": "eng", "query": "ferries"}])
-    write_jsonl(tmp_path / "docs.jsonl", [{"id": docid, "text": f"text {docid}"} for docid in "ab"])
-    sources = ("--topics", "topics.jsonl", "--docs", "docs.jsonl")
+    topics = [{"qid": "q1", "lang": "eng", "query": "ferries"}]
+    sources = annotation_files(tmp_path, topics, [{"id": docid, "text": f"text {docid}"} for docid in "ab"])[1:]
     from pipelines.annotate import open_given, parser
 
-    for pool, who, docid, value in (("pool", "Ann", "a", 1), ("deeper", "Bela", "b", 3)):
-        arguments = [f"{tmp_path / pool}.jsonl", *(str(tmp_path / part) if "." in part else part for part in sources)]
-        _, store = open_given(parser().parse_args(arguments))
-        store.record(f"request-{who}", who, f"request-{who}", [Change("grade", "q1", "original", docid, value)])
+    for name, who, docid, value in (("pool", "Ann", "a", 1), ("deeper", "Bela", "b", 3)):
+        pool = write_jsonl(tmp_path / f"{name}.jsonl", [{"qid": "q1", "docids": [docid]}])
+        _, store = open_given(parser().parse_args([*map(str, (pool, *sources))]))
+        Judging(store).grade(who, "q1", docid, value)
         store.close()
-    command = ("pipelines.annotate", "pool.jsonl", "--add", "deeper.db", "--export", "out")
+    adding = ("--add", "deeper.db", "--export", "out")
     for _ in range(2):
-        done = heed(*command)
+        done = heed("pipelines.annotate", "pool.jsonl", *adding)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 1\nq1 0 b 3\n"
-    fresh = heed("pipelines.annotate", "pool.jsonl", "--database", "all.db", *sources, *command[2:4], "--export", "o")
-    assert fresh.returncode == 0 and (tmp_path / "o" / "original.qrels").read_text() == "q1 0 b 3\n"
+    fresh = heed("pipelines.annotate", "pool.jsonl", "--database", "all.db", *sources, *adding)
+    assert fresh.returncode == 0 and (tmp_path / "out" / "original.qrels").read_text() == "q1 0 b 3\n"

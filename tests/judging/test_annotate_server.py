@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from annotating import Judging, Running, grade, running, sample_pool
-from conftest import Heed, write_jsonl
+from annotating import Judging, Running, annotation_files, grade, running, sample_pool
+from conftest import Heed
 
 from heed.judging.annotate.store import Store
 from heed.web.annotation import page_files
@@ -249,19 +249,13 @@ def test_a_taken_port_is_told_and_only_one_that_was_opened_is_remembered(
 
 def test_a_document_is_told_with_its_date_and_as_a_table(tmp_path: Path) -> None:
     table = "<table><caption>C</caption><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>"
-    write_jsonl(
-        tmp_path / "docs.jsonl",
-        [
-            {"id": "news", "title": "T", "text": "a | b", "time": "2020-05-06T10:00:00+00:00"},
-            {"id": "odd/id?", "text": "<script>alert(1)</script>", "date": " spring 2021 "},
-            {"id": "table", "title": "C", "text": table},
-        ],
-    )
-    write_jsonl(tmp_path / "topics.jsonl", [{"qid": "q", "lang": "rus", "query": "вопрос"}])
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "q", "docids": ["table", "odd/id?", "news"]}])
-    with running(
-        tmp_path / "pool.jsonl", "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path, "--lang", "rus"
-    ) as server:
+    documents = [
+        {"id": "news", "title": "T", "text": "a | b", "time": "2020-05-06T10:00:00+00:00"},
+        {"id": "odd/id?", "text": "<script>alert(1)</script>", "date": " spring 2021 "},
+        {"id": "table", "title": "C", "text": table},
+    ]
+    topics = [{"qid": "q", "lang": "rus", "query": "вопрос"}]
+    with running(*annotation_files(tmp_path, topics, documents), "--lang", "rus") as server:
         assert server.get("/api/task")["documents"] == {"code": "rus", "tag": "ru", "dir": "ltr"}
         news = server.get("/api/document?docid=news")
         assert (news["title"], news["date"], news["table"]) == ("T", "2020-05-06", None)

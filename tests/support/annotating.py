@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,16 @@ def sample_pool(path: Path, topics: int = 3) -> dict[str, list[str]]:
     return pooled
 
 
+def annotation_files(
+    folder: Path, topics: Sequence[dict], documents: Sequence[dict], docids: Sequence[str] = ()
+) -> list[Path | str]:
+    """A pool of ``docids``, or all documents, for each topic; the arguments that name its files and theirs."""
+    docids = docids or [document["id"] for document in documents]
+    pool = write_jsonl(folder / "pool.jsonl", [{"qid": topic["qid"], "docids": [*docids]} for topic in topics])
+    topics_file = write_jsonl(folder / "topics.jsonl", [*topics])
+    return [pool, "--topics", topics_file, "--docs", write_jsonl(folder / "docs.jsonl", [*documents])]
+
+
 class Running(serving.Running):
     """The command, serving, with changes to judgements."""
 
@@ -35,7 +45,7 @@ class Running(serving.Running):
 
 
 @contextmanager
-def running(pool: Path, *arguments: object) -> Iterator[Running]:
+def running(pool: Path | str, *arguments: object) -> Iterator[Running]:
     """The command as a user starts it, without a browser."""
     with serving.serving("annotate", pool, *arguments, kind=Running) as server:
         yield server

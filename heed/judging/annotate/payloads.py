@@ -143,6 +143,7 @@ def read_texts(body: object) -> list[str]:
 
 def task_data(task: Task, store: Store, assessor: str) -> Data:
     """Return the task for the whole page; ``assessor`` is the name given to the command, or empty."""
+    judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
     return {
         "name": store.properties()["name"],
         "pool": f"{store.path.resolve().parent.name}/{store.path.stem}",
@@ -150,7 +151,7 @@ def task_data(task: Task, store: Store, assessor: str) -> Data:
         "judged": list(task.conditions()),
         "onlyRelevant": task.only_relevant,
         "assessor": assessor,
-        "assessors": sorted({*store.assessors(), *chain.from_iterable(task.assigned.values())}),
+        "assessors": sorted({*judges, *chain.from_iterable(task.assigned.values())}),
         "documents": language_data(task.lang),
         "topics": [
             {

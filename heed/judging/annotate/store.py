@@ -141,11 +141,6 @@ class Store:
         query = "SELECT * FROM judgements WHERE (grade IS NOT NULL OR note <> '') AND qid = COALESCE(?, qid)"
         return [Judgement(*row) for row in self._rows(query, (qid or None,))]
 
-    def assessors(self) -> list[str]:
-        """Return the names of all who have judged anything, without the adjudicator."""
-        rows = self._rows("SELECT DISTINCT assessor FROM judgements WHERE assessor <> ? ORDER BY 1", (ADJUDICATED,))
-        return [name for (name,) in rows]
-
     def narratives(self) -> dict[str, tuple[str, int]]:
         """Return each topic's current changed narrative and its version; 0 is the text that editing started from."""
         return {qid: (text, version) for qid, text, version in self._rows("SELECT qid, text, version FROM narratives")}
