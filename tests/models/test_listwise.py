@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from chats import NO_SYSTEM, TEMPLATE, ZEPHYR, Listening, decoded, greedy, tiny_llama
+from conftest import Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 from model_inputs import CPU
@@ -244,69 +245,44 @@ def test_the_cost_is_told_before_the_first_call(
     assert capsys.readouterr().err == ""  # what was only looked up is no answer that was read
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from heed.models.remote import client as api
-from heed.formats.document_store import open_store
-from heed.formats.documents import Documents
-from heed.formats.trec_files import write_run
-from heed.models.remote.listwise import api_listwise
-from heed.models.registry.entries import Model
-from heed.models.local.runtime import Runtime
-from heed.reranking.rescore import PoolDocuments, rescore
-from heed.types import Document, Query
-from pipelines.command import logging_to_stderr
-
-folder = Path(sys.argv[1])
-api.FIRST_PAUSE = 0.1
-store = open_store(folder / "store", Documents([Document(f"d{at:03}", "", f"weight {at}") for at in range(45)]))
-model = Model("openai/gpt-tiny", status="api", max_length=100_000)
-reranker = api_listwise(model, Runtime(answers=folder / "api"))
-queries = [
-    Query(str(at), f"query {at} instruction", f"query {at}", "instruction", condition="original") for at in range(4)
-]
-documents = PoolDocuments({query.qid: list(store.docids()) for query in queries}, store)
-with logging_to_stderr(quiet=False):
-    reranker.begin(queries, documents)
-    found = rescore(reranker, queries, documents, folder / "journal", store.digest)
-    reranker.finish()
-write_run(folder / "found.run", found, "tag")
-"""
-
-
-def run_script(folder: Path, environment: dict[str, str], url: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder)],
-        env=environment | {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": url},
+def test_a_killed_run_goes_on_and_repeats_no_call(
+    server: Server, tmp_path: Path, environment: dict[str, str], heed: Heed
+) -> None:
+    docids = [document.docid for document in DOCUMENTS[:45]]
+    topics = [{"qid": str(at), "query": f"query {at}", "instructions": {"original": "only"}} for at in range(4)]
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": one.docid, "text": one.text} for one in DOCUMENTS[:45]])
+    write_jsonl(tmp_path / "topics.jsonl", topics)
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": topic["qid"], "docids": docids} for topic in topics])
+    entry = {"family": "api-chat", "status": "api", "max_length": 100_000}
+    (tmp_path / "models.json").write_text(json.dumps({"openai/gpt-tiny": entry}))
+    command = ["pipelines.rerank", "pool.jsonl", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu"]
+    command += ["--models", "models.json", "--reranker", "openai/gpt-tiny", "--out", "found.run"]
+    variables = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+    server.silent_from = 6  # four calls a topic: the second topic is in the middle of its own
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env=environment | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def test_a_killed_run_goes_on_and_repeats_no_call(server: Server, tmp_path: Path, environment: dict[str, str]) -> None:
-    server.silent_from = 6  # four calls a topic: the second topic is in the middle of its own
-    process = run_script(tmp_path, environment, server.url)
     try:
         until(lambda: server.calls >= 7)
         os.kill(process.pid, signal.SIGKILL)
     finally:
         _, said = process.communicate()
     assert (len(server.answered), server.calls) == (6, 7), said
-    assert "gpt-tiny.original: 16 calls with about" in said
+    assert "gpt-tiny.original: 16 calls with about" in said and KEY not in said
     server.silent_from = -1
-    process = run_script(tmp_path, environment, server.url)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert "gpt-tiny.original: 10 calls with about" in said and "; 6 answers are cached" in said
+    said = heed(*command, **variables).stderr
+    assert "gpt-tiny.original: 10 calls with about" in said and "; 2 answers are cached" in said
     assert (len(server.answered), len(set(server.answered)), server.calls) == (16, 16, 17)
     assert "gpt-tiny: 0 of 12 answers were no whole ranking" in said  # those of three topics, the first was done
     lines = (tmp_path / "found.run").read_text().splitlines()
     assert len(lines) == 180 and lines[0].split()[2] == "d044"
     for path in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert KEY.encode() not in path.read_bytes(), path
-    assert KEY not in said
 
 
 def test_failures_on_the_way_change_nothing(
