@@ -174,6 +174,8 @@ def test_a_hub_model_says_what_to_do_about_its_code_before_it_is_fetched_and_out
     model = Model("nobody/nothing", family, prompt=prompt, tokens=("a", "b"))
     with pytest.raises(HeedError, match="--trust-remote-code"):
         FAMILIES[family].make(model._replace(revision="0" * 40, remote_code=True), CPU)
+    with pytest.raises(HeedError, match="no revision is pinned, so its code could change"):
+        FAMILIES[family].make(model._replace(remote_code=True, trusted=True), CPU)
     with pytest.raises(
         HeedError, match="give the path of a local copy .* 'hf download nobody/nothing --local-dir DIR'"
     ):
