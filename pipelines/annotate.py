@@ -22,8 +22,7 @@ from pipelines.options.data import (
 )
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
-from pipelines.options.server import check_server_options, server_options
-from pipelines.serving import serve_page
+from pipelines.serving import check_server_options, serve_page, server_options
 from pipelines.stopping import Terminated
 
 EXAMPLES = (

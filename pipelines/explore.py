@@ -17,8 +17,7 @@ from pipelines.options.machine import machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
-from pipelines.options.server import check_server_options, server_options
-from pipelines.serving import serve_page
+from pipelines.serving import check_server_options, serve_page, server_options
 
 if TYPE_CHECKING:
     from heed.web.playground.loaded_systems import Choice
@@ -76,8 +75,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.web.listening import listen
     from heed.web.playground.flags import FILE, Flags
     from heed.web.playground.folders import Folders
-    from heed.web.playground.served_page import served_page, served_policy
-    from heed.web.playground.server import Server
+    from heed.web.playground.server import Server, served_page, served_policy
 
     check_server_options(options)
     results = read_tree(options.runs)

@@ -10,13 +10,11 @@ SHOWN = 0.01  # seconds; a stage that took less was reused
 
 
 def resource_report(timings: Sequence[Timing]) -> str:
-    """Return one line for each stage of a hundredth of a second or more, and peak memory; empty without a stage.
+    """Return one line for each stage of a hundredth of a second or more, and peak memory.
 
     A stage may contain others (``prepare`` contains ``embed``), so its seconds are no sum. What an earlier
     run had done has no rate.
     """
-    if not timings:
-        return ""
     rows = [["stage", "system", "time", "done", "peak MiB"]]
     for timing in timings:
         if timing["seconds"] >= SHOWN:

@@ -1,4 +1,4 @@
-"""What the commands that serve a page for a browser share: the links that they print, the browser."""
+"""What the commands that serve a page for a browser share: their options, the links that they print, the browser."""
 
 import argparse
 import socket
@@ -6,10 +6,35 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
+from pipelines.options.parser import Group
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from heed.web.guard import Access
+
+
+def server_options(group: Group, port: str) -> None:
+    """Add port, hosts and browser; ``port`` says what the default port is."""
+    group.add_argument("--port", type=int, default=0, metavar="N", help=f"port (default 0: {port})")
+    group.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="also answer to this name, for example the other end of a forwarded port, such as localhost:9000; "
+        "repeatable",
+    )
+    group.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
+
+
+def check_server_options(options: argparse.Namespace) -> None:
+    """Raise :class:`heed.errors.UsageError` for a port or a host that cannot be served."""
+    from heed.web.guard import check_host
+    from heed.web.listening import check_port
+
+    check_port(options.port)
+    options.allow_host = [check_host(host) for host in options.allow_host]
 
 
 def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: socket.socket, access: "Access") -> None:

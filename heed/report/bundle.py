@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
+from posixpath import normpath
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
@@ -42,13 +43,7 @@ def _imports(path: PurePosixPath, text: str) -> Iterator[PurePosixPath]:
 
 
 def _resolved(path: PurePosixPath, name: str) -> PurePosixPath:
-    parts: list[str] = []
-    for part in (path.parent / name).parts:
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return PurePosixPath(*parts)
+    return PurePosixPath(normpath(path.parent / name))
 
 
 def _name(path: PurePosixPath) -> str:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heed.errors import HeedError
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.summary import format_value, layout
 from heed.published.paper_tables import Figure
@@ -85,7 +84,7 @@ def _judgements(results: Results) -> str:
     try:
         data = read_manifest(results.path)["data"]["test collection"]
         return f"{data['topics']} {data['qrels']}"
-    except (HeedError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return ""
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from heed.errors import DataError
 from heed.files import read_bytes
-from heed.progress import warn
 
 
 class Settings(NamedTuple):
@@ -33,12 +32,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings of the results in ``folder``; warn of a manifest that cannot be read, and leave it out."""
-    try:
-        manifest = read_manifest(folder)
-    except DataError as error:
-        warn(f"{error}; its settings are left out")
-        return Settings([], {})
+    """Return the settings of the results in ``folder``; :class:`DataError` as :func:`read_manifest`."""
+    manifest = read_manifest(folder)
     method = manifest.get("method")
     entries = method.pop("retrieval", None) if isinstance(method, dict) else None
     systems = {}

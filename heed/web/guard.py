@@ -9,8 +9,8 @@ import hmac
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qs
 
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,13 +58,13 @@ class Guard:
         """``port`` is that of this machine on which the requests come."""
         self._app, self._token, self._command = app, access.token, access.command
         names = [f"{LOCAL}:{port}", f"localhost:{port}", *(host.removesuffix(":80") for host in access.allowed)]
-        self._hosts = {name.encode() for name in names}
+        self._hosts = {*names}
         self._headers = [(b"content-security-policy", access.policy.encode()), *HEADERS]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = [*self._headers]
-        request = RequestHead(scope)
+        request = Request(scope)
         refusal = self._refusal(request)
         if refusal is None and self._opens_page(request):
             cookie = f"{_cookie_name(request)}={self._token}; Path=/; HttpOnly; SameSite=Strict"
@@ -80,44 +80,28 @@ class Guard:
         else:
             await refusal(scope, receive, send_guarded)
 
-    def _refusal(self, request: "RequestHead") -> Response | None:
-        host = request.header(b"host")
-        origin, site = request.header(b"origin"), request.header(b"sec-fetch-site")
+    def _refusal(self, request: Request) -> Response | None:
+        host, origin, site = (request.headers.get(name, "") for name in ("host", "origin", "sec-fetch-site"))
+        path: bytes = request.scope["raw_path"]
         if host not in self._hosts:
-            return _refused(403, _host_problem(host.decode("latin-1")))
-        from_elsewhere = request.path.startswith(b"/api/") and site not in (b"", b"same-origin")
-        if from_elsewhere or (origin and origin != b"http://" + host):
+            return _refused(403, _host_problem(host))
+        from_elsewhere = path.startswith(b"/api/") and site not in ("", "same-origin")
+        if from_elsewhere or (origin and origin != f"http://{host}"):
             return _refused(403, "requests from other pages are refused")
         if not self._opens_page(request) and not self._has_cookie(request):
             return _refused(403, f"open the link that {self._command} printed; this address lacks its token")
-        if not PATH.fullmatch(request.path):
+        if not PATH.fullmatch(path):
             return _refused(404, "nothing is here")
         return _body_refusal(request) if request.method == "POST" else None
 
-    def _opens_page(self, request: "RequestHead") -> bool:
-        return request.path == b"/" and self._is_token(request.query.get("token", [""])[0])
+    def _opens_page(self, request: Request) -> bool:
+        return request.scope["raw_path"] == b"/" and self._is_token(request.query_params.get("token", ""))
 
-    def _has_cookie(self, request: "RequestHead") -> bool:
-        pairs = (part.strip().partition("=") for part in request.header(b"cookie").decode("latin-1").split(";"))
-        return any(name == _cookie_name(request) and self._is_token(value) for name, _, value in pairs)
+    def _has_cookie(self, request: Request) -> bool:
+        return self._is_token(request.cookies.get(_cookie_name(request), ""))
 
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._token.encode())
-
-
-class RequestHead:
-    """The parts of a request that decide whether it is allowed."""
-
-    def __init__(self, scope: Scope) -> None:
-        """Read them from an ASGI ``scope``."""
-        self.method: str = scope["method"]
-        self.path: bytes = scope["raw_path"]
-        self.query = parse_qs(scope["query_string"].decode("latin-1"))
-        self._headers: list[tuple[bytes, bytes]] = scope["headers"]
-
-    def header(self, name: bytes) -> bytes:
-        """Return all values of a header, joined; empty without it."""
-        return b";".join(value for key, value in self._headers if key == name)
 
 
 def check_host(text: str) -> str:
@@ -136,19 +120,19 @@ def _host_problem(host: str) -> str:
     )
 
 
-def _cookie_name(request: RequestHead) -> str:
+def _cookie_name(request: Request) -> str:
     """Return the name of the token's cookie: with the port that the browser uses, since cookies know no ports."""
-    port = request.header(b"host").decode("latin-1").rpartition(":")[2]
-    return f"heed-{port}" if port.isdigit() else "heed-80"
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"heed-{port}" if port.isdecimal() else "heed-80"
 
 
-def _body_refusal(request: RequestHead) -> Response | None:
-    length = request.header(b"content-length")
-    if not length.isdigit():
+def _body_refusal(request: Request) -> Response | None:
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal():
         return _refused(411, "Content-Length is missing")
     if int(length) > LARGEST:
         return _refused(413, f"the request has {int(length)} bytes, expected at most {LARGEST}")
-    if request.header(b"content-type").partition(b";")[0] != b"application/json":
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         return _refused(415, "expected application/json")
     return None
 

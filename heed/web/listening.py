@@ -9,8 +9,6 @@ from heed.errors import UsageError
 from heed.web.guard import LOCAL, Access, Guard
 
 LOWEST_PORT = 1024  # those below are the system's, and browsers leave 80 out of the names of hosts
-# those that browsers refuse to open: the Fetch standard, "port blocking"
-BLOCKED = {1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, *range(6665, 6670), 6679, 6697, 10080}
 IDLE = 600  # seconds before an idle connection is closed: browsers close theirs sooner, so none is cut under a request
 
 
@@ -27,13 +25,10 @@ def listen(port: int, previous: int) -> socket.socket:
         return _bind(0)
 
 
-def check_port(port: int) -> int:
-    """Return ``port``, 0 for any; :class:`UsageError` for one that no browser can open the page at."""
+def check_port(port: int) -> None:
+    """Raise :class:`UsageError` for a port that is none, and for one of the system's."""
     if port and not LOWEST_PORT <= port <= 65535:
         raise UsageError(f"--port {port}: expected {LOWEST_PORT} to 65535, or 0 for any; lower ones are the system's")
-    if port in BLOCKED:
-        raise UsageError(f"--port {port}: browsers refuse to open this port; choose another, or 0 for any")
-    return port
 
 
 def _bind(port: int) -> socket.socket:

@@ -1,12 +1,15 @@
 """The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
 
+import json
 from asyncio import Lock
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import msgspec
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -15,7 +18,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from heed.errors import DataError, HeedError
+from heed.report.bundle import script
+from heed.report.html import Part, compose, policy
+from heed.report.page import look, overview, page_title
+from heed.report.results import Results
 from heed.report.topics.explored import Explored
+from heed.report.topics.explorer import MAIN, style
 from heed.report.topics.views import DEPTH, document_view, folder_view, title_of, topic_view
 from heed.web.json_answers import json_route, read_json
 from heed.web.playground.answers import answer, reason
@@ -28,6 +36,8 @@ DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
 LONGEST_SEARCH = 400
 LONGEST_NUMBER = 6  # digits
+HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
+OWN_SERVER = "'self'"
 CLOSED = 499  # nginx's status of a request that nobody waits for any more
 
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
@@ -48,6 +58,26 @@ class Ask(msgspec.Struct):
     def question(self) -> Question:
         """Return the question to a system."""
         return Question(self.topic, self.condition, self.query, self.instruction)
+
+
+def served_page(results: Sequence[Results], runs: Path, flags: Path, annotate: str) -> str:
+    """Return the report's page of ``results``, at and below the folder ``runs``, for topics that the server sends.
+
+    ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
+    """
+    served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
+    data = Markup(json.dumps(served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
+    title = page_title(runs)
+    return compose(title, [_explorer()._replace(html=HTML.format(data)), overview(results, title)], OWN_SERVER)
+
+
+def served_policy() -> str:
+    """Return the Content-Security-Policy of the page."""
+    return f"{policy([_explorer(), look()], OWN_SERVER)}; frame-ancestors 'none'"
+
+
+def _explorer() -> Part:
+    return Part(Markup(), style(), script(MAIN))
 
 
 class Server:
