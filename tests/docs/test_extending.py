@@ -1,12 +1,10 @@
 """Every example of docs/extending.md, executed in order, and its classes by their names on the command line."""
 
-import builtins
 import io
 import json
 import re
 import shutil
 import subprocess
-import symtable
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -63,31 +61,6 @@ def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     assert best == {qid: max(names["mine"]["changed"][qid].values()) for qid in best}  # of a pool of more documents
     assert (runs / "words.changed.run").is_file()
     assert names["figures"].value("polarity", "original>changed", "p-MRR") > 0  # the red car falls
-
-
-def names_of(code: str) -> tuple[set[str], set[str]]:
-    """Return the names that ``code`` defines at its top, and the others that it uses there and in its functions."""
-    tables = [symtable.symtable(code, "docs/extending.md", "exec")]
-    defined = {symbol.get_name() for symbol in tables[0].get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    used = set()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        used |= {
-            symbol.get_name() for symbol in table.get_symbols() if symbol.is_global() or table.get_type() == "module"
-        }
-    return defined, used - defined - set(dir(builtins))
-
-
-def test_each_section_says_which_other_sections_it_uses() -> None:
-    top, *sections = re.split(r"^## ", GUIDE, flags=re.MULTILINE)
-    at_top, _ = names_of("".join(re.findall(CODE, top, re.DOTALL)))
-    defined: dict[str, set[str]] = {}
-    for section in sections:
-        title, _, first = section.split("\n")[:3]
-        defined[title], used = names_of("".join(re.findall(CODE, section, re.DOTALL)))
-        before = re.findall(r"\[(.*?)\]", first) if first.startswith("First run ") else []
-        assert used - at_top.union(*map(defined.__getitem__, before)) == set(), title
 
 
 def test_the_classes_of_the_guide_give_the_same_runs_by_name(

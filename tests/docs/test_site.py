@@ -32,14 +32,6 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", title.strip().lower()) for title in titles}
 
 
-def test_anchors_are_those_of_headings(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# p-MRR: did they fall?\n```\n# no heading\n```\n## What does p-MRR −3 mean?\n### `--index DIR|NAME`\n"
-    )
-    assert anchors(page) == {"p-mrr-did-they-fall", "what-does-p-mrr-3-mean", "-index-dirname"}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     dead = []

@@ -1,15 +1,10 @@
-"""README, the first page and the tutorials are followed word by word: their commands print what the pages show.
-
-``PYTHONPATH=. python tests/docs/test_tutorials.py`` writes what they print now into the pages.
-"""
+"""README, the first page and the tutorials are followed word by word: their commands print what the pages show."""
 
 import json
 import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import ROOT
@@ -17,9 +12,6 @@ from followtable_copies import raw
 from mfollowir_copy import FILES, hub_copy
 from pages import PAGES, README, beside, fits, follow, run, shown_steps
 
-from pipelines import COMMANDS
-
-SHOWN = 40  # lines of an output that a page shows whole
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 # run as printed, below; the hub's data set, FollowTable and the model are small folders of these names
@@ -65,29 +57,6 @@ ELSEWHERE = {
         "tests/datasets/test_multilingual.py"
     ),
 }
-# the names of README's table: a command with each, in the folder of README's demo, or the file that runs one
-NAMED = {
-    "neuclir": "README.md",
-    "trec": "--retriever bm25 --reranker none",
-    "tables": "tests/datasets/test_tables.py",
-    "infosearch": "tests/datasets/test_infosearch.py",
-    "fetch": "neuclir1 --lang fas --dry-run",
-    "models": "--paper mfollowir",
-    "train": "tests/training/test_train.py",
-    "rerank": "runs/neuclir-sample/zho/bm25.changed.run --topics topics/neuclir-sample/zho.jsonl --condition changed "
-    "--docs documents/neuclir-sample/zho.jsonl --lang zho --reranker polarity --out reranked.run",
-    "compare": "runs/neuclir-sample/zho/bm25.original.run runs/neuclir-sample/zho/bm25.changed.run "
-    "--qrels qrels/neuclir-sample/original.qrels --new-qrels qrels/neuclir-sample/changed.qrels",
-    "report": "runs --format latex",
-    "explore": "tests/web/test_live.py",
-    "published": "mfollowir",
-    "reproduce": "mfollowir --dry-run",
-    "pool": "runs/neuclir-sample/zho/*.original.run --depth 5 --out pool.jsonl",
-    "annotate": "tests/judging/test_annotate_server.py",
-    "judge": "tests/judging/test_judge.py",
-    "judgements": "qrels/neuclir-sample/original.qrels --out judged.qrels",
-    "check": "runs/neuclir-sample/zho/bm25.original.run",
-}
 PERSIAN = {"zho": "fas", "内容": "محتوا", "文本": "متن", "标题": "عنوان", "不要": " نه ", "要": "خواستن "}
 
 
@@ -116,11 +85,6 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(
         assert fits(step.shown, printed), f"{step.command}\nprinted:\n{printed}\nshown:\n" + "\n".join(step.shown)
     for command in others:
         run(command, folder)
-    if page == README:
-        assert NAMED.keys() == set(COMMANDS)
-        for name, how in NAMED.items():
-            if not how.endswith((".py", ".md")):
-                run(f"heed {name} {how}", folder)
 
 
 def test_the_demo_of_the_makefile_is_what_the_readme_shows() -> None:
@@ -135,44 +99,5 @@ def test_every_command_of_a_page_is_known_here(page: Path) -> None:
 
 def test_every_command_that_is_known_here_is_on_a_page() -> None:
     assert PRINTED_BESIDE | ELSEWHERE.keys() == {command for page in PAGES for command in beside(page)}
-    for place in (*ELSEWHERE.values(), *(how for how in NAMED.values() if how.startswith("tests/"))):
+    for place in ELSEWHERE.values():
         assert (ROOT / place.partition(":")[0]).is_file(), place
-
-
-def rewrite(page: Path) -> None:
-    """Write what the commands of a page print into it, where it does not fit; long outputs keep their last lines."""
-    with TemporaryDirectory() as place:
-        folder = Path(place) / "place"
-        folder.mkdir()
-        printed = [(step, output) for step, output in follow(page, folder)]
-    text = page.read_text(encoding="utf-8")
-    for step, output in printed:
-        if not fits(step.shown, output):
-            lines = [line.rstrip() for line in output.splitlines()]
-            lines = lines if len(lines) <= SHOWN else ["…", *lines[-SHOWN:]]
-            before = "".join(f"{line}\n" for line in step.shown)
-            first = shlex.split(step.command)[0]
-            start = text.index(f"$ {first}", _place(text, step.command))
-            end = text.index("\n", _end_of_command(text, start)) + 1
-            text = text[:end] + "".join(f"{line}\n" for line in lines) + text[end + len(before) :]
-    page.write_text(text, encoding="utf-8")
-
-
-def _place(text: str, command: str) -> int:
-    """Return where a command stands in a page, which may have it on several lines."""
-    pattern = r"\$ " + r"(?:\s|\\\n\s*)+".join(map(re.escape, command.split()))
-    found = re.search(pattern + r"[ \t]*$", text, re.MULTILINE)
-    assert found, command
-    return found.start()
-
-
-def _end_of_command(text: str, start: int) -> int:
-    end = text.index("\n", start)
-    while text[end - 1] == "\\":
-        end = text.index("\n", end + 1)
-    return end
-
-
-if __name__ == "__main__":
-    for page in PAGES:
-        rewrite(page)

@@ -1,7 +1,7 @@
 """Search a results folder: its topics by their words, its documents by BM25."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypedDict
+from typing import Any
 
 from heed.errors import HeedError
 from heed.report.topics.explored import Explored
@@ -13,40 +13,17 @@ MOST = 20  # topics, and documents, of an answer
 AROUND = 70  # characters before and after the first word that was found
 
 
-class FoundTopic(TypedDict):
-    """A topic with the piece of its text that was found; ``condition`` of the instruction that has it, or empty."""
+def search(explored: Explored, live: LiveSystems | None, text: str) -> dict[str, Any]:
+    """Return the topics that hold all words of ``text``, and the documents that BM25 finds, best first, for JSON.
 
-    qid: str
-    query: str
-    condition: str
-    excerpt: str
-
-
-class FoundDocument(TypedDict):
-    """A document with the piece of its text that was found."""
-
-    docid: str
-    title: str
-    excerpt: str
-
-
-class SearchResult(TypedDict):
-    """The topics and documents of a search; ``way`` says in a sentence how documents were searched."""
-
-    topics: list[FoundTopic]
-    documents: list[FoundDocument]
-    way: str
-
-
-def search(explored: Explored, live: LiveSystems | None, text: str) -> SearchResult:
-    """Return the topics that hold all words of ``text``, and the documents that BM25 finds, best first.
-
-    ``live`` has BM25's index, None where the documents are not here.
+    ``topics`` have qid, query, excerpt and the condition of the instruction that holds the words, or an empty one;
+    ``documents`` docid, title and excerpt; ``way`` says in a sentence how documents were searched. ``live`` has BM25's
+    index, None where the documents are not here.
     """
     words = text.casefold().split()
     topics = [match for topic in explored.topics.values() if (match := _in_topic(topic, words, text))][:MOST]
     if explored.store is None or live is None or not words:
-        return SearchResult(topics=topics, documents=[], way=" ".join(explored.notes))
+        return {"topics": topics, "documents": [], "way": " ".join(explored.notes)}
     docids, way = [text.strip()], "Documents by BM25, best first."
     try:
         docids += live.search(text, MOST)
@@ -54,26 +31,22 @@ def search(explored: Explored, live: LiveSystems | None, text: str) -> SearchRes
         way = f"Documents are not searched: {error}."
     by_docid = explored.store.find(docids)
     documents = [by_docid[docid] for docid in dict.fromkeys(docids) if docid in by_docid][:MOST]
-    return SearchResult(topics=topics, documents=[_document(each, words) for each in documents], way=way)
+    return {"topics": topics, "documents": [_document(each, words) for each in documents], "way": way}
 
 
-def _in_topic(topic: Topic, words: Sequence[str], text: str) -> FoundTopic | None:
+def _in_topic(topic: Topic, words: Sequence[str], text: str) -> dict[str, str] | None:
+    match = {"qid": topic.qid, "query": topic.query, "condition": "", "excerpt": ""}
     if topic.qid == text.strip():
-        return FoundTopic(qid=topic.qid, query=topic.query, condition="", excerpt="")
+        return match
     for condition, written in (("", topic.query), *topic.instructions.items()):
         together = f"{topic.query}\n{written}".casefold()
         if words and all(word in together for word in words):
-            return FoundTopic(
-                qid=topic.qid,
-                query=topic.query,
-                condition=condition,
-                excerpt=_excerpt(written, words) if condition else "",
-            )
+            return match | {"condition": condition, "excerpt": _excerpt(written, words) if condition else ""}
     return None
 
 
-def _document(document: Document, words: Sequence[str]) -> FoundDocument:
-    return FoundDocument(docid=document.docid, title=title_of(document), excerpt=_excerpt(document.text, words))
+def _document(document: Document, words: Sequence[str]) -> dict[str, str]:
+    return {"docid": document.docid, "title": title_of(document), "excerpt": _excerpt(document.text, words)}
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:

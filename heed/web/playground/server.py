@@ -30,7 +30,7 @@ from heed.web.playground.answers import answer, reason
 from heed.web.playground.flags import Flag, Flags
 from heed.web.playground.folders import Folders
 from heed.web.playground.loaded_systems import LiveSystems, Question
-from heed.web.playground.searching import SearchResult, search
+from heed.web.playground.searching import search
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
@@ -131,7 +131,7 @@ class Server:
     def _document(self, request: Request) -> object:
         return document_view(self._explored(request), request.query_params.get("docid", ""))
 
-    def _search(self, request: Request) -> SearchResult:
+    def _search(self, request: Request) -> object:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
         try:
