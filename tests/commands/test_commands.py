@@ -26,11 +26,11 @@ def test_messages_and_help_name_commands_as_the_process_was_started(
 ) -> None:
     script = tmp_path / "heed"  # as pip writes it
     script.write_text("import sys\nfrom pipelines.__main__ import main\nsys.exit(main())\n")
-    for start, form in (([str(script), "trec"], "heed "), (["-m", "pipelines.trec"], "python -m pipelines.")):
+    for start, form in (([str(script), "tables"], "heed "), (["-m", "pipelines.tables"], "python -m pipelines.")):
         for arguments, texts in {
-            ("--help",): ("usage: {}trec ", "examples:\n  {}trec ", "({}fetch lists"),
-            ("--depth", "x"): ("found 'x', expected a whole number from 1; {}trec --help lists the options",),
-            ("--dataset", "no-such-thing"): ("expected an entry of the catalogue ({}fetch lists them)",),
+            ("--help",): ("usage: {}tables ", "examples:\n  {}tables\n"),
+            ("--depth", "x"): ("found 'x', expected a whole number from 1; {}tables --help lists the options",),
+            ("--subset", "WTR"): ("; {}fetch followtable says how to get it",),
         }.items():
             command = [sys.executable, *start, *arguments]
             done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
