@@ -14,7 +14,7 @@ from heed.formats.pairs import pair, renamed, select, stem
 from heed.formats.run_warnings import warn_of_tags
 from heed.formats.trec_files import read_qrels
 from heed.measures import PerTopic, mean
-from heed.measures.absence import absent
+from heed.measures.absence import Absence, absent
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
@@ -38,7 +38,7 @@ EXAMPLES = (
     "mine.query.run mine.original.run mine.reversed.run --qrels query.qrels --new-qrels original.qrels",
 )
 CAN_SHOW = "can show"
-ABSENCES = {"in_neither": "in neither list", "in_one_only": "in one list only"}
+ABSENCES: dict[Absence, str] = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic")  # options not for --runs
 
 
@@ -300,9 +300,10 @@ def _marked(measure: str, comparison: Comparison, system: str) -> str:
 def _print_unseen(compared: Systems) -> None:
     """Print, for the measures that depend on it, the shares of their documents that are not in all lists."""
     for measure, comparison in compared.measures.items():
-        for kind, by_system in comparison.absent.items():
-            shares = ", ".join(f"{system} {mean(of_topics):.0%}" for system, of_topics in by_system.items())
-            print(f"{measure}, documents {ABSENCES[kind]}: {shares}")
+        for kind, lists in ABSENCES.items():
+            shares = [f"{system} {mean(of[kind]):.0%}" for system, of in comparison.absent.items() if kind in of]
+            if shares:
+                print(f"{measure}, documents {lists}: {', '.join(shares)}")
 
 
 def _warn_of_missing(compared: Systems) -> None:

@@ -17,6 +17,7 @@ from heed.measures.comparison_warnings import (
 )
 from heed.measures.definition import Measure
 from heed.measures.inputs import Inputs, no_longer_relevant, still_relevant
+from heed.measures.judged_ranks import ranks_of
 from heed.measures.own_measures import AnyMeasure, as_measures
 from heed.measures.pairwise import P_MRR
 from heed.measures.per_topic import PerTopic, mean
@@ -26,7 +27,6 @@ from heed.measures.standard import STANDARD, check_measures, standard
 from heed.measures.summary import ON_REQUEST, Detail, Group, Row, Shift
 from heed.measures.three_runs import GOLD_RANK, mean_rank
 from heed.progress import brief, warn
-from heed.ranking import ranks
 from heed.types import ABLATIONS, Qrels, Run, Topic, subtopics_of, under
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
@@ -257,11 +257,9 @@ def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]
     rows = []
     for system in dict.fromkeys(system for system, _ in runs):
         base, new = renamed(runs.get((system, pair.base), {}), bases), runs.get((system, pair.new), {})
-        moved: dict[tuple[str, str], tuple[int, int]] = {}
-        for qid in judged.keys() & base.keys() & new.keys():
-            docids = judged[qid]
-            places = zip(ranks(base[qid], docids), ranks(new[qid], docids), strict=True)
-            moved |= {(qid, docid): ranked for docid, ranked in zip(docids, places, strict=True)}
+        ranked = ranks_of([base, new], judged)
+        documents = [(qid, docid) for qid in ranked.qids for docid in judged[qid]]
+        moved = dict(zip(documents, ranked.values.T.astype(int).tolist(), strict=True))
         rows += [
             Shift(system=system, qid=qid, docid=docid, group=group, base=moved[qid, docid][0], new=moved[qid, docid][1])
             for group, of_topics in groups.items()

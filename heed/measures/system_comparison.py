@@ -30,7 +30,7 @@ class Comparison(NamedTuple):
 
     ``per_topic`` and ``means`` by system; ``best`` has the best mean among the systems that have a value for the most
     topics, and ``p_values`` are those of the others among them; ``missing`` says of every other system how many topics
-    it lacks. ``absent`` are the shares of documents not seen, by kind and system, of the measures that depend on it.
+    it lacks. ``absent`` are the shares of documents not seen, by system and kind, of the measures that depend on it.
     """
 
     per_topic: dict[str, PerTopic]
@@ -38,14 +38,11 @@ class Comparison(NamedTuple):
     best: str
     p_values: dict[str, float]
     missing: dict[str, int]
-    absent: Mapping[Absence, Mapping[str, PerTopic]] = {}
+    absent: Mapping[str, Mapping[Absence, PerTopic]] = {}
 
     def statistics(self) -> dict[str, Statistics]:
         """Return mean, interval and shares of each system."""
-        return {
-            system: statistics(values, {kind: by_system[system] for kind, by_system in self.absent.items()})
-            for system, values in self.per_topic.items()
-        }
+        return {system: statistics(values, self.absent.get(system)) for system, values in self.per_topic.items()}
 
     def power(self) -> Power | None:
         """Return the power to tell two systems apart, by the systems that lack no topic; None for one system."""
@@ -77,7 +74,7 @@ def compare_systems(
     """
     conditions, runs = find_runs(folder)
     by_measure: dict[str, dict[str, PerTopic]] = {}
-    not_seen: dict[str, dict[Absence, dict[str, PerTopic]]] = {}
+    not_seen: dict[str, dict[str, dict[Absence, PerTopic]]] = {}
     digests: dict[str, int] = {}
     for system, paths in runs.items():
         warn_of_tags(paths)
@@ -93,8 +90,7 @@ def compare_systems(
             if not measure.endswith(" change"):
                 by_measure.setdefault(measure, {})[system] = per_topic
         for measure, shares in absent(inputs, values).items():
-            for kind, of_topics in shares.items():
-                not_seen.setdefault(measure, {}).setdefault(kind, {})[system] = of_topics
+            not_seen.setdefault(measure, {})[system] = shares
     warn_of_same_runs(digests)
     directions = own_directions(measures)
     compared = {
