@@ -28,13 +28,11 @@ from heed import (
     ModelError,
     Qrels,
     Query,
-    Registry,
     Run,
     Search,
     UsageError,
     load,
 )
-from heed.models.files.model_files import runs_remote_code
 from heed.systems.settings import Machine
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -162,17 +160,6 @@ def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: 
     for lang in ("zho", "fas"):
         results = [contents(tmp_path / kind / lang / "runs/neuclir-sample" / lang) for kind in ("threads", "processes")]
         assert results[0] == results[1] and len(results[0]) == 12
-
-
-def test_remote_code_allowed_in_one_experiment_is_not_allowed_in_another(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    entry = {"odd": {"source": str(tmp_path / "model"), "remote_code": True}}
-    (tmp_path / "models.json").write_text(json.dumps(entry))
-    trusting = Registry([tmp_path / "models.json"], trust_remote_code=True)
-    careful = Registry([tmp_path / "models.json"])
-    assert runs_remote_code(trusting.find("odd"))
-    with pytest.raises(ModelError, match="--trust-remote-code"):
-        runs_remote_code(careful.find("odd"))
 
 
 def test_java_has_one_heap_a_process(small: Experiment) -> None:

@@ -101,6 +101,11 @@ def test_every_program_of_ir_measures_is_asked(name: str, value: float) -> None:
         ("P_IA@10", "its program is not installed: pip install"),
         ("AP(colour=1)", "unknown parameter colour"),
         *((name, "unknown") for name in ("AP(rel=__import__('os'))", "nDCG@x", "Nonsense", "__import__")),
+        *(
+            (name, "unknown") for name in ("P@0", "nDCG@0", "R@0", "AP@", "nDCG@010", "nDCG@²", "P@-1")
+        ),  # 0 ends trec_eval
+        ("P", "needs a cutoff"),
+        ("Rprec@5", "takes no cutoff"),
         ("dR", "needs a cutoff"),
         ("MonotonicOrder@3", "takes no cutoff"),
         ("BPM@10", "needs the parameter max_rel"),

@@ -199,35 +199,6 @@ def test_only_the_documents_asked_for_are_cut(store: DocumentStore, tiny_cross_e
     assert reranker.score(query, []) == []
 
 
-def test_what_stands_at_the_end_counts_by_maxp_and_is_cut_off_without(tmp_path: Path, tiny_cross_encoder: Path) -> None:
-    # the model reads 64 tokens, a letter each; what it likes most stands behind 79 of what it likes least
-    liked = dict(
-        zip(
-            string.ascii_lowercase,
-            plain_scores(tiny_cross_encoder, "q", [" ".join(letter * 20) for letter in string.ascii_lowercase]),
-            strict=True,
-        )
-    )
-    best, least = max(liked, key=liked.__getitem__), min(liked, key=liked.__getitem__)
-    assert liked[best] > liked[least] + 0.1
-    records = [
-        {"id": "d1", "text": " ".join("q" + least * 79 + best * 20)},
-        {"id": "d2", "text": " ".join("q" + least * 99)},
-    ]
-    docs = write_jsonl(tmp_path / "docs.jsonl", records)
-    (tmp_path / "t.tsv").write_text("1\tq\n")
-    options = ["--docs", str(docs), "--topics", str(tmp_path / "t.tsv"), "--retriever", "bm25", "--quiet"]
-    options += ["--reranker", str(tiny_cross_encoder), "--device", "cpu"]
-    options += ["--indexes", str(tmp_path / "indexes"), "--out", str(tmp_path / "runs")]
-    assert trec.main(options) == 0
-    assert trec.main([*options, "--maxp", "20/10"]) == 0
-    cut_off = read_run(tmp_path / "runs" / "docs" / "eng" / "tiny-cross.query.run")["1"]
-    assert cut_off["d1"] == pytest.approx(cut_off["d2"], abs=1e-5)
-    whole = read_run(tmp_path / "runs" / "docs" / "eng" / "tiny-cross+maxp.query.run")["1"]
-    assert whole["d1"] > whole["d2"] + 0.1
-    assert whole["d1"] == pytest.approx(liked[best], abs=1e-5)
-
-
 def test_with_passages_as_long_as_any_document_nothing_changes(tmp_path: Path, heed: Heed) -> None:
     sample = ROOT / "documents" / "neuclir-sample" / "eng.jsonl"
     topics = ROOT / "topics" / "neuclir-sample" / "eng.jsonl"
