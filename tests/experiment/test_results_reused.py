@@ -136,6 +136,15 @@ def test_the_report_of_runs_in_memory_is_that_of_their_files(
     assert report == page(read_tree(tmp_path / DRINKS), tmp_path / DRINKS)
 
 
+def test_results_of_runs_made_elsewhere_are_used_again(tmp_path: Path) -> None:
+    states = []
+    for scores in ({"c": 1.0, "a": 2.0}, {"a": 2.0, "c": 1.0}):
+        with experiment(tmp_path) as asked:
+            asked.evaluate(asked.add("added", {"original": {"1": scores}}))
+        states.append(written(tmp_path))
+    assert states[0] == states[1]
+
+
 def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> None:
     """A kill between runs and figures leaves both whole."""
     measured(tmp_path)

@@ -79,6 +79,7 @@ def test_a_measure_of_a_module_reaches_the_table_the_files_the_report_and_compar
 
 def test_the_lowest_is_best_where_the_measure_says_so(tmp_path: Path) -> None:
     judgements = {"1": {"a": 1, "b": 1}}, {"1": {"a": 0, "b": 1}}
+    assert moved({"1": order(*"ab")}, {"1": order(*"ba")}, *judgements) == {"1": 1.0}  # it is a function still
     for system, changed in {"calm": "abc", "wild": "cba"}.items():
         write_run(tmp_path / f"{system}.original.run", {"1": order(*"abc")}, "t")
         write_run(tmp_path / f"{system}.changed.run", {"1": order(*changed)}, "t")
