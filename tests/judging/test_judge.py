@@ -137,27 +137,37 @@ def test_an_answer_without_a_grade_is_no_judgement(
     assert not (tmp_path / "pool.gpt-tiny.changed.qrels").exists()
 
 
+@pytest.mark.parametrize(("parallel", "number", "status"), [(1, signal.SIGKILL, -9), (4, signal.SIGTERM, 143)])
 def test_a_killed_command_goes_on_and_gives_the_same_bytes(
-    server: Server, small: list[str], tmp_path: Path, heed: Heed, environment: dict[str, str]
+    server: Server,
+    small: list[str],
+    tmp_path: Path,
+    heed: Heed,
+    environment: dict[str, str],
+    parallel: int,
+    number: int,
+    status: int,
 ) -> None:
     heed("pipelines.judge", *small, "--indexes", "other", "--out", "other.qrels", "--quiet")
     expected = [(tmp_path / f"other.qrels{suffix}").read_bytes() for suffix in ("", ".json")]
     server.requests.clear()
     server.silent_from = 5
-    command = [sys.executable, "-m", "pipelines.judge", *small, "--quiet"]
+    command = [sys.executable, "-m", "pipelines.judge", *small, "--parallel", str(parallel), "--quiet"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        until(lambda: server.calls >= 6)
-        os.kill(process.pid, signal.SIGKILL)
+        until(lambda: server.calls >= 5 + parallel)
+        os.kill(process.pid, number)
+        assert process.wait(15) == status  # without waiting for answers
     finally:
+        process.kill()
         process.communicate()
-    assert server.calls == 6 and not list(tmp_path.glob("pool.gpt*"))
+    assert server.calls == 5 + parallel and not list(tmp_path.glob("pool.gpt*"))
     server.silent_from = -1
     result = heed("pipelines.judge", *small)
     assert "11 calls with about" in result.stderr and "; 5 answers are cached" in result.stderr
     found = [(tmp_path / f"pool.gpt-tiny.original.qrels{suffix}").read_bytes() for suffix in ("", ".json")]
     assert found == expected
-    assert server.calls == 17
+    assert server.calls == 5 + parallel + 11
 
 
 def test_requests_are_in_flight_together_and_give_the_same_bytes(
@@ -178,24 +188,6 @@ def test_requests_are_in_flight_together_and_give_the_same_bytes(
     assert (server.most_in_flight, server.calls) == (4, 32)
     for suffix in ("", ".json"):
         assert (tmp_path / f"four.qrels{suffix}").read_bytes() == (tmp_path / f"one.qrels{suffix}").read_bytes()
-
-
-def test_a_killed_command_loses_the_requests_that_were_running_alone(
-    server: Server, small: list[str], tmp_path: Path, heed: Heed, environment: dict[str, str]
-) -> None:
-    server.silent_from = 5
-    command = [sys.executable, "-m", "pipelines.judge", *small, "--parallel", "4", "--quiet"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        until(lambda: server.calls >= 9)
-        os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(15) == 143  # without waiting for answers
-    finally:
-        process.kill()
-        process.communicate()
-    assert server.calls == 9  # five were answered, four were running
-    server.silent_from = -1
-    assert "; 5 answers are cached" in heed("pipelines.judge", *small, "--dry-run").stdout
 
 
 def test_the_price_needs_no_key(small: list[str], heed: Heed, environment: dict[str, str]) -> None:
@@ -308,7 +300,7 @@ def test_agreement_and_the_order_of_systems(server: Server, small: list[str], tm
 
 @pytest.mark.golden(program="umbrela 0.0.7", compared="prompts and grades", systems=())
 def test_prompts_and_grades_are_umbrelas() -> None:
-    assert conversation(GOLDEN["query"], GOLDEN["passage"])[1]["content"] == GOLDEN["prompts"]["umbrela"]
+    assert conversation(GOLDEN["query"], GOLDEN["passage"])[1]["content"] == GOLDEN["prompt"]
     for answer, grade, valid in GOLDEN["answers"]:
         assert parse_grade(answer) == (grade if valid else None), answer
 
@@ -323,23 +315,17 @@ def test_of_several_grades_the_last_one_counts_as_in_umbrela(answer: str, grade:
 @pytest.mark.parametrize(
     ("answer", "grade"),
     [
-        ("##final score: 2", 2),
-        ("## Final Score: 3", 3),
         ("##M: 3\n##T: 2\n##final score: 1", 1),
         ("**Final score (O):** 2", 2),
-        ("M: 3, T: 2, O: 1", 1),
         ("The final score is 3.", 3),
         ("##final score: 2/3", 2),
         ("3", 3),
         ("<think>final score: 0?</think>##final score: 2", 2),
-        ("##final score: 2\n\n##final score: 2", 2),
-        ("##final score: 2 or ##final score: 1", 1),
         ("##final score: 10", None),
         ("##final score: 2.5", None),
         ("##final score: 1-2", None),
         ("##final score: 0 to 3", None),
         ("##final score: 2 - the passage answers it", 2),
-        ("##final score: score", None),
         ("M score: 3", None),
         ("The passage of 2 pages has 3 parts.", None),
         ("<think>##final score: 2", 2),

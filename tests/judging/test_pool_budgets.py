@@ -15,7 +15,7 @@ from pool_inputs import write_lists
 from heed.errors import HeedError
 from heed.formats.pools import read_pool
 from heed.judging.pools.pool_inputs import document_languages
-from heed.judging.pools.rank_fusion import cut, fuse, pool, spend
+from heed.judging.pools.rank_fusion import fuse, spend
 from heed.judging.pools.samples import count_strata, draw_sample, parse_strata
 from pipelines.pool import main
 
@@ -55,15 +55,6 @@ def test_a_budget_is_spent_and_no_topic_is_read_deeper_than_another_by_two(
     deepest = max((one.rank for mine in chosen.values() for one in mine.values()), default=0)
     left = [one.rank for topic, mine in found.items() for docid, one in mine.items() if docid not in chosen[topic]]
     assert min(left, default=deepest) >= deepest
-
-
-@given(lists=LISTS, depth=st.integers(1, 9), size=st.integers(1, 9))
-def test_the_command_cuts_as_the_step_between_retrievers_and_rerankers_does(
-    lists: list[list[str]], depth: int, size: int
-) -> None:
-    runs = [{"q": {docid: float(-at) for at, docid in enumerate(docids)}} for docids in lists]
-    found = cut({"q": fuse(docids[:depth] for docids in lists)}, {"": size})
-    assert list(found["q"]) == pool(runs, depth, size)["q"]
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ from planted_faults import RERANKED, TAG, clean, everywhere, put, uuid
 from heed.submission.tracks import TRACKS
 from pipelines.check import main
 
-COMMAND = "pipelines.check"
-
 
 def write(path: Path, lines: list[str]) -> Path:
     path.write_text("".join(lines))
@@ -211,11 +209,6 @@ def test_a_track_says_how_many_topics_and_documents_it_expects(
     told = capsys.readouterr().err
     assert f"line {depth + 1}: found {depth + 1} documents in topic 301, expected at most {depth}" in told
     assert f"found 1 topics, expected {TRACKS[track].topics}; --topics names those that are missing" in told
-
-
-def test_an_unknown_track_is_a_wrong_argument(heed: Heed) -> None:
-    result = heed(COMMAND, "run", "--track", "trec-1992")
-    assert (result.returncode, "invalid choice: 'trec-1992'" in result.stderr) == (2, True)
 
 
 COMMANDS = {

@@ -44,8 +44,7 @@ def test_one_planted_fault_is_one_problem_at_its_line(tmp_path: Path, fault: Fau
     assert fault.said in told
 
 
-def test_there_are_more_than_thirty_faults_and_each_kind_is_among_them() -> None:
-    assert len(FAULTS) > 80
+def test_each_kind_of_fault_is_planted() -> None:
     source = "".join(
         (ROOT / "heed/submission" / f"{name}.py").read_text() for name in ("run_checks", "run_lines", "whole_run")
     )

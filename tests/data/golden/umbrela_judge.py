@@ -15,7 +15,6 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import umbrela
 from umbrela.utils.common_utils import generate_prompts, parse_fewshot_response
 
 QUERY, PASSAGE = (
@@ -51,12 +50,7 @@ SEVERAL = [
 
 
 def main() -> None:
-    folder = Path(umbrela.__file__).parent
-    templates = {  # as umbrela/llm_judge.py reads a prompt_file
-        "umbrela": Path(sys.argv[1]).read_text(encoding="utf-8").strip(),
-        "umbrela_0.0.7": (folder / "prompts/qrel_fewshot_bing.txt").read_text(encoding="utf-8").strip(),
-    }
-    prompts = {name: generate_prompts([(QUERY, PASSAGE)], "", template)[0] for name, template in templates.items()}
+    template = Path(sys.argv[1]).read_text(encoding="utf-8").strip()  # as umbrela/llm_judge.py reads a prompt_file
     with contextlib.redirect_stdout(io.StringIO()):  # it prints what it cannot read
         read = [[answer, *parse_fewshot_response(answer, "", "")] for answer in ANSWERS]
     later = runpy.run_path(str(Path(sys.argv[1]).parents[1] / "utils" / "common_utils.py"))["parse_fewshot_response"]
@@ -65,7 +59,7 @@ def main() -> None:
         "command": "python umbrela_judge.py qrel_zeroshot_bing.txt",
         "query": QUERY,
         "passage": PASSAGE,
-        "prompts": prompts,
+        "prompt": generate_prompts([(QUERY, PASSAGE)], "", template)[0],
         "answers": read,
         "several_by": "umbrela 16cba3e",
         "several": [[answer, later(answer, "", "")[0]] for answer in SEVERAL],
