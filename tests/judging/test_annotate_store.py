@@ -37,8 +37,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def test_a_change_is_on_disk_before_it_is_answered(store: Store) -> None:
-    Judging(store).record("ann", Change("grade", "1", "original", "a", 3))
+@pytest.fixture
+def judging(store: Store) -> Judging:
+    return Judging(store)
+
+
+def test_a_change_is_on_disk_before_it_is_answered(store: Store, judging: Judging) -> None:
+    judging.record("ann", Change("grade", "1", "original", "a", 3))
     other = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)  # what a process started now would see
     assert other.execute("SELECT grade FROM judgements").fetchall() == [(3,)]
     other.close()
@@ -48,9 +53,9 @@ def test_a_change_is_on_disk_before_it_is_answered(store: Store) -> None:
     db.close()
 
 
-def test_the_log_only_grows(store: Store) -> None:
-    Judging(store).grade("ann", "1", "a", 1)
-    Judging(store).undo("ann")
+def test_the_log_only_grows(store: Store, judging: Judging) -> None:
+    judging.grade("ann", "1", "a", 1)
+    judging.undo("ann")
     with closing(connect(store.path)) as db:
         assert db.execute("SELECT COUNT(*), COUNT(undoes) FROM log").fetchone() == (2, 1)
         for statement in ("DELETE FROM log", "UPDATE log SET after = ''"):
@@ -58,23 +63,23 @@ def test_the_log_only_grows(store: Store) -> None:
                 db.execute(statement)
 
 
-def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(store: Store) -> None:
-    Judging(store).record("ann", Change("narrative", "1", value="ann's", base=0))
+def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(
+    store: Store, judging: Judging
+) -> None:
+    judging.record("ann", Change("narrative", "1", value="ann's", base=0))
     version = store.narratives()["1"][1]
     with pytest.raises(ConflictError, match="edited elsewhere") as caught:
-        Judging(store).record("bela", Change("narrative", "1", value="bela's", base=0))
+        judging.record("bela", Change("narrative", "1", value="bela's", base=0))
     assert (caught.value.text, caught.value.version) == ("ann's", version)
     assert store.narratives()["1"] == ("ann's", version)
-    Judging(store).record("bela", Change("narrative", "1", value="bela's", base=version))
+    judging.record("bela", Change("narrative", "1", value="bela's", base=version))
     assert store.undo(new_id(), "ann") == [], "another's text is in force: ann's edit is no longer hers to take back"
 
 
-def test_several_changes_are_taken_all_or_none(store: Store) -> None:
+def test_several_changes_are_taken_all_or_none(judging: Judging) -> None:
     with pytest.raises(ConflictError):
-        Judging(store).record(
-            "ann", Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7)
-        )
-    assert Judging(store).grades() == {}
+        judging.record("ann", Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7))
+    assert judging.grades() == {}
 
 
 def test_wordings_are_the_same_however_lines_are_broken() -> None:
@@ -100,8 +105,8 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
             is_annotation(tmp_path / "old.db")
 
 
-def test_many_assessors_at_once_are_all_kept(store: Store) -> None:
-    names, judging = [f"assessor {number}" for number in range(10)], Judging(store)
+def test_many_assessors_at_once_are_all_kept(store: Store, judging: Judging) -> None:
+    names = [f"assessor {number}" for number in range(10)]
 
     def judge(name: str) -> None:
         for value in (0, 1, 3):

@@ -77,12 +77,13 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     new = new_in(pool, task.pool)
     if not new:
         return task
-    missing = {*chain.from_iterable(new.values())} - {*task.docids()}
+    known = {*task.docids()}
+    missing = [docid for docid in chain.from_iterable(new.values()) if docid not in known]
     docs = sources.docs or (corpus_of(complete(replace(sources, lang=task.lang), pool)) if missing else ())
     store.add_pool(new, [*read_pooled(docs, missing)])
     judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
-    known = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
-    log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {known} already judged")
+    count = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
+    log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {count} already judged")
     return replace(task, pool=join_pools(task.pool, pool))
 
 
