@@ -19,10 +19,10 @@ from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.reranking.rescore import score_alone
 from heed.reranking.similarity import Similarity
 from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS
-from heed.systems.programs import Program, checked_program, program_named
+from heed.systems.programs import Program, program_named
 from heed.systems.registry_models import installed_model, model_without_documents
 from heed.systems.settings import Machine, machine_of
-from heed.systems.user_objects import class_name, is_built_in, is_encoder, load_object, own_system
+from heed.systems.user_objects import OwnReranker, class_name, is_built_in, is_encoder, load_object, own_system
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, close, config_of
 
 
@@ -36,7 +36,7 @@ def model_alone(
     """
     program = program_named(system) if isinstance(system, str) else system
     if isinstance(program, Program):
-        return checked_program(program)
+        return OwnReranker(program, program.label)
     if not isinstance(system, str):
         return system if is_built_in(system) else own_system(system, class_name(system))
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE)):

@@ -48,6 +48,7 @@ class Program:
         """
         self.arguments, self.folder, self.seconds = _split(command), Path.cwd(), seconds
         self.label = f"{COMMAND}{shlex.join(self.arguments)}"
+        self.made_by: Config = {"command": self.arguments}  # for a manifest, where there is no config
         self._executable()
         self.name = name or Path(self.arguments[0]).name
         self.config: Config | None = None if config is None else {"command": self.arguments, "version": config}
@@ -111,22 +112,15 @@ def program_named(system: str, version: str | None = None) -> Program | None:
     return Program(match[2], name=match[1] or "", config=version) if match else None
 
 
-def checked_program(program: Program) -> OwnReranker:
-    """Return a program as a reranker whose scores are checked."""
-    reranker = OwnReranker(program, program.label)
-    reranker.made_by = {"command": program.arguments}
-    return reranker
-
-
 def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:
     """Return the reranker of a program; each worker of ``pool`` starts it, where workers are requested."""
-    local = checked_program(program)
+    local = OwnReranker(program, program.label)
     if not (pool.requested and pool.workers):
         return local
     sent = copy(program)
     # a worker knows by its config what it has built, so it has one always
     sent.config = {"command": program.arguments, "name": program.name, "config": program.config}
-    return ParallelReranker(local, plain_system(sent.config, checked_program, sent), pool)
+    return ParallelReranker(local, plain_system(sent.config, OwnReranker, sent, sent.label), pool)
 
 
 def _split(command: str | Sequence[str]) -> list[str]:

@@ -46,7 +46,8 @@ class OwnSystem:
                 "digits and . + @ : _ -, for its run files, that is none of Heed's own systems"
             )
         self.name, self._system, self._loaded = label, system, False
-        self.made_by: Config = {"class": class_name(system)}  # for a manifest, where there is no config
+        # for a manifest, where there is no config
+        self.made_by: Config = getattr(system, "made_by", None) or {"class": class_name(system)}
         if getattr(system, "config", None) is not None:
             self.config = _json(system.config, label)
 

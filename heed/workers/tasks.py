@@ -185,7 +185,8 @@ class WorkerState:
 
             torch.set_num_threads(system.threads)
         if system.key != self._key:
-            self._close()
+            close(self._system)  # makes room for another model
+            self._key, self._system = "", None
             built = system.make(*system.arguments)
             if digest_json(built.config) != system.key:
                 raise WorkerError(
@@ -194,12 +195,6 @@ class WorkerState:
                 )
             self._key, self._system = system.key, built
         return self._system
-
-    def _close(self) -> None:
-        """Make room for another model."""
-        if self._system is not None:
-            close(self._system)
-        self._key, self._system = "", None
 
     def shard(self, collection: str, number: int, sent: Any) -> Any:
         """Return the vectors of a shard, which are ``sent`` the first time; those of one collection are kept."""
