@@ -91,10 +91,6 @@ def _run(options: argparse.Namespace) -> None:
         log.info(f"{options.out}: tables of {number_of(len(folders), 'results folder')}")
     else:
         sys.stdout.write(text)
-    without_topics = [results.folder for results in folders if not results.details]
-    if without_topics and (options.html or options.plots):
-        names = ", ".join(without_topics)
-        log.info(f"no per_topic.json, so no rank shifts and no bars by topic; run again for them: {names}")
     if options.plots:
         with timed("plots"):
             _write_plots(folders, options.plots, options.plot_format)

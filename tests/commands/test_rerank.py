@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed, call, stranger
+from conftest import ROOT, Heed
 
 from heed.formats.trec_files import read_run
 
@@ -20,13 +21,10 @@ SAMPLE = (
 )
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def made(sample_runs: Callable[[str], Path]) -> Path:
     """What the collection command makes of the sample."""
-    folder = tmp_path_factory.mktemp("sample")
-    result = call("pipelines.neuclir", folder, stranger(folder), "--lang", "zho", "--retriever", "bm25", "--quiet")
-    assert result.returncode == 0, result.stderr
-    return folder / "runs/neuclir-sample/zho"
+    return sample_runs("zho")
 
 
 @pytest.mark.parametrize("condition", ["query", "original", "changed"])

@@ -1,13 +1,12 @@
 """docs/fidelity.md says what the tests compare, of systems that there are, with programs in known versions."""
 
 import re
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
 from hardening import fidelity
-from hardening.fidelity import Comparison, comparisons, page, problems, read_markers
+from hardening.fidelity import Comparison, comparisons, page, problems
 from heed.models.registry.entries import Model, Registry
 
 VERSION = re.compile(r"([A-Za-z][\w-]*) (\d[\w.]*)")
@@ -36,19 +35,6 @@ def test_every_program_is_locked_or_recorded_in_its_version(told: list[Compariso
         if f"{name}=={version}" not in locked and f"{name} {version}" not in recorded
     ]
     assert wrong == []
-
-
-def test_markers_are_read_from_the_source(tmp_path: Path) -> None:
-    path = tmp_path / "test_a.py"
-    path.write_text(
-        "import pytest\nS = ('e', 'e@x')\n@pytest.mark.golden(program='p 1', compared='scores', systems=S)\n"
-        "@pytest.mark.parametrize('a', [1])\ndef test_b(a): ...\n"
-    )
-    assert list(read_markers(path, path.parent)) == [Comparison("test_a.py:3", "test_b", "p 1", "scores", ("e", "e@x"))]
-    for wrong in ("program='p'", "program=P, compared='', systems=()", "program='p', compared='', systems='e'", "'p'"):
-        path.write_text(f"import pytest\n@pytest.mark.golden({wrong})\ndef test_b(): ...\n")
-        with pytest.raises(ValueError, match=r"test_a\.py, line 2: pytest.mark.golden"):
-            list(read_markers(path, path.parent))
 
 
 def test_a_system_is_compared_only_read_or_named_only() -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from explored_results import evaluated, tables, untitled
+from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
@@ -115,14 +115,6 @@ def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Pa
     assert table and table["header"][0][:2] == ["Grade", "Composition (% by mass)"]
 
 
-def test_documents_without_a_title_are_listed_by_their_first_words(tmp_path: Path) -> None:
-    explored = Explored(*read_tree(untitled(tmp_path)))
-    listed = topic_view(explored, "1")["titles"][0]
-    assert listed.startswith("Ship 1 sails on a lake. Water.") and listed.endswith("…") and len(listed) == 81
-    view = document_view(explored, "d1")
-    assert view["title"] == "" and view["text"].startswith("Ship 1 | sails")
-
-
 @pytest.mark.parametrize(
     ("document", "name"),
     [
@@ -132,6 +124,7 @@ def test_documents_without_a_title_are_listed_by_their_first_words(tmp_path: Pat
         (Document("d", "", "<table><tr><th>a</th><td>1</td></tr></table>", cells="1"), "a 1"),
         (Document("d", "", "政府宣布新的计划。"), "政府宣布新的计划。"),
         (Document("d", "", ""), ""),
+        (Document("d", "", "Ship 1 | sails" + " on a lake." * 9), f"Ship 1 sails{' on a lake.' * 6} o…"),
     ],
 )
 def test_what_a_document_is_listed_by(document: Document, name: str) -> None:
