@@ -153,7 +153,7 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
             f"{judge.name}: {len(judged.refused)} of {judged.bill.calls} answers hold no grade and judge nothing, such "
             f"as that for topic {qid}, document {docid}: {answer[:80]!r}"
         )
-    fail([] if judged.grades else [f"{judge.name}: no answer holds a grade; try another model, or another prompt"])
+    fail([] if judged.grades else [f"{judge.name}: no answer holds a grade; try another model"])
     return judged
 
 
