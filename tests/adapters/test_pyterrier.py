@@ -147,6 +147,9 @@ def test_what_a_transformer_cannot_give_is_an_error(experiment: heed.Experiment)
         experiment.retrieve(adapter.system(pt.Transformer.identity(), "queries"))
     with pytest.raises(heed.DataError, match="topic 1: comes twice in the frame; keep one"):
         adapter.retriever(experiment.retriever("bm25"))(pd.concat([asked("query")] * 2))
+    twice = asked("query").head(1).assign(docno="d00", text="a")
+    with pytest.raises(heed.DataError, match="topic 1: a document comes twice in the frame; keep one"):
+        adapter.reranker(Overlap())(pd.concat([twice] * 2))
     with pytest.raises(pt.validate.InputValidationError, match="text"):
         adapter.reranker(Overlap())(pd.DataFrame({"qid": ["1"], "query": ["a"], "docno": ["d00"]}))
     with pytest.raises(heed.UsageError, match="polarity: no model; give the object that an experiment makes of it"):
