@@ -58,7 +58,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
         if not qid or not query:
             left_out.append(qid or f"line {line_no}")
             continue
-        narrated, narrative = _narrative(record, text, texts)
+        narrated, narrative = _narrative(record, texts)
         if form != narrated:
             form = f"{form}, with the instruction as {narrated}"
         forms.setdefault(form, []).append(qid)
@@ -86,9 +86,10 @@ def _problem(record: dict[str, Any]) -> str:
     if not isinstance(narratives, dict | None):
         return f"narratives is {repr(narratives)[:60]}, expected an object"
     for narrative in (narratives or {}).values():
-        texts = list(narrative.values()) if isinstance(narrative, dict) else [narrative]
-        if not all(isinstance(text, str | None) for text in texts):
-            return f"topic {qid}: narratives hold {repr(narrative)[:60]}, expected texts"
+        if not isinstance(narrative, dict | None) or not all(
+            isinstance(text, str | None) for text in (narrative or {}).values()
+        ):
+            return f"topic {qid}: narratives hold {repr(narrative)[:60]}, expected texts by level"
     return ""
 
 
@@ -103,19 +104,14 @@ def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dic
     return "machine translations", entries[machines[-1]] if machines else {}
 
 
-def _narrative(record: dict[str, Any], text: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
+def _narrative(record: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
     """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
-    form_of_text = _text(record, texts.lang, texts.translation)[0]
-    machine, original = _text(record, texts.lang, "machine"), _text(record, "eng", "any")
-    for form, entry in ((form_of_text, text), machine, original):
+    for lang, translation in ((texts.lang, texts.translation), (texts.lang, "machine"), ("eng", "any")):
+        form, entry = _text(record, lang, translation)
         if entry.get("topic_narrative"):
             return form, entry["topic_narrative"].strip()
     levels = (record.get("narratives") or {}).get(texts.collection)
-    if isinstance(levels, str):
-        return "English originals", levels.strip()
-    if isinstance(levels, dict):
-        return "HC4's four levels, in English", instruction_of_levels(levels)
-    return "none", ""
+    return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("none", "")
 
 
 def instruction_of_levels(levels: dict[str, str]) -> str:

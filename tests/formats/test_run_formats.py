@@ -69,6 +69,11 @@ def test_pool_and_rerank_take_one_of_several_mteb_subsets(tmp_path: Path, heed: 
         ("a.json", "3", "holds a int; expected rank_llm results or MTEB predictions"),
         ("a.json", "[]", "holds no scores"),
         ("a.json", '[{"query": {}}]', "result 1: no 'qid'"),
+        (
+            "a.json",
+            '[{"query": {"qid": 1}, "candidates": []}, {"query": {"qid": "1"}, "candidates": []}]',
+            "1 comes twice",
+        ),
         ("a.jsonl", '{"query": {"qid": 1}, "candidates": [{"docid": "a", "score": "x"}]}', "document a: score 'x'"),
         ("a.json", '{"zho": {"test": {"1": {"a": NaN}}}}', "document a: score nan"),
         ("a.json", '{"zho": {"test": {"1": [1]}}}', "topic 1 holds no docid: score object"),

@@ -108,12 +108,13 @@ def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Pat
 
 def test_every_bad_topic_is_told(tmp_path: Path) -> None:
     records = [{"qid": "7 8", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "a", "query": "x"}, {"qid": "b"}]
-    records += [{"qid": "c", "query": "x", "instructions": {"reverse": "x"}}]
-    records += [{"qid": "d", "query": "x", "instructions": {"original": ["x"]}}]
+    instructions = {"c": {"reverse": "x"}, "d": {"original": ["x"]}, "e": "x"}
+    records += [{"qid": qid, "query": "x", "instructions": text} for qid, text in instructions.items()]
     with pytest.raises(HeedError) as caught:
         read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", records), "zho", "title")
     told = str(caught.value).splitlines()
-    assert [line.split(", ")[1].split(":")[0] for line in told] == ["line 1", "line 3", "line 4", "line 5", "line 6"]
+    lines = [line.split(", line ")[1].partition(":")[0] for line in told]
+    assert lines == ["1", "3", "4", "5", "6", "7"]
 
 
 def test_real_tsv_topics_are_read(shared: Path) -> None:

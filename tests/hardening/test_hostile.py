@@ -122,6 +122,7 @@ def test_readers_of_json_lines_refuse_text_that_no_file_can_hold(tmp_path: Path)
         ({"topic_id": "1", "topics": [{"topic_narrative": 5}]}, "topic 1: a topic_narrative is no text"),
         ({"topic_id": "1", "narratives": ["a"]}, "narratives is ['a'], expected an object"),
         ({"topic_id": "1", "narratives": {"zho": {"very_valuable": 5}}}, "narratives hold {'very_valuable': 5}"),
+        ({"topic_id": "1", "narratives": {"zho": "a text"}}, "narratives hold 'a text', expected texts by level"),
         ({"topic_id": ["1"]}, "topic_id is ['1'], expected a word"),
         ({"topic_id": "1 2"}, "topic_id is '1 2', expected a word"),
     ],
