@@ -92,16 +92,7 @@ def test_threads_and_the_order_of_input_files_move_no_byte(tmp_path: Path) -> No
 
 RUNS = ("bm25.original.run", "bm25.changed.run", "polarity.original.run", "polarity.changed.run")
 JUDGED = ("original.qrels", "changed.qrels")
-COMPARE = (
-    "pipelines.compare",
-    *RUNS[2:],
-    "--qrels",
-    JUDGED[0],
-    "--new-qrels",
-    JUDGED[1],
-    "--json",
-    "runs/compare.json",
-)
+COMPARE = (*RUNS[2:], "--qrels", JUDGED[0], "--new-qrels", JUDGED[1], "--json", "runs/compare.json")
 
 
 def test_shuffled_runs_and_judgements_are_compared_pooled_and_merged_to_the_same_bytes(
