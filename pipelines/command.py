@@ -42,7 +42,10 @@ def run_command(
             _own_modules(),
         ):
             body(options)
-            _log_stages(timings)
+            if timings:  # of the command itself
+                from pipelines.resources import log_resources
+
+                log_resources(timings)
             sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
         print(*stop.args or ("stopped; what was complete is kept and used again",), file=sys.stderr)
@@ -117,14 +120,6 @@ def print_error(error: Exception) -> int:
     for line in message.splitlines():
         print(f"error: {as_started(escaped(line))}", file=sys.stderr)
     return 1
-
-
-def _log_stages(timings: list[Timing]) -> None:
-    """Log what the stages of the command itself took."""
-    if timings:
-        from pipelines.resources import log_resources
-
-        log_resources(timings)
 
 
 def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:

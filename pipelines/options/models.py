@@ -22,12 +22,6 @@ def family_option(group: Group) -> None:
     group.add_argument("--family", metavar="NAME", help="family of a model without an entry, such as causal")
 
 
-def template_options(group: Group) -> None:
-    """Add the templates of models without an entry."""
-    for part in ("query", "document", "prompt"):
-        group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
-
-
 def inference_options(group: Group) -> None:
     """Add precision, lengths, and what runs models."""
     group.add_argument(
@@ -64,5 +58,6 @@ def model_options(group: Group) -> None:
     """Add all that a command takes which runs any system of the registry, or a model without an entry."""
     registry_options(group)
     family_option(group)
-    template_options(group)
+    for part in ("query", "document", "prompt"):
+        group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
     inference_options(group)

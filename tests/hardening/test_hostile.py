@@ -78,19 +78,19 @@ def test_a_damaged_gzip_head_is_told_where_a_form_is_recognised(tmp_path: Path) 
         recognised(path)
 
 
-@pytest.mark.parametrize("text", ['"\\ud800"', '{"\\udfff": 1}', '[["a\\uD83d"]]'])
-def test_half_a_surrogate_pair_is_no_json(text: str) -> None:
-    with pytest.raises(ValueError, match=HALF):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('"\\ud800"', HALF),
+        ('{"\\udfff": 1}', HALF),
+        ('[["a\\uD83d"]]', HALF),
+        ("[" * 100_000, "nested too deep"),  # no RecursionError
+    ],
+)
+def test_half_a_surrogate_pair_and_deep_nesting_are_no_json(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
         parse_json(text)
-
-
-def test_whole_surrogate_pairs_and_words_about_them_are_json() -> None:
     assert parse_json('["\\ud83d\\ude00", "\\\\ud800"]') == ["😀", "\\ud800"]
-
-
-def test_deep_nesting_is_a_bad_value_and_no_recursion_error() -> None:
-    with pytest.raises(ValueError, match="nested too deep"):
-        parse_json("[" * 100_000)
 
 
 def test_readers_of_json_lines_refuse_text_that_no_file_can_hold(tmp_path: Path) -> None:
@@ -174,29 +174,18 @@ def test_entries_take_what_their_fields_take(tmp_path: Path) -> None:
     assert model.tokens == ("no", "yes") and model.price == (1, 2.5)
 
 
-@pytest.mark.parametrize(
-    "line", ["a{0}: &a{0} [{1}]\n", "a{0}: &a{0} {{<<: [{1}]}}\n"], ids=["lists", "merged mappings"]
-)
-def test_a_form_of_a_billion_aliases_is_refused(tmp_path: Path, line: str) -> None:
-    start = "a0: &a0 {x: 1}\n"
-    text = start + "".join(line.format(at, ", ".join([f"*a{at - 1}"] * 10)) for at in range(1, 10))
-    (tmp_path / "form.yml").write_text(f"{text}runs:\n- run: *a9\n")
-    begun = time.monotonic()
+@pytest.mark.parametrize("text", ["runs: &a [{run: x, task: *a}]\n", "a: &a {x: 1}\nb: {<<: *a}\nruns: []\n"])
+def test_a_form_with_an_alias_is_refused(tmp_path: Path, text: str) -> None:
+    """Aliases of aliases can stand for more than any memory holds."""
+    (tmp_path / "form.yml").write_text(text)
     with pytest.raises(HeedError, match="form.yml: found an alias"):
         read_form(tmp_path / "form.yml")
-    assert time.monotonic() - begun < 5
 
 
 @pytest.mark.parametrize("text", ["!!timestamp x", "!!bool x", "!!int ''", "!!float x", "!!binary é"])
 def test_a_tag_that_the_text_does_not_fit_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "form.yml").write_text(f"runs:\n- run: {text}\n", encoding="utf-8")
     with pytest.raises(HeedError, match="form.yml: neither YAML nor JSON"):
-        read_form(tmp_path / "form.yml")
-
-
-def test_a_form_inside_itself_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "form.yml").write_text("runs: &a [{run: x, task: *a}]\n")
-    with pytest.raises(HeedError, match="found an alias"):
         read_form(tmp_path / "form.yml")
 
 
