@@ -106,7 +106,7 @@ def test_models_alone_are_systems_of_an_experiment(
         (lambda: heed.reranker(Overlap), "type: .*; give an object, such as Overlap"),
         (lambda: heed.encoder(LetterCounts()).encode_queries("q"), "queries: found one text, expected a list of texts"),
     ],
-    ids=("polarity", "unknown", "no-encoder", "device", "one-text", "two-instructions", "language", "class", "one-query"),
+    ids=("polarity", "unknown", "no-encoder", "device", "one-text", "two-texts", "language", "class", "one-query"),
 )
 def test_what_cannot_be_is_an_error(call: object, problem: str) -> None:
     with pytest.raises(heed.UsageError, match=problem):
