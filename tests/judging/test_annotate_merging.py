@@ -372,6 +372,15 @@ def test_of_an_export_and_later_judgements_the_later_are_kept(new: New, caplog: 
     assert "there: topics 1 have another changed narrative there; the text here is kept" in caplog.text
 
 
+def test_a_later_grade_of_an_export_counts_though_the_database_had_it_before(new: New) -> None:
+    here, there = new("here"), new("there")
+    for value in (1, 3):
+        here.grade("bela", "1", "a", value)
+    there.grade("bela", "1", "a", 1)
+    here.add(exported(there), names=["bela=bela"])
+    assert here.grades() == {("bela", "1", "original", "a"): 1}
+
+
 def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp_path: Path) -> None:
     here = new("here")
     here.grade("Ann", "1", "a", 3)

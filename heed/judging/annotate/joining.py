@@ -172,7 +172,7 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
 
 
 def _conflict_warnings(path: Path, conflicts: Sequence[Conflict]) -> Iterator[str]:
-    topics = [conflict.added.qid for conflict in conflicts if conflict.added.kind == NARRATIVE]
+    topics = sorted(conflict.added.qid for conflict in conflicts if conflict.added.kind == NARRATIVE)
     if topics:
         yield (
             f"{path}: topics {brief(topics)}: the changed narrative was edited on both sides; the text here is kept, "
