@@ -96,11 +96,6 @@ test_thai_needs_a_java_that_divides_it()
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, timeout=300, check=True)
 
 
-def test_a_word_among_others_has_the_terms_of_the_whole_text() -> None:
-    for lang in WRITTEN if divides_thai() else WRITTEN.keys() - {"tha"}:
-        compare_words_among_others(lang)
-
-
 def test_thai_needs_a_java_that_divides_it() -> None:
     analysis, sentences = Analysis(language("tha")), WRITTEN["tha"]["sentences"]
     if divides_thai():
@@ -154,20 +149,3 @@ def test_collections_by_language_take_both_codes(heed: Heed, tmp_path: Path) -> 
         assert measures["P@2 new"]["mean"] == 0.5  # of both languages it would be 1
     result = heed("pipelines.compare", "run", "run", "--qrels", "qrels", "--new-qrels", "qrels", "--lang", "chinese")
     assert result.returncode == 1 and "language: found 'chinese'" in result.stderr
-
-
-def test_a_short_code_is_the_same_as_a_long_one(heed: Heed, tmp_path: Path) -> None:
-    german = WRITTEN["deu"]
-    records = [{"id": f"d{at}", "text": text} for at, text in enumerate(german["sentences"])]
-    docs = write_jsonl(tmp_path / "docs.jsonl", records)
-    topics = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": "de", "query": german["query"]}])
-    runs = []
-    for lang in ("de", "deu"):
-        options = ["--docs", docs, "--topics", topics, "--lang", lang, "--retriever", "bm25", "--retriever", "lsa"]
-        places = ["--indexes", tmp_path / "indexes", "--out", tmp_path / lang]
-        result = heed("pipelines.trec", *options, *places)
-        assert result.returncode == 0, result.stderr
-        runs.append({path.name: path.read_text() for path in (tmp_path / lang).rglob("*.run")})
-    assert runs[0] == runs[1]
-    assert sorted(runs[0]) == ["bm25.query.run", "lsa.query.run", "polarity.query.run"]
-    assert [path.name for path in (tmp_path / "indexes" / "docs").iterdir()] == ["deu"]

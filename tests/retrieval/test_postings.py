@@ -19,7 +19,6 @@ from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
-from heed.retrieval.bm25 import field_scores
 from heed.retrieval.bm25.building import build_index
 from heed.retrieval.bm25.field_scores import length_of
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
@@ -134,7 +133,7 @@ def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject
     weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=12))
     matrix, lucene = drawn.searchers(Bm25Settings())
     matrix.load()
-    known = [docid.decode() for docid in ShardPostings(drawn.folder.with_name("bm25-postings")).docids]
+    known = list(ShardPostings(drawn.folder.with_name("bm25-postings")).docids.decoded())
     docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=50))
     assert matrix.score(weighted, Subset(docids)) == lucene.score(weighted, Subset(docids))
 
@@ -161,30 +160,23 @@ def test_threads_over_fields_are_no_danger_by_lucene_either(drawn: Pair) -> None
     assert lucene.search(queries, 10, 8, fields) == matrix.search(queries, 10, 1, fields)
 
 
-def test_a_large_index_and_settings_that_hide_matches_stay_with_lucene(
-    drawn: Pair, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_large_index_stays_with_lucene(drawn: Pair, capsys: pytest.CaptureFixture[str]) -> None:
     few = Searcher(drawn.folder, language("eng"), Bm25Settings(), max_postings=10)
     assert len(few.search({"q": "w0"}, 5)["q"]) == 5
     assert "postings, more than 10; Lucene itself searches, with the same results" in capsys.readouterr().err
-    # 1 + f / k1 is 1 in single precision: every score is 0, and still a match
-    matrix, lucene = drawn.searchers(Bm25Settings(1e9, 0.4))
-    found = matrix.search({"q": "w0 w1"}, 12)
-    assert len(found["q"]) == 12 and max(found["q"].values()) == 0
-    assert found == lucene.search({"q": "w0 w1"}, 12)
 
 
 @pytest.mark.parametrize(
     ("k1", "b", "told"),
     [
-        (-0.1, 0.4, "--k1: found -0.1, expected a finite number, 0 or above"),
-        (float("inf"), 0.4, "--k1: found inf"),
+        (-0.1, 0.4, "--k1: found -0.1, expected a number from 0 to 1000"),
+        (1e9, 0.4, "--k1: found 1000000000.0"),
         (0.9, 1.5, "--b: found 1.5, expected a number from 0 to 1"),
         (float("nan"), float("nan"), "--b: found nan"),
     ],
 )
 def test_what_bm25_does_not_take_is_an_error(drawn: Pair, k1: float, b: float, told: str) -> None:
-    with pytest.raises(HeedError, match=told.replace("+", r"\+")):
+    with pytest.raises(HeedError, match=told):
         Searcher(drawn.folder, language("eng"), Bm25Settings(k1, b))
 
 
@@ -199,16 +191,6 @@ def test_the_matrix_is_used_again_and_made_anew_with_its_index(
     pair = indexed(tmp_path, Given((Document("c", "", "apple"), Document("b", "", "pear"))))
     assert list(pair.searchers(Bm25Settings())[0].search({"q": "apple"}, 9)["q"]) == ["c"]
     assert "bm25-postings: rebuilding, the documents have changed" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("few", "dense", "kept"), [(0, 8, 1 << 28), (0, 1, 1 << 28), (10**9, 1000, 0)])
-def test_what_is_kept_for_later_changes_nothing(
-    drawn: Pair, monkeypatch: pytest.MonkeyPatch, few: int, dense: int, kept: int
-) -> None:
-    for name, value in (("MAX_SATURATIONS", few), ("DENSE", dense), ("MAX_DENSE_BYTES", kept)):
-        monkeypatch.setattr(field_scores, name, value)
-    queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(20)}
-    same(drawn, queries | {f"{qid} again": text for qid, text in queries.items()}, Bm25Settings(), 50)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,14 +1,12 @@
 """An index in shards beside the one index of the same documents, by the matrix and by Lucene: the same runs."""
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from anserini import anserini_hits
-from conftest import ROOT, SAMPLED, Heed, write_jsonl
+from conftest import Heed, write_jsonl
 from documents_at_hand import Given
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +18,7 @@ from heed.retrieval.bm25 import field_scores, postings_search
 from heed.retrieval.bm25.building import build_index
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
 from heed.retrieval.bm25.postings import ShardPostings
-from heed.retrieval.bm25.postings_search import PostingsMatrix, best, merged
+from heed.retrieval.bm25.postings_search import PostingsMatrix
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.shards import shard_folders, shard_ranges
 from heed.types import Document
@@ -92,20 +90,6 @@ def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st
         assert Searcher(drawn, ENGLISH, Bm25Settings(), most, shards).score(weighted, Subset(docids)) == expected
 
 
-@pytest.mark.parametrize("most", [BY_MATRIX, BY_LUCENE])
-@pytest.mark.parametrize("lang", SAMPLED)
-def test_the_sample_is_found_as_in_plain_lucene_in_every_language(tmp_path: Path, lang: str, most: int) -> None:
-    spoken, sample = language(lang), Path("neuclir-sample") / f"{lang}.jsonl"
-    store = open_store(tmp_path / "documents", Files([ROOT / "documents" / sample]))
-    whole = build_index(tmp_path / "bm25", store, spoken, 2)
-    build_index(tmp_path / "bm25", store, spoken, 2, shards=4)
-    topics = [json.loads(line) for line in (ROOT / "topics" / sample).read_text(encoding="utf-8").splitlines()]
-    queries = {one["qid"]: f"{one['query']} {one['instructions']['original']}" for one in topics[:3]}
-    found = Searcher(whole, spoken, Bm25Settings(), most, 4).search(queries, 1000)
-    for qid, text in queries.items():
-        assert list(found[qid].items()) == list(anserini_hits(whole, spoken.short, text, 1000).items())
-
-
 @pytest.mark.parametrize("method", FEEDBACK)
 def test_feedback_reads_all_shards(tmp_path: Path, method: str) -> None:
     store = store_of(tmp_path, *drawn_documents(6, 80))
@@ -140,17 +124,6 @@ def test_no_document_has_words_in_any_shard(tmp_path: Path) -> None:
     build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
     for most in (BY_MATRIX, BY_LUCENE):
         assert Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, 2).search({"q": "the words"}, 9) == {"q": {}}
-
-
-def test_the_statistics_are_of_all_shards_worked_by_hand(tmp_path: Path) -> None:
-    # "apple" is in one of four documents of 1, 1, 1 and 5 terms, average 2: idf = ln(1 + (4 - 1 + .5) / (1 + .5))
-    texts = ("apple", "pear", "plum", "fig fig fig fig fig")
-    store = store_of(tmp_path, *(Document(f"d{at}", "", text) for at, text in enumerate(texts)))
-    build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=2)
-    expected = 1.2039728043259361 / (1 + 1.2 * (0.25 + 0.75 / 2))
-    for most in (BY_MATRIX, BY_LUCENE):
-        found = Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(1.2, 0.75), most, 2).search({"q": "apple"}, 9)
-        assert found == {"q": {"d0": pytest.approx(expected, abs=0.5e-4)}}
 
 
 class Stopped(DocumentStore):
@@ -211,18 +184,6 @@ def test_ranges_are_contiguous_and_even(count: int, shards: int) -> None:
     assert max(end - start for start, end in found) - min(end - start for start, end in found) <= 1
 
 
-@given(
-    st.lists(st.lists(st.sampled_from([0.5, 1.0, 1.5, 7.25]), max_size=20), min_size=1, max_size=6), st.integers(1, 30)
-)
-def test_lists_of_shards_are_merged_as_one_list(shards: list[list[float]], depth: int) -> None:
-    scores = np.array([score for shard in shards for score in shard], dtype=np.float32)
-    starts = np.cumsum([0, *map(len, shards)])
-    lists = [best(scores[start : start + len(shard)], depth) for start, shard in zip(starts, shards, strict=False)]
-    places, found = merged([(one + start, two) for (one, two), start in zip(lists, starts, strict=False)], depth)
-    expected = best(scores, depth)
-    assert (places.tolist(), found.tolist()) == (expected[0].tolist(), expected[1].tolist())
-
-
 @pytest.mark.parametrize("shards", [1, 3])
 def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
     drawn: Path, monkeypatch: pytest.MonkeyPatch, shards: int
@@ -234,7 +195,6 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
     monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", 0)
     monkeypatch.setattr(postings_search, "MAX_MAPPED", 0)
     monkeypatch.setattr(field_scores, "MAX_SATURATIONS", 0)
-    monkeypatch.setattr(field_scores, "MAX_DENSE_BYTES", 0)
     monkeypatch.setattr(field_scores, "BLOCK", 3)
     bounded = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
     assert bounded.search(queries, 60, threads=2) == expected

@@ -1,6 +1,6 @@
 """BM25 in one field, in Lucene's single-precision arithmetic (``BM25Similarity`` of Lucene 9.9 and 10.4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from math import log
 
 import numpy as np
@@ -14,8 +14,6 @@ TermPostings = tuple[slice, int, float]  # their span in the arrays of a shard's
 Weighted = tuple[slice, int, float, float]  # the same with the term's weight in a query
 
 MAX_SATURATIONS = 25_000_000  # postings up to which each term's saturations are kept, 4 bytes a posting
-DENSE = 8  # of a term in one of so many documents or more, a score for every document is kept
-MAX_DENSE_BYTES = 1 << 27  # of such scores
 BLOCK = 1 << 20  # postings whose scores are computed at once, or as many as a fourth of the documents; 40 bytes each
 
 
@@ -73,18 +71,11 @@ class FieldScores:
         # of the terms that were looked up; the system gives memory only to what is written
         keep = sum(len(field.documents) for field in fields) <= MAX_SATURATIONS
         self._saturations = np.empty(len(self._field.documents), dtype=np.float32) if keep else None
-        self._max_dense_bytes = MAX_DENSE_BYTES // len(fields)
         self._terms: dict[str, TermPostings | None] = {}
-        self._dense: dict[tuple[str, float], Doubles] = {}
         unit, k1_single, b_single = np.float32(1), np.float32(k1), np.float32(b)
         average = np.float32(statistics.occurrences / statistics.documents_with)
         with np.errstate(divide="ignore"):  # with a k1 of 0 one occurrence is as good as many
             self._shares: Singles = unit / (k1_single * ((unit - b_single) + b_single * LENGTHS / average))
-
-    @property
-    def least_share(self) -> np.float32:
-        """The share of the longest document."""
-        return np.float32(self._shares[self._field.lengths.max()])
 
     def idf(self, term: str) -> float:
         """Return a term's idf, in single precision."""
@@ -99,10 +90,7 @@ class FieldScores:
             if postings is None:
                 continue
             span, size, idf = postings
-            if size * DENSE >= len(sums):
-                sums += self._dense_scores(term, weight, span, idf)
-                continue
-            if size > left:
+            if block and size > left:
                 self._add_block(sums, block)
                 block, left = [], most
             block.append((span, size, idf, weight))
@@ -122,30 +110,11 @@ class FieldScores:
         number, postings = numbers[self._shard], None
         if number >= 0:
             span = slice(int(self._field.starts[number]), int(self._field.starts[number + 1]))
-            self._keep_saturations(span)
+            if self._saturations is not None:
+                self._saturations[span] = self._saturate(self._field.frequencies[span], self._field.documents[span])
             postings = span, self._field.document_frequency(number), float(idf)
         self._terms[term] = postings
         return postings
-
-    def _keep_saturations(self, span: slice) -> None:
-        if self._saturations is not None:
-            for part in _blocks(span):
-                self._saturations[part] = self._saturate(self._field.frequencies[part], self._field.documents[part])
-
-    def _dense_scores(self, term: str, weight: float, span: slice, idf: float) -> Doubles:
-        """Return a term's score for every document, kept for the next query while there is room."""
-        scores = self._dense.get((term, weight))
-        if scores is None:
-            boost = np.float32(weight) * np.float32(idf)
-            scores = np.zeros(len(self._field.lengths))  # doubles: adding singles to doubles takes twice the time
-            for part in _blocks(span):
-                documents = self._field.documents[part]
-                scores[documents] = boost - boost / self._saturation([part], documents)
-            if (1 + len(self._dense)) * scores.nbytes > self._max_dense_bytes:
-                self._dense.clear()
-            if scores.nbytes <= self._max_dense_bytes:
-                self._dense[term, weight] = scores
-        return scores
 
     def _saturation(self, spans: Sequence[slice], documents: Integers) -> Singles:
         if self._saturations is not None:
@@ -156,8 +125,3 @@ class FieldScores:
         shares = self._shares[self._field.lengths[documents]]
         saturations: Singles = np.float32(1) + frequencies.astype(np.float32) * shares
         return saturations
-
-
-def _blocks(whole: slice) -> Iterator[slice]:
-    """Yield a slice as slices of ``BLOCK``, so that intermediate arrays stay small."""
-    return (slice(start, min(start + BLOCK, whole.stop)) for start in range(whole.start, whole.stop, BLOCK))

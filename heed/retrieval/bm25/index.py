@@ -1,6 +1,5 @@
 """BM25 as Lucene computes it: search an index, score chosen documents."""
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +17,7 @@ from heed.retrieval.lucene.shards import postings_folder, shard_folders
 from heed.types import Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
+MAX_K1 = 1000
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
 MAX_POSTINGS = 2_000_000_000  # of a matrix, 5 to 8 bytes each on disk; a larger index is searched by Lucene
@@ -86,8 +86,7 @@ class Searcher:
         """The index as numpy searches it; None where Lucene has to search."""
         with java_errors(f"{self._folders[0]}: reading the postings"):
             shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
-        search = MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
-        return search if search and search.scores_every_match else None
+        return MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
 
     def search(
         self, queries: Mapping[str, str], depth: int, threads: int = 1, fields: Mapping[str, float] | None = None
@@ -163,8 +162,8 @@ class Subset:
 
 
 def _impossible(settings: Bm25Settings) -> Iterator[str]:
-    """Yield what Lucene's BM25Similarity refuses."""
-    if not 0 <= settings.k1 < math.inf:
-        yield f"--k1: found {settings.k1}, expected a finite number, 0 or above"
+    """Yield what BM25 cannot have, and a k1 with which single precision would round the scores of matches to 0."""
+    if not 0 <= settings.k1 <= MAX_K1:
+        yield f"--k1: found {settings.k1}, expected a number from 0 to {MAX_K1}"
     if not 0 <= settings.b <= 1:
         yield f"--b: found {settings.b}, expected a number from 0 to 1"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.intp]  # of documents
 
 
-class ByteStrings(Sequence[bytes]):
+class ByteStrings:
     """Sorted strings of bytes, one after the other in an array."""
 
     def __init__(self, joined: NDArray[np.uint8], ends: Integers) -> None:
@@ -39,14 +39,8 @@ class ByteStrings(Sequence[bytes]):
         """Return how many there are."""
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
-        """Return a string, or those of a slice."""
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
+    def __getitem__(self, index: int) -> bytes:
+        """Return a string."""
         return self._bytes[self._places[index] : self._places[index + 1]].tobytes()
 
     @cached_property

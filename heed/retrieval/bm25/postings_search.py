@@ -23,7 +23,6 @@ from heed.retrieval.lucene.search import PLACES, map_in_threads
 ONE_THREAD = 50_000  # documents up to which a second thread would wait: numpy lets others run while arrays are long
 DOCIDS_IN_MEMORY = 1 << 18  # documents up to which all docids are held as strings, which is quicker than reading them
 MAX_MAPPED = 1 << 28  # bytes of mapped files that may stay in memory between two queries
-MIN_SHARE = 2.0**-20  # a share below this could round a match's score to 0, which says that nothing matched
 
 
 class PostingsMatrix:
@@ -90,11 +89,6 @@ class MatrixSearch:
             statistics = FieldStatistics(fields)
             for position, number in enumerate(having):
                 self._scores[number][name] = FieldScores(fields, position, statistics, k1, b)
-
-    @property
-    def scores_every_match(self) -> bool:
-        """Whether every match has a score above 0, as with any k1 that is not a million times the usual."""
-        return all(field.least_share >= MIN_SHARE for shard in self._scores for field in shard.values())
 
     def search(
         self, texts: Collection[str], fields: Mapping[str, float], depth: int, analysis: Analysis, threads: int
