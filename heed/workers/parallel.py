@@ -27,7 +27,6 @@ class ParallelEncoder:
         """Let the workers of ``pool`` build ``system``, which is ``encoder`` here."""
         self.name: str = encoder.name
         self.config: Config = encoder.config
-        self.cosine: bool = getattr(encoder, "cosine", False)
         self._system, self._pool = system, pool
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:

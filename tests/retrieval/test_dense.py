@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +6,6 @@ import torch
 from conftest import ROOT, write_jsonl
 from letter_encoder import LetterCounts
 
-from heed.files import digest, write_json
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.models.encoders.bi_encoder import SentenceEncoder
@@ -17,7 +15,6 @@ from heed.retrieval.dense import vectors as vectors_module
 from heed.retrieval.dense.exact_scan import MAX_ON_GPU, OnGpus, Scan, on_gpus
 from heed.retrieval.dense.search import KINDS, DenseIndex, open_index
 from heed.retrieval.dense.vectors import Vectors, embed
-from heed.reuse import NOTE
 from heed.types import Query
 
 Matrix = np.ndarray
@@ -164,34 +161,3 @@ def test_the_index_of_a_gpu_gives_the_candidates_of_the_scan(tmp_path: Path, wan
 def test_without_a_gpu_the_shards_are_scanned(tmp_path: Path, store: DocumentStore) -> None:
     made = embed(tmp_path / "v", store, LetterCounts())
     assert on_gpus(made, Scan(made)) is None
-
-
-def test_vectors_are_computed_once(tmp_path: Path, store: DocumentStore) -> None:
-    first, second = LetterCounts(), LetterCounts()
-    embed(tmp_path / "v", store, first)
-    embed(tmp_path / "v", store, second)
-    assert (len(first.encoded), len(second.encoded)) == (500, 0)
-
-
-@pytest.mark.parametrize("kind", ["exact", "hnsw"])
-def test_vectors_that_an_earlier_version_did_not_divide_by_their_length_are_used_again(
-    tmp_path: Path, kind: str, tiny_encoder: Path
-) -> None:
-    """Version 0.2.0 compared a model whose files name no similarity by inner product; the library does by cosine."""
-    letters = ["a b", "b c d", "c", "d d d d d d", "a c b d"]
-    records = [{"id": f"d{at}", "text": text} for at, text in enumerate(letters)]
-    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    encoder = SentenceEncoder(Model(str(tiny_encoder)), CPU)
-    vectors = embed(tmp_path / "vectors", store, encoder)
-    queries = encoder.encode_queries([Query("1", "a b c", "a b c")])
-    fresh = open_index(tmp_path / "fresh", vectors, {}, kind, "cpu").search(["1"], queries, 5)
-    [shard] = vectors.shards
-    np.save(shard, np.load(shard) * np.arange(2, 7, dtype=np.float32)[:, None])
-    note = json.loads((tmp_path / "vectors" / NOTE).read_text())
-    note["files"][shard.name] = digest(shard)
-    write_json(tmp_path / "vectors" / NOTE, note)
-    again = embed(tmp_path / "vectors", store, encoder)
-    assert again.scaled and not vectors.scaled
-    found = open_index(tmp_path / "again", again, {}, kind, "cpu").search(["1"], queries, 5)
-    assert list(found["1"]) == list(fresh["1"]) and found["1"] == pytest.approx(fresh["1"], abs=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(again.of(again.docids), axis=1), 1, atol=1e-6)

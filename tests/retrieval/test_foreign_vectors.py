@@ -33,12 +33,6 @@ def npy(folder: Path, vectors: Matrix, docids: list[str]) -> None:
     (folder / "docids.txt").write_text("\n".join(docids))
 
 
-def npy_beside(folder: Path, vectors: Matrix, docids: list[str]) -> None:
-    for name, rows in (("b", slice(0, 50)), ("a", slice(50, None))):
-        np.save(folder / f"{name}.npy", vectors[rows])
-        (folder / f"{name}.txt").write_text("".join(f"{docid}\n" for docid in docids[rows]))
-
-
 def parquet(folder: Path, vectors: Matrix, docids: list[str]) -> None:
     width = vectors.shape[1]
     flat = pyarrow.array(vectors.ravel())
@@ -77,7 +71,7 @@ def tevatron_5(folder: Path, vectors: Matrix, docids: list[str]) -> None:
     tevatron(folder, vectors, docids, 5)
 
 
-FORMS: list[Write] = [npy, npy_beside, parquet, pyserini_json, pyserini_faiss, tevatron, tevatron_5]
+FORMS: list[Write] = [npy, parquet, pyserini_json, pyserini_faiss, tevatron, tevatron_5]
 
 
 class Normalised(LetterCounts):
@@ -295,7 +289,7 @@ def test_a_folder_of_no_form_or_several_is_an_error(folder: Path, store: Documen
         ForeignVectors(folder)
     (folder / "a.pkl").unlink()
     np.save(folder / "a.npy", np.eye(3))
-    with pytest.raises(DataError, match="a.npy: no docids beside it; expected one of a.txt, a.ids.txt, docids.txt"):
+    with pytest.raises(DataError, match="docids.txt: not there; expected the docids of all .npy files"):
         taken(folder, store, Normalised())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, fail
-from heed.files import digest, digest_json, unreadable
+from heed.files import digest, unreadable
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, warn
 from heed.retrieval.bm25.index import FIELD
@@ -21,7 +21,6 @@ from heed.types import Config, Document
 
 LUCENE = "lucene"
 SEGMENTS = re.compile(r"segments_([0-9a-z]+)")
-FOOTER = 16  # bytes at the end of each of Lucene's files: magic number, algorithm, checksum of all before
 SAMPLE = 20  # documents whose terms are compared with the index's
 LEAST = 0.9  # of a document's terms must be in the index; on English texts, Krovetz's stemmer leaves 0.68 of Porter's
 SHOWN = 6  # docids kept for messages, which show five
@@ -88,26 +87,16 @@ def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
 def index_digest(path: Path) -> str:
     """Return the SHA-256 of what tells one Lucene index from another; raises :class:`DataError` where there is none.
 
-    That is the bytes of the last commit (``segments_N``, with the random ids of its segments), and of each other file
-    the size and the checksum that Lucene wrote at its end, so that a large index need not be read.
+    That is the file of its last commit, ``segments_N``: it has the random ids of all segments, which Lucene finds in
+    each of their files when it opens them.
     """
     try:
-        names = sorted(entry.name for entry in path.iterdir() if entry.is_file())
-        commits = [name for name in names if SEGMENTS.fullmatch(name)]
-        if not commits:
-            raise DataError(f"{path}: no Lucene index in it; expected a folder with a file segments_N")
-        last = max(commits, key=lambda name: int(name.removeprefix("segments_"), 36))
-        others = [name for name in names if name.startswith("_")]
-        files = {name: [(path / name).stat().st_size, _footer(path / name)] for name in others}
+        commits = [entry for entry in path.iterdir() if SEGMENTS.fullmatch(entry.name)]
     except OSError as error:
         raise unreadable(path, error) from error
-    return digest_json({"commit": digest(path / last), "files": files})
-
-
-def _footer(path: Path) -> str:
-    with path.open("rb") as stream:
-        stream.seek(-min(FOOTER, path.stat().st_size), 2)
-        return stream.read().hex()
+    if not commits:
+        raise DataError(f"{path}: no Lucene index in it; expected a folder with a file segments_N")
+    return digest(max(commits, key=lambda commit: int(commit.name.removeprefix("segments_"), 36)))
 
 
 def _build(path: Path, corpus: Corpus, heap: str, folder: Path) -> Recipe:

@@ -86,13 +86,11 @@ def open_index(
         scan = Scan(vectors, pool)
         remote = pool is not None and pool.remote
         return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not remote else scan)
-    scaled = {"scaled": True} if vectors.scaled else {}
     index_recipe: Recipe = {
         "faiss": recipe_version("faiss"),
         "kind": kind,
         "settings": _settings(kind),
         "vectors": recipe,
-        **scaled,
     }
     ensure_folder(folder, index_recipe, lambda part: _write(part / "faiss", vectors, kind))
     # mapped, so that memory does not grow with the collection

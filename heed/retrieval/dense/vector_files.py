@@ -1,8 +1,7 @@
 """Vectors of documents that other tools wrote: which form a folder has, and its vectors with their docids.
 
 ==========  ============================================================================================
-npy         ``NAME.npy`` with ``NAME.txt`` or ``NAME.ids.txt``, a docid a line; or all of them, in the order
-            of their names, with one ``docids.txt``, ``ids.txt`` or ``docid`` (Heed's own folders too)
+npy         ``*.npy``, in the order of their names, with ``docids.txt``, a docid a line: Heed's own folders
 Parquet     columns ``id``, ``_id`` or ``docid``, and ``vector`` or ``embedding``
 FAISS       ``index``, a flat one, with ``docid``: Pyserini's
 JSON lines  ``id`` and ``vector``: Pyserini's ``encode`` without ``--to-faiss``
@@ -22,7 +21,6 @@ from heed.errors import DataError
 from heed.files import parse_json, read_lines
 from heed.models.files.unpickling import unpickle
 
-SHARED = ("docids.txt", "ids.txt", "docid")  # names of a file with the docids of all .npy files
 IDS, VECTORS = ("id", "_id", "docid"), ("vector", "embedding")
 FLAT_KINDS = (b"IxFI", b"IxF2", b"IxFl")  # of FAISS: flat by inner product, by L2, by another metric
 # faiss/impl/index_write.cpp: kind, dimensions, vectors, two unused numbers, is_trained, metric, count of numbers
@@ -90,32 +88,21 @@ def _faiss_files(folder: Path) -> list[Path]:
 
 
 def _read_npy(files: list[Path], scratch: Path) -> Iterator[Part]:
-    shared = [files[0].with_name(name) for name in SHARED if files[0].with_name(name).is_file()]
-    every = iter(_docids(shared[0])) if shared else iter(())
-    taken = 0
-    for path in files:
+    path = files[0].with_name("docids.txt")
+    if not path.is_file():
+        raise DataError(
+            f"{path}: not there; expected the docids of all .npy files in the order of their names, one a line"
+        )
+    docids, taken = _docids(path), 0
+    for each in files:
         try:
-            rows = np.lib.format.open_memmap(path, mode="r").view(np.ndarray)
+            rows = np.lib.format.open_memmap(each, mode="r").view(np.ndarray)
         except (OSError, ValueError, EOFError) as error:
-            raise DataError(f"{path}: no array of numbers in numpy's form ({error})") from error
-        if shared:
-            docids = [docid for _, docid in zip(range(len(rows)), every, strict=False)]
-        else:
-            docids = _docids(_ids_beside(path))
-        taken += len(docids)
-        yield Part(path, docids, rows)
-    left = len(list(every))
-    if left:
-        raise DataError(f"{shared[0]}: {taken + left} docids for {taken} vectors; expected as many")
-
-
-def _ids_beside(path: Path) -> Path:
-    names = [path.with_suffix(".txt"), path.with_suffix(".ids.txt")]
-    existing = [name for name in names if name.is_file()]
-    if not existing:
-        expected = ", ".join([*(name.name for name in names), *SHARED])
-        raise DataError(f"{path}: no docids beside it; expected one of {expected}, with a docid a line")
-    return existing[0]
+            raise DataError(f"{each}: no array of numbers in numpy's form ({error})") from error
+        yield Part(each, docids[taken : taken + len(rows)], rows)
+        taken += len(rows)
+    if taken < len(docids):
+        raise DataError(f"{path}: {len(docids)} docids for {taken} vectors; expected as many")
 
 
 def _docids(path: Path) -> list[str]:

@@ -31,8 +31,7 @@ from heed.reuse import (
 from heed.types import Config, Document, Encoder, Matrix, config_of
 
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
-# of models' entries, and how vectors are compared: what version 0.2.0 computed is used again
-QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label", "compared")
+QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # of models' entries
 
 
 @runtime_checkable
@@ -52,22 +51,12 @@ class BatchEncoder(Protocol):
 
 
 class Vectors:
-    """The vectors of a collection; row ``i`` is the ``i``-th docid's.
+    """The vectors of a collection, compared by inner product; row ``i`` is the ``i``-th docid's."""
 
-    They are compared by inner product: where ``cosine`` is set, vectors that are not of length 1, which version 0.2.0
-    left of models whose files name no similarity, are divided by their length when they are read.
-    """
-
-    def __init__(self, folder: Path, cosine: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         """Open what :func:`embed` left in ``folder``."""
         self.docids = (folder / "docids.txt").read_text(encoding="utf-8").splitlines()
         self.shards = sorted(folder.glob("shard-*.npy"))
-        self._cosine = cosine
-
-    @cached_property
-    def scaled(self) -> bool:
-        """Whether the vectors are divided by their lengths."""
-        return self._cosine and bool(self._parts) and not has_unit_length(self._parts[0][:1])
 
     @cached_property
     def _parts(self) -> list[Matrix]:
@@ -75,7 +64,7 @@ class Vectors:
 
     def parts(self) -> Iterator[Matrix]:
         """Yield the shards in order, memory-mapped."""
-        return map(with_unit_length, self._parts) if self.scaled else iter(self._parts)
+        return iter(self._parts)
 
     def rows(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some rows, in that order."""
@@ -84,28 +73,11 @@ class Vectors:
         for index in np.unique(shards).tolist():
             here = shards == index
             picked[here] = self._parts[index][numbers[here] % SHARD]
-        return with_unit_length(picked) if self.scaled else picked
+        return picked
 
     def of(self, docids: Sequence[str]) -> Matrix:
         """Return the vectors of some documents, in that order; all must be there."""
         return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
-
-
-def with_unit_length(rows: Matrix) -> Matrix:
-    """Return ``rows`` divided by their lengths, in float32; a row of zeros stays as it is."""
-    lengths = np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
-    scaled: Matrix = np.divide(rows, lengths, dtype=np.float32)
-    return scaled
-
-
-def has_unit_length(rows: Matrix) -> bool:
-    """Whether all ``rows`` are of length 1, but for rounding in half precision."""
-    return bool((np.abs(np.linalg.norm(rows, axis=-1) - 1) < 0.01).all())
-
-
-def is_cosine(encoder: Encoder) -> bool:
-    """Whether the vectors of ``encoder`` are compared by cosine."""
-    return bool(getattr(encoder, "cosine", False))
 
 
 def document_config(encoder: Encoder) -> Config | str:
@@ -125,20 +97,20 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     """
     recipe = recipe_of(store, encoder)
     if logged_reason(folder, recipe) is None:
-        return Vectors(folder, is_cosine(encoder))
+        return Vectors(folder)
     if not is_begun(folder, recipe):
         shutil.rmtree(folder, ignore_errors=True)
     if isinstance(encoder, EstimatingEncoder):
         encoder.begin(store)
     _write_shards(folder, recipe, store, encoder)
     write_note(folder / NOTE, Note(recipe, digests(folder)))
-    return Vectors(folder, is_cosine(encoder))
+    return Vectors(folder)
 
 
 def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:
     """Return the vectors that :func:`embed` left in ``folder`` and would use again; else None."""
     recipe = recipe_of(store, encoder)
-    return Vectors(folder, is_cosine(encoder)) if folder_reason(folder, recipe) is None else None
+    return Vectors(folder) if folder_reason(folder, recipe) is None else None
 
 
 def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
