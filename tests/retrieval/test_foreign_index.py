@@ -21,7 +21,8 @@ from heed.languages import language
 from heed.retrieval.bm25 import prebuilt
 from heed.retrieval.bm25.prebuilt import Prebuilt, prebuilt_indexes
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.jvm import anserini_version, jar
+from heed.retrieval.lucene.jvm import anserini_version, jar, java
+from heed.retrieval.lucene.search import docid_filter
 from heed.retrieval.lucene.writer import write_index
 
 SAMPLE = {lang: ROOT / "documents" / "neuclir-sample" / f"{lang}.jsonl" for lang in ("eng", "fas")}
@@ -149,6 +150,23 @@ def test_an_index_with_a_document_twice_is_refused(tmp_path: Path) -> None:
     records = list(contents("eng"))
     with pytest.raises(DataError, match=f"1 docids come twice or more: {records[0]['id']}; .*-uniqueDocid"):
         searched(tmp_path, written(tmp_path, [*records, records[0]]))
+
+
+def test_an_index_with_another_field_or_with_deleted_documents_is_refused(tmp_path: Path) -> None:
+    rows = [[record["id"], record["contents"]] for record in contents("eng")]
+    analyzer = Analysis(language("eng")).analyzer
+    write_index(tmp_path / "other", rows, ("text",), analyzer, 1, vectors=False)
+    with pytest.raises(DataError, match="other: no document has a field 'contents'"):
+        searched(tmp_path, tmp_path / "other")
+    write_index(tmp_path / "cut", rows, ("contents",), analyzer, 1, vectors=False)
+    directory = java("org.apache.lucene.store.FSDirectory").open(java("java.nio.file.Paths").get(str(tmp_path / "cut")))
+    writer = java("org.apache.lucene.index.IndexWriter")(
+        directory, java("org.apache.lucene.index.IndexWriterConfig")(analyzer)
+    )
+    writer.deleteDocuments(docid_filter([rows[0][0]]))
+    writer.close()
+    with pytest.raises(DataError, match="cut: 1 documents are marked as deleted; merge the index first"):
+        searched(tmp_path, tmp_path / "cut")
 
 
 def test_feedback_needs_the_terms_of_documents(tmp_path: Path) -> None:

@@ -129,9 +129,8 @@ def test_what_other_programs_wrote_is_read(form: str, folder: Path) -> None:
     assert part.rows.dtype == precision and np.array_equal(part.rows, np.array(golden["vectors"], dtype=precision))
 
 
-@pytest.mark.parametrize("write", [pyserini_faiss, tevatron])
 def test_a_run_of_given_vectors_is_that_of_the_model(
-    write: Write, heed: Heed, tiny_encoder: Path, folder: Path, tmp_path: Path
+    heed: Heed, tiny_encoder: Path, folder: Path, tmp_path: Path
 ) -> None:
     systems = ("--retriever", tiny_encoder, "--reranker", "none", "--device", "cpu")
     arguments = ("pipelines.trec", *systems, "--family", "bi-encoder")
@@ -139,7 +138,7 @@ def test_a_run_of_given_vectors_is_that_of_the_model(
     assert direct.returncode == 0, direct.stderr
     [own] = (tmp_path / "own").rglob("docids.txt")
     vectors = np.concatenate([np.load(shard) for shard in sorted(own.parent.glob("shard-*.npy"))])
-    write(folder, vectors[::-1], own.read_text().splitlines()[::-1])
+    tevatron(folder, vectors[::-1], own.read_text().splitlines()[::-1])
     given = heed(*arguments, "--out", "other", "--vectors", folder)
     assert given.returncode == 0, given.stderr
     assert "of 8 documents that the model encoded again the lowest cosine is 1.000000" in given.stderr
@@ -159,7 +158,8 @@ def test_a_run_of_given_vectors_is_that_of_the_model(
         (lambda rows, ids: (rows[2:], ids[2:]), "2 of 144 documents have no vector: "),
         (lambda rows, ids: (rows, [*ids[1:], "x"]), "1 of 144 documents have no vector: .*; 1 vectors .*: x; encode"),
         (lambda rows, ids: (rows, [ids[1], *ids[1:]]), "1 docids come twice: "),
-        (lambda rows, ids: (rows, ids[1:]), "docids for|vectors and .* docids; expected as many"),
+        (lambda rows, ids: (rows, ids[1:]), "94 vectors and 93 docids; expected as many"),
+        (lambda rows, ids: (rows[1:], ids), "144 docids for 143 vectors; expected as many"),
         (lambda rows, ids: (rows * 3, ids), "of other lengths than the model's: 3 to 3, expected 1 to 1; normalise"),
         (lambda rows, ids: (rows[::-1], ids), r"not this model's vectors: of 8 documents .* cosine is down to 0\.\d+"),
         (lambda rows, ids: (np.where(rows > 0, np.nan, rows), ids), "not finite numbers"),
@@ -268,6 +268,7 @@ def test_only_flat_indexes_are_taken(folder: Path, store: DocumentStore) -> None
     [
         ("{", "line 2: expected a JSON object with id and vector"),
         ('{"id": "b", "vector": "text"}', "line 2: expected a JSON object with id and vector"),
+        ('{"id": "b", "vector": [[1.0, 2.0]]}', "line 2: expected a JSON object with id and vector"),
         ('{"vector": [1.0, 2.0]}', "line 2: expected a JSON object with id and vector"),
         ('{"id": "b", "vector": [1.0]}', "line 2: a vector of 1 numbers, expected 2 as before it"),
     ],
@@ -275,6 +276,25 @@ def test_only_flat_indexes_are_taken(folder: Path, store: DocumentStore) -> None
 def test_a_broken_line_is_named(line: str, problem: str, folder: Path, store: DocumentStore) -> None:
     (folder / "a.jsonl").write_text('{"id": "a", "vector": [1.0, 2.0]}\n' + line + "\n")
     with pytest.raises(DataError, match=f"a.jsonl, {problem}"):
+        taken(folder, store, Normalised())
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"docid": ["a", "b"], "embedding": [[1.0, 2.0], [1.0]]}, "vectors of several lengths"),
+        ({"docid": ["a", "b"], "embedding": [[1.0, 2.0], None]}, "missing values"),
+        ({"docid": ["a"], "values": [[1.0]]}, "columns docid, values; expected one of vector, embedding"),
+    ],
+)
+def test_what_parquet_lacks_is_named(
+    columns: dict[str, object], problem: str, folder: Path, store: DocumentStore
+) -> None:
+    pyarrow.parquet.write_table(pyarrow.table(columns), folder / "a.parquet")
+    with pytest.raises(DataError, match=f"a.parquet: .*{problem}"):
+        taken(folder, store, Normalised())
+    (folder / "a.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="a.parquet: cannot be read as Parquet"):
         taken(folder, store, Normalised())
 
 

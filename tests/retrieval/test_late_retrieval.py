@@ -1,7 +1,5 @@
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +19,6 @@ from heed.retrieval.dense import vectors
 from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.systems.by_name import Systems
 from heed.systems.settings import Machine, Search
-from heed.types import Document
 from heed.workers import Workers
 from heed.workers.pool import open_pool
 
@@ -84,31 +81,6 @@ def test_a_worker_finds_the_same(tmp_path: Path) -> None:
         for name in ("shelfNone", "shelf1")
     ]
     assert files[0] == files[1] and len(files[0]) == 9
-
-
-class Killed(LateEncoder):
-    """An encoder that is interrupted after three shards."""
-
-    read = 0
-
-    def encode_documents(self, documents: Sequence[Document]) -> Any:
-        if self.read == 24:
-            raise KeyboardInterrupt
-        self.read += len(documents)
-        return super().encode_documents(documents)
-
-
-def test_a_kill_costs_a_shard_and_leaves_nothing_half(tmp_path: Path) -> None:
-    made, store = tiny.bert(tmp_path), many(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        retriever_of(entry(made.folder), store, tmp_path / "shelf", Killed).load()
-    folder = tmp_path / "shelf" / "tiny-bert" / "vectors"
-    assert sorted(path.name for path in folder.glob("*.npy")) == [f"shard-0000{at}.npy" for at in range(3)]
-    assert '"unfinished": true' in (folder / "made.json").read_text()
-    resumed = retriever_of(entry(made.folder), store, tmp_path / "shelf").search([TOPIC.under("original")], 50)
-    assert resumed == retriever_of(entry(made.folder), store, tmp_path / "w").search([TOPIC.under("original")], 50)
-    other = retriever_of(entry(made.folder, document_length=10), store, tmp_path / "shelf")
-    assert other.search([TOPIC.under("original")], 50) != resumed  # vectors of another length are not taken over
 
 
 def test_the_whole_path_by_name(heed: Heed, tmp_path: Path) -> None:

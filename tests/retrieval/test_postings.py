@@ -3,14 +3,13 @@
 import gzip
 import itertools
 import json
-import random
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from conftest import ROOT, SAMPLED
-from documents_at_hand import Given
+from documents_at_hand import Given, drawn_documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -92,19 +91,7 @@ def test_runs_are_lucenes_for_queries_out_of_the_way(sample: tuple[Pair, dict[st
 
 @pytest.fixture(scope="module", params=range(4))
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    """Small collections of a few words, with many ties, fields that some documents lack, and texts of stop words."""
-    chooser = random.Random(request.param)
-    words = [f"w{number}" for number in range(3 + 4**request.param)] + ["the", "of"]
-    weights = [1 / (1 + rank) for rank in range(len(words))]
-
-    def text(longest: int) -> str:
-        return " ".join(chooser.choices(words, weights, k=chooser.randrange(longest)))
-
-    documents = [
-        Document(f"{chooser.choice('abZ9é中')}{number}", "", f"{text(3 + 60 * (number % 3))} w0", *map(text, (4, 3, 9)))
-        for number in range(40 * (1 + request.param))
-    ]
-    documents += [Document(f"twin{number}", "", "w0 w1 w1") for number in range(30)] + [Document("none", "", " ")]
+    documents = drawn_documents(request.param, 3 + 4**request.param, 40 * (1 + request.param))
     return indexed(tmp_path_factory.mktemp("drawn"), Given(tuple(documents)))
 
 

@@ -1,13 +1,12 @@
 """An index in shards beside the one index of the same documents, by the matrix and by Lucene: the same runs."""
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import Heed, write_jsonl
-from documents_at_hand import Given
+from documents_at_hand import Given, drawn_documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,27 +31,11 @@ def store_of(folder: Path, *documents: Document) -> DocumentStore:
     return open_store(folder / "documents", Given(documents))
 
 
-def drawn_documents(seed: int, count: int) -> list[Document]:
-    """Few words and short texts, so that many documents tie; fields that some lack; stop words alone."""
-    chooser = random.Random(seed)
-    words = [f"w{number}" for number in range(25)] + ["the"]
-    weights = [1 / (1 + rank) for rank in range(len(words))]
-
-    def text(longest: int) -> str:
-        return " ".join(chooser.choices(words, weights, k=chooser.randrange(longest)))
-
-    made = [
-        Document(f"{chooser.choice('aZé中')}{at}", "", f"{text(3 + 40 * (at % 3))} w0", *map(text, (4, 3, 9)))
-        for at in range(count)
-    ]
-    return made + [Document(f"twin{at}", "", "w0 w1 w1") for at in range(40)] + [Document("none", "", "the")]
-
-
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same documents in one index and in several shards."""
     folder = tmp_path_factory.mktemp("drawn")
-    store = store_of(folder, *drawn_documents(5, 150))
+    store = store_of(folder, *drawn_documents(5, 25, 150))
     for shards in SHARDS:
         build_index(folder / "bm25", store, ENGLISH, 2, shards=shards)
     return folder / "bm25"
@@ -92,7 +75,7 @@ def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st
 
 @pytest.mark.parametrize("method", FEEDBACK)
 def test_feedback_reads_all_shards(tmp_path: Path, method: str) -> None:
-    store = store_of(tmp_path, *drawn_documents(6, 80))
+    store = store_of(tmp_path, *drawn_documents(6, 25, 80))
     folder, queries = tmp_path / "bm25", {"q": "w3 w9", "r": "w1 w20 w21"}
     runs = []
     for shards in (1, 3):
@@ -139,7 +122,7 @@ class Stopped(DocumentStore):
 
 
 def test_a_build_that_is_stopped_costs_one_shard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = store_of(tmp_path, *drawn_documents(1, 30))
+    store = store_of(tmp_path, *drawn_documents(1, 25, 30))
     with pytest.raises(KeyboardInterrupt):
         build_index(tmp_path / "bm25", Stopped(tmp_path / "documents", store.digest), ENGLISH, 1, shards=4)
     capsys.readouterr()
@@ -149,7 +132,7 @@ def test_a_build_that_is_stopped_costs_one_shard(tmp_path: Path, capsys: pytest.
 
 
 def test_a_shard_whose_file_is_altered_is_built_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store, queries = store_of(tmp_path, *drawn_documents(2, 60)), {"q": "w0 w3"}
+    store, queries = store_of(tmp_path, *drawn_documents(2, 25, 60)), {"q": "w0 w3"}
     folder = build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=3)
     first = Searcher(folder, ENGLISH, Bm25Settings(), shards=3).search(queries, 50)
     shard = shard_folders(folder, 3)[1]
@@ -167,7 +150,7 @@ def test_a_shard_whose_file_is_altered_is_built_alone(tmp_path: Path, capsys: py
 
 
 def test_another_number_of_shards_leaves_the_others_as_they_are(tmp_path: Path) -> None:
-    store = store_of(tmp_path, *drawn_documents(3, 20))
+    store = store_of(tmp_path, *drawn_documents(3, 25, 20))
     for shards in (2, 12, 1):
         build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
     names = ["bm25", "bm25-12-shards", "bm25-2-shards", "documents"]

@@ -58,11 +58,6 @@ class Shard(NamedTuple):
         """Number of documents."""
         return self.end - self.start
 
-    @property
-    def is_built(self) -> bool:
-        """Whether it is there, of the same documents with the same settings."""
-        return folder_reason(self.folder, self.recipe) is None
-
 
 def shards_of(
     folder: Path, store: DocumentStore, language: Language, vectors: bool, shards: int, fields: Sequence[str]
@@ -158,7 +153,7 @@ def build_by_workers(
     A worker is sent the documents of one shard and gives back its files, all of which pass through memory, and those
     of its postings where there are no more than ``max_postings``.
     """
-    missing = [shard for shard in shards if not shard.is_built]
+    missing = [shard for shard in shards if folder_reason(shard.folder, shard.recipe)]
     if not missing:
         return
     documents = indexed = 0

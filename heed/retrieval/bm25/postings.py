@@ -7,7 +7,7 @@ BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from heed.retrieval.lucene.shards import postings_folder, reading
 from heed.reuse import Recipe, ensure_folder, folder_note, folder_reason, recipe_version
 
 BLOCK = 1 << 20  # postings converted at once
-KNOWN = 1 << 12  # of sorted strings that are held to find others
 
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.intp]  # of documents
@@ -43,12 +42,6 @@ class ByteStrings:
         """Return a string."""
         return self._bytes[self._places[index] : self._places[index + 1]].tobytes()
 
-    @cached_property
-    def _known(self) -> tuple[int, list[bytes]]:
-        """A step, and every so many-th string: so many are found in memory, the rest is looked for among a few."""
-        step = 1 + len(self) // KNOWN
-        return step, [self[number] for number in range(0, len(self), step)]
-
     def decoded(self) -> Iterator[str]:
         """Yield all of them as text; a tenth of the time that reading one after the other takes."""
         joined, ends = self._joined.tobytes(), self._ends.tolist()
@@ -56,17 +49,8 @@ class ByteStrings:
 
     def find(self, string: bytes) -> int:
         """Return the index of ``string``, -1 if it is not here."""
-        text, places = self._bytes, self._places
-        step, known = self._known
-        above = bisect_left(known, string)
-        low, high = max(0, (above - 1) * step), min(len(self), above * step)
-        while low < high:  # bisect_left would call __getitem__, and take three times as long
-            middle = (low + high) // 2
-            if text[places[middle] : places[middle + 1]].tobytes() < string:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self[low] == string else -1
+        index = bisect_left(self, string)
+        return index if index < len(self) and self[index] == string else -1
 
 
 class FieldPostings(NamedTuple):
