@@ -9,7 +9,7 @@ from pathlib import Path
 from heed.judging.annotate.store import Store
 from heed.judging.annotate.task import Task
 from heed.languages import language
-from heed.progress import log
+from heed.progress import log, number_of
 from pipelines import as_started
 from pipelines.command import refuse, run_command
 from pipelines.options.data import (
@@ -144,7 +144,8 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     sock = listen(options.port, int(properties.get("port", 0)))
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
-    log.info(f"{len(task.pool)} topics, {count} documents to judge; judgements are saved in {store.path}")
+    topics, documents = number_of(len(task.pool), "topic"), number_of(count, "document")
+    log.info(f"{topics}, {documents} to judge; judgements are saved in {store.path}")
     if task.assigned:
         narratives = {qid: text for qid, (text, _) in store.narratives().items()}
         for line in progress_lines(task, store.judgements(), narratives):

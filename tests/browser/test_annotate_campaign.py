@@ -88,7 +88,7 @@ def test_a_decision_says_what_is_read_again_and_both_qrels_are_the_truth(
         bob.until("document.querySelectorAll('#strip [data-again=yes]').length === 3")
         assert again(bob) == ["D0", "D1", "D3"], "D1 by decision, though he had it as not relevant"
         early = heed("pipelines.annotate", "pool.jsonl", "--export", "early").stdout
-        assert "1 topics with a changed narrative are not judged under it, left out of changed.qrels: 301" in early
+        assert "1 topic with a changed narrative, not judged under it, left out of changed.qrels: 301" in early
         bob.press("1", "0")
         bob.saved()
         left_out = heed("pipelines.annotate", "pool.jsonl", "--export", "early").stdout
@@ -187,7 +187,7 @@ def test_assigned_topics_are_judged_blind_and_decided_by_another(
         assessor(chromium, server, "Ann") as ann,
         assessor(chromium, server, "Bob") as bob,
     ):
-        server.waits_for("Bob, 1 topics: 0 of 6 judged")
+        server.waits_for("Bob, 1 topic: 0 of 6 judged")
         assert [ann.page.locator("#topics li").count(), bob.page.locator("#topics li").count()] == [2, 1]
         assert server.request("GET", "/api/topic?qid=302&assessor=Bob")[0] == 404
         status, answer = server.change("Bob", grade("302", "D6", 1))
@@ -226,7 +226,7 @@ def test_assigned_topics_are_judged_blind_and_decided_by_another(
         server.waits_for("Ann, 2 topics: 7 of 7 judged")
         server.kill()
     result = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
-    assert "Bob, 1 topics: 6 of 6 judged" in result.stdout
+    assert "Bob, 1 topic: 6 of 6 judged" in result.stdout
     assert read_qrels(tmp_path / "out" / "original.qrels") == {"301": ORIGINAL, "302": {"D6": 1}}
     with closing(sqlite3.connect(tmp_path / "pool.db")) as db:
         rows = db.execute("SELECT json_extract(after, '$.by') FROM log WHERE assessor = 'adjudicated'").fetchall()

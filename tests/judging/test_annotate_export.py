@@ -109,7 +109,7 @@ def test_what_was_judged_is_exported_in_the_pools_order(annotation: Annotation) 
     assert read_qrels(annotation.out / "changed.qrels") == {"01": changed}
     assert list(original) == annotation.pool["01"][:4]
     assert (annotation.out / "original.qrels").read_text().splitlines()[0] == f"01 0 {next(iter(original))} 3"
-    assert lines[0].endswith("original.qrels: 4 judgements, 1 topics")
+    assert lines[0].endswith("original.qrels: 4 judgements, 1 topic")
     assert no_longer_relevant(
         read_qrels(annotation.out / "original.qrels"), read_qrels(annotation.out / "changed.qrels")
     ) == {"01": {docid for docid, value in original.items() if value > 0 and changed[docid] == 0}}
@@ -129,7 +129,7 @@ def test_a_topic_that_was_not_edited_has_no_changed_judgements(annotation: Annot
     annotation.grade_topic("ann", "01", "changed", [0, 0])
     lines = annotation.export()
     assert not (annotation.out / "changed.qrels").exists()
-    assert any("have the original narrative still, left out: 01" in line for line in lines)
+    assert any("though the narrative is the original one, left out: 01" in line for line in lines)
     first = json.loads((annotation.out / "topics.jsonl").read_text().splitlines()[0])
     assert list(first["instructions"]) == ["original"]
 
@@ -142,7 +142,7 @@ def test_assessors_are_settled_by_decision_then_majority(annotation: Annotation)
     annotation.grade(ADJUDICATED, "01", four, 3)
     lines = annotation.export()
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, four: 3}}
-    assert any("1 judgements left out: assessors differ" in line for line in lines)
+    assert any("1 judgement left out: assessors differ" in line for line in lines)
     annotation.export("bela")
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, three: 3, four: 2}}
     agreement = json.loads((annotation.out / "agreement.json").read_text())
@@ -199,7 +199,7 @@ def test_judgements_are_exported_with_notes_and_marked_where_the_narrative_was_e
     )
     assert records[annotation.pool["01"][1]]["reworded"] is False
     assert records[docid]["at"].endswith("+00:00")
-    assert any("1 judgements were made before the narrative's last edit" in line for line in lines)
+    assert any("1 judgement made before the narrative's last edit" in line for line in lines)
 
 
 def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> None:

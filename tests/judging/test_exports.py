@@ -428,7 +428,7 @@ def test_an_export_takes_the_place_of_one_that_is_as_it_was_left_and_of_nothing_
 def test_topics_without_a_document_are_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     export("trec-pool", tmp_path / "p", ExportedPool({"1": [], "2": ["a"]}, {}, "query", None))
     assert (tmp_path / "p").read_text() == "2 a\n"
-    assert "1 topics of the pool have no document and are left out: 1" in capsys.readouterr().err
+    assert "1 topic of the pool without documents, left out: 1" in capsys.readouterr().err
 
 
 class Counting:

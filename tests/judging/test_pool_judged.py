@@ -28,7 +28,7 @@ def test_what_is_judged_already_is_left_out_after_ranking(capsys: pytest.Capture
     assert found == {"1": ["x", "w"]}
     told = capsys.readouterr().err
     assert "--exclude-judged: 1 of 3 judged topics are not pooled: 9" in told
-    assert "1 topics have no document left to judge and are left out: 2" in told
+    assert "1 topic without a document left to judge, left out: 2" in told
 
 
 def test_only_relevant_documents_whether_retrieved_or_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +37,7 @@ def test_only_relevant_documents_whether_retrieved_or_not(capsys: pytest.Capture
     assert found == {"1": ["x", "z", "unseen"], "7": ["elsewhere"]}
     told = capsys.readouterr().err
     assert "--only-relevant: 1 of 2 judged topics are not pooled: 7" in told
-    assert "--only-relevant: 1 topics of the runs have no relevant document: 2" in told
+    assert "--only-relevant: 1 topic of the runs without a relevant document: 2" in told
     Path("again").write_text("1 0 x 0\n")  # what the edited narrative was judged for so far
     assert pooled("--only-relevant", "q", "--exclude-judged", "again", "--topic", 1).keys() == {"1"}
     assert set(read_pool(Path("pool.jsonl"))["1"]) == {"z", "unseen"}

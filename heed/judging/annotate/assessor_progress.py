@@ -14,7 +14,7 @@ from heed.judging.annotate.grades import (
 )
 from heed.judging.annotate.store import Judgement, wording_of
 from heed.judging.annotate.task import Task
-from heed.progress import brief
+from heed.progress import brief, number_of
 
 
 class TopicProgress(TypedDict):
@@ -83,7 +83,7 @@ def progress_lines(task: Task, judgements: Sequence[Judgement], narratives: Narr
         documents = sum(len(task.to_judge(qid)) for qid in topics)
         counts = [] if task.only_relevant else [f"{original} of {documents} judged"]
         counts += [f"{read} of {again} read again"] if again else []
-        lines.append(f"{name}, {len(topics)} topics: {', '.join(counts)}")
+        lines.append(f"{name}, {number_of(len(topics), 'topic')}: {', '.join(counts)}")
     return lines
 
 

@@ -23,7 +23,7 @@ from heed.judging.annotate.grades import (
 from heed.judging.annotate.store import Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures.agreement import Agreement
-from heed.progress import brief
+from heed.progress import brief, number_of
 from heed.types import Qrels
 
 
@@ -102,14 +102,16 @@ def _write(task: Task, final: FinalGrades, narratives: Narratives, folder: Path)
         path = folder / f"{condition}.qrels"
         if qrels:
             write_qrels(path, qrels)
-            lines.append(f"{path}: {sum(map(len, qrels.values()))} judgements, {len(qrels)} topics")
+            count = number_of(sum(map(len, qrels.values())), "judgement")
+            lines.append(f"{path}: {count}, {number_of(len(qrels), 'topic')}")
         else:
             path.unlink(missing_ok=True)  # an earlier export's is outdated
             lines.append(f"{path}: not written, no topic is judged as {condition}")
     records = "".join(_line(_topic(task, qid, narratives)) for qid in task.topics)
     write_bytes(folder / "topics.jsonl", records.encode())
     changed = sum(is_changed(task, qid, narratives[qid]) for qid in task.pool)
-    return [*lines, f"{folder / 'topics.jsonl'}: {len(task.topics)} topics, {changed} with a changed narrative"]
+    topics = number_of(len(task.topics), "topic")
+    return [*lines, f"{folder / 'topics.jsonl'}: {topics}, {changed} with a changed narrative"]
 
 
 def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
@@ -161,17 +163,20 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     unread = [qid for qid in final.original if qid not in judged and is_changed(task, qid, narratives[qid])]
     if unread and not task.only_relevant:
         lines.append(
-            f"{len(unread)} topics with a changed narrative are not judged under it, left out of changed.qrels: "
-            f"{', '.join(unread)}"
+            f"{number_of(len(unread), 'topic')} with a changed narrative, not judged under it, left out of "
+            f"changed.qrels: {', '.join(unread)}"
         )
     same = sorted(qid for qid in judged if not is_changed(task, qid, narratives[qid]))
     if same:
-        lines.append(f"{len(same)} topics judged as changed have the original narrative still, left out: {brief(same)}")
+        count = number_of(len(same), "topic")
+        lines.append(f"{count} judged as changed, though the narrative is the original one, left out: {brief(same)}")
     reworded = sum(judgement.is_stale(wording_of(narratives[judgement.qid])) for judgement in chosen)
     if reworded:
-        lines.append(f"{reworded} judgements were made before the narrative's last edit; N on the page goes to them")
+        count = number_of(reworded, "judgement")
+        lines.append(f"{count} made before the narrative's last edit; N on the page leads there")
     if final.undecided:
-        lines.append(f"{len(final.undecided)} judgements left out: assessors differ; decide them on the agreement page")
+        count = number_of(len(final.undecided), "judgement")
+        lines.append(f"{count} left out: assessors differ; decide on the agreement page")
     return lines
 
 

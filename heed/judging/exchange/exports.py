@@ -12,7 +12,7 @@ from heed.judging.exchange.exported_pool import ExportedPool, check_exported
 from heed.judging.exchange.folder_layouts import write_mteb, write_relevation
 from heed.judging.exchange.json_files import write_doccano, write_jsonl, write_label_studio, write_rank_llm
 from heed.judging.exchange.table_files import write_csv, write_xlsx
-from heed.progress import brief, log
+from heed.progress import brief, log, number_of
 from heed.types import UNJUDGED
 
 __all__ = ["FORMATS", "ExportedPool", "check_form", "export"]
@@ -86,7 +86,7 @@ def export(form: str, path: Path, exported: ExportedPool) -> None:
     chosen = _FORMS[form]
     empty = [qid for qid, docids in exported.pool.items() if not docids]
     if empty:
-        log.info(f"{len(empty)} topics of the pool have no document and are left out: {brief(empty)}")
+        log.info(f"{number_of(len(empty), 'topic')} of the pool without documents, left out: {brief(empty)}")
     exported = exported._replace(pool={qid: docids for qid, docids in exported.pool.items() if docids})
     check_exported(exported, chosen.shows_text)
     chosen.write(path, exported)

@@ -22,7 +22,7 @@ from heed.judging.pools.pool_inputs import (
 from heed.judging.pools.rank_fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
 from heed.judging.pools.samples import Sample, Stratum, draw_sample
 from heed.measures.comparison_warnings import warn_of_missing_topics
-from heed.progress import brief, log
+from heed.progress import brief, log, number_of
 from heed.ranking import in_order
 from heed.types import Qrels, Run
 
@@ -125,7 +125,8 @@ def _topics_of_relevant(
         check_topics("--only-relevant", {topic: {} for topic in only}, topics, {})
         without = [topic for topic in topics if topic not in only]
         if without:
-            log.info(f"--only-relevant: {len(without)} topics of the runs have no relevant document: {brief(without)}")
+            topics_without = number_of(len(without), "topic")
+            log.info(f"--only-relevant: {topics_without} of the runs without a relevant document: {brief(without)}")
     return {topic: topics.get(topic, []) for topic in in_order(only)}
 
 
@@ -165,7 +166,7 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings) -> BuiltPool:
     if not pool:
         raise DataError("the pool is empty: all documents of the runs are judged already")
     if empty:
-        log.info(f"{len(empty)} topics have no document left to judge and are left out: {brief(empty)}")
+        log.info(f"{number_of(len(empty), 'topic')} without a document left to judge, left out: {brief(empty)}")
     return BuiltPool(pool, settings, sample)
 
 
