@@ -20,7 +20,7 @@ from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval.bm25.building import build_index
 from heed.retrieval.bm25.field_scores import length_of
-from heed.retrieval.bm25.index import FIELD, Bm25Settings, Searcher, Subset
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
 from heed.retrieval.bm25.postings_search import best, break_ties
 from heed.retrieval.lucene.analysis import MARK, WHOLE, Analysis
 from heed.retrieval.lucene.jvm import java
@@ -88,9 +88,18 @@ def test_runs_are_lucenes_for_queries_out_of_the_way(sample: tuple[Pair, dict[st
     )
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    return indexed(tmp_path_factory.mktemp("drawn"), Given(tuple(drawn_documents(5, 25, 150))))
+@pytest.fixture(scope="module", params=[(7, 80), (67, 160)])
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    return indexed(tmp_path_factory.mktemp("drawn"), Given(tuple(drawn_documents(5, *request.param))))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_runs_over_fields_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
+    weight = st.sampled_from([1.0, 0.3, 2.0, 0.1]) | st.floats(0.0625, 20, width=32)
+    fields = data.draw(st.dictionaries(st.sampled_from(TABLE_FIELDS), weight, min_size=1))
+    queries = {"q": " ".join(data.draw(st.lists(st.sampled_from(["w0", "w1", "w2", "w3", "w9"]), max_size=9)))}
+    same(drawn, queries, Bm25Settings(), data.draw(st.sampled_from([1, 10, 500])), fields=fields)
 
 
 def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path) -> None:
