@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -91,6 +92,19 @@ def _is_empty(db: sqlite3.Connection) -> bool:
     return not db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
 
 
+def _write_ahead(db: sqlite3.Connection) -> str:
+    """Switch to a write-ahead log; return the mode. SQLite does not wait for a connection that switches as well."""
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            mode: str = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            return mode
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection whose transactions are on disk when they end.
 
@@ -98,7 +112,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """
     db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
-        mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        mode = _write_ahead(db)
         db.execute("PRAGMA synchronous = FULL")
     except sqlite3.DatabaseError as error:
         db.close()
