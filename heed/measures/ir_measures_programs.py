@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from heed.errors import UsageError
 from heed.measures.measure_names import SUCH_AS, Name
 from heed.progress import warn
@@ -63,14 +65,13 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
     inferred = [str(measure) for measure in measures if str(measure).startswith("infAP")]
     if inferred and qrels and not any(UNJUDGED in grades.values() for grades in qrels.values()):
         warn(f"{inferred[0]}: is AP, since no document has the grade {UNJUDGED}, pooled and not judged (docs/pools.md)")
-    # scores without ties, since each program breaks them in its own way, and numbers as qids, which gdeval wants
-    qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
-    lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if qid in run}
-    numbered = {number: qrels[qid] for number, qid in qids.items()}
     if provider.NAME == "pytrec_eval":
-        judgements: Any = {number: _with_a_level(grades) for number, grades in numbered.items()}
-    else:
-        judgements = _judgements(numbered, by_subtopic=provider.NAME == "pyndeval")
+        lists = {qid: _for_single_precision(scores) for qid, scores in run.items() if qid in qrels}
+        judgements, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}
+    else:  # scores without ties, since each breaks them in its own way, and numbers as qids, which gdeval wants
+        qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
+        lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if qid in run}
+        judgements = _judgements({number: qrels[qid] for number, qid in qids.items()}, provider.NAME == "pyndeval")
     if provider.NAME == "gdeval" and any(grade > 4 for grades in qrels.values() for grade in grades.values()):
         raise UsageError(f"measure {measures[0]}: takes grades to 4 alone; some are above")
     groups = [{qid: scores} for qid, scores in lists.items()] if provider.NAME == "accuracy" else [lists]
@@ -102,6 +103,18 @@ def _with_a_level(grades: Mapping[str, int]) -> Mapping[str, int]:
     return dict.fromkeys(grades, 0) if all(grade < 0 for grade in grades.values()) else grades
 
 
+def _for_single_precision(scores: dict[str, float]) -> dict[str, float]:
+    """Return scores that keep their order when pytrec_eval rounds them to single precision.
+
+    trec_eval 10 reads doubles, pytrec_eval still floats: 1 and 1 + 1e-12 would tie. Only then are the
+    scores replaced, by negative ranks.
+    """
+    values = np.sort(np.fromiter(scores.values(), dtype=np.float64, count=len(scores)))
+    with np.errstate(over="ignore"):
+        singles = values.astype(np.float32)
+    tie = (singles[1:] == singles[:-1]) & (values[1:] != values[:-1])
+    return _by_rank(scores) if tie.any() else scores
+
+
 def _by_rank(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return scores by rank, which no program rounds: pytrec_eval reads 1 and 1 + 1e-12 as a tie."""
     return {docid: float(-rank) for rank, docid in enumerate(ranked(scores))}
