@@ -41,8 +41,9 @@ class PairedTopics(NamedTuple):
 def read_pairs(folder: Path, named: Naming, lang: str) -> PairedTopics:
     """Read topics in language ``lang`` with both instructions from configs that are called as ``named`` says.
 
-    Raises :class:`DataError` for a missing config, bad rows, or an id of the newer form that ends neither ``-og`` nor
-    ``-changed``. Missing instructions are warnings. Without ``top_ranked`` there are no candidates.
+    Raises :class:`DataError` for a missing config, bad rows, a query without its instruction, or an id of the newer
+    form that ends neither ``-og`` nor ``-changed``. Blank instructions are warnings. Without ``top_ranked`` there are
+    no candidates.
     """
     if config_files(folder, named(QRELS["original"])):
         topics = topics_of(rows(folder, named("queries")), lang, COLUMNS)
@@ -65,7 +66,7 @@ def is_paired(folder: Path) -> bool:
 
 def _read_newer(folder: Path, named: Naming, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
     topics: dict[str, Topic] = {}
-    for query in read_queries(folder, lang, named):
+    for query in read_queries(folder, lang, named, all_instructed=True):
         qid, condition = _split(folder, query.qid)
         topic = topics.setdefault(qid, query._replace(qid=qid, instructions={}))
         if instruction := query.instructions.get("original"):

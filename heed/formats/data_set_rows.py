@@ -198,26 +198,37 @@ def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
     return dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column))))
 
 
-def read_queries(folder: Path, lang: str, named: Callable[[str], str] = str) -> list[Topic]:
+def read_queries(
+    folder: Path, lang: str, named: Callable[[str], str] = str, *, all_instructed: bool = False
+) -> list[Topic]:
     """Return the topics of a data set: its queries, with the original instruction where there is one.
 
-    Instructions are a column of ``queries`` or a config ``instruction``; configs are called as ``named`` says. Raises
-    :class:`DataError` naming bad rows, and :class:`UsageError` for data sets that have several instructions a query.
+    Instructions are in a config ``instruction``; of queries that it lacks they are a column of ``queries``. Configs are
+    called as ``named`` says. Raises :class:`DataError` naming bad rows, and with ``all_instructed`` queries whose
+    instruction is in neither, and :class:`UsageError` for data sets that have several instructions a query.
     """
     if config_files(folder, "qrels_og"):
         raise UsageError(
             f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
             "InfoSearch's by heed infosearch --data"
         )
-    queries = list(rows(folder, named("queries")))
+    queries, config = list(rows(folder, named("queries"))), named("instruction")
     topics = topics_of(queries, lang, Columns())
-    if config_files(folder, named("instruction")):
-        instruction_rows = list(rows(folder, named("instruction")))
-    else:
-        instruction_rows = [row for row in queries if "instruction" in row.fields]
-    instructions = dict(
-        parsed(instruction_rows, lambda row: (row.word("query-id", "query_id", "_id", "id"), row.string("instruction")))
-    )
+    instruction_rows = [row for row in queries if "instruction" in row.fields]
+    if config_files(folder, config):
+        instruction_rows += rows(folder, config)
+    instructions: dict[str, str] = {}
+
+    def add(row: HubRow) -> None:
+        qid, text = row.word("query-id", "query_id", "_id", "id"), row.string("instruction")
+        instructions[qid] = text or instructions.get(qid, "")
+
+    def check(row: HubRow) -> None:
+        if (qid := row.word("_id", "id")) not in instructions:
+            raise row.problem(f"query {qid} has no row in {config} and no column instruction")
+
+    parsed(instruction_rows, add)
+    parsed(queries if all_instructed else (), check)
     return [
         topic._replace(instructions={"original": text}) if (text := instructions.get(topic.qid)) else topic
         for topic in topics

@@ -109,7 +109,7 @@ def test_qrels_as_tsv_and_split_folders_are_read(tmp_path: Path) -> None:
         judgements(tmp_path, "qrels")
 
 
-def test_missing_instructions_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_blank_instructions_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = [{"query-id": "305-og", "instruction": " "}, {"query-id": "305-changed", "instruction": "only this"}]
     read = read_followir(published(tmp_path, "jsonl", NEWER | {"instruction/instruction-00000-of-00001": told}))
     assert read.topics[0].instructions == {"changed": "only this"}
@@ -161,6 +161,34 @@ def test_all_bad_rows_are_told_also_of_parquet(tmp_path: Path) -> None:
         "row 1: no field corpus-id or corpus_id (found query-id)",
         "row 2: no field corpus-id or corpus_id (found query-id)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("instructions", "line"), [({"305-changed": "only this"}, 1), ({"305-og": "all of it", "305_changed": "x"}, 2)]
+)
+@pytest.mark.parametrize("column", [False, True])
+def test_a_query_without_its_instruction_is_an_error(
+    tmp_path: Path, instructions: dict[str, str], line: int, column: bool
+) -> None:
+    config, queries = "instruction/instruction-00000-of-00001", NEWER["queries/queries-00000-of-00001"]
+    files = NEWER | {config: [{"query-id": qid, "instruction": text} for qid, text in instructions.items()]}
+    if column:
+        del files[config]
+        beside = [
+            row | ({"instruction": instructions[row["_id"]]} if row["_id"] in instructions else {}) for row in queries
+        ]
+        files["queries/queries-00000-of-00001"] = beside
+    qid = queries[line - 1]["_id"]
+    with pytest.raises(HeedError, match=f"line {line}: query {qid} has no row in instruction and no column"):
+        read_followir(published(tmp_path, "jsonl", files))
+
+
+def test_a_column_has_the_instructions_that_the_config_lacks(tmp_path: Path) -> None:
+    queries = [row | {"instruction": f"column {row['_id']}"} for row in NEWER["queries/queries-00000-of-00001"]]
+    listed = [{"query-id": "305-og", "instruction": "all of it"}, {"query-id": "305-changed", "instruction": None}]
+    files = {"queries/queries-00000-of-00001": queries, "instruction/instruction-00000-of-00001": listed}
+    read = read_followir(published(tmp_path, "jsonl", NEWER | files))
+    assert read.topics[0].instructions == {"original": "all of it", "changed": "column 305-changed"}
 
 
 def test_queries_of_the_newer_form_come_once_and_name_their_condition(tmp_path: Path) -> None:

@@ -69,6 +69,12 @@ def test_a_missing_config_is_named_with_its_language(tmp_path: Path) -> None:
         read_mfollowir(hub_copy(tmp_path, "jsonl"), "rus", "rus")
 
 
+def test_a_query_without_its_instruction_is_an_error(tmp_path: Path) -> None:
+    files = hub_copy(tmp_path, "jsonl", instruction_zho=[{"query-id": "12-og", "instruction": "x"}])
+    with pytest.raises(HeedError, match="query 12-changed has no row in instruction-zho"):
+        read_mfollowir(files, "zho", "zho")
+
+
 def test_the_hub_out_of_reach_says_what_to_do() -> None:
     with pytest.raises(HeedError, match="hf download --repo-type dataset nobody/mFollowIR"):
         download("nobody/mFollowIR", "zho")
