@@ -12,9 +12,9 @@ from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
 from heed.datasets.described import read_described
 from heed.datasets.hub import Repository
-from heed.datasets.layout import Layout, Settings
-from heed.datasets.own_files import own_collection
-from heed.errors import DataError
+from heed.datasets.layout import Layout, Settings, check_settings
+from heed.datasets.own_files import OWN_FILES, own_collection
+from heed.errors import DataError, UsageError
 from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
@@ -32,13 +32,23 @@ def dimensions() -> tuple[str, ...]:
 
 
 def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    """Return the dimensions, of a local copy, or fetched, or of the sample.
+    """Return the dimensions, or the documents of the user's own as one collection, measured as InfoSearch is.
 
-    Documents of the user's own are one collection, measured as InfoSearch is.
+    Raises :class:`UsageError` for settings that belong to the other of the two.
     """
-    if settings.files.docs:
-        collection = own_collection(settings)
-        return [replace(collection, judging=_judging(collection.judging.qrels))]
+    is_one = len(members) == 1
+    if not settings.files.docs:
+        check_settings(members[0].name if is_one else members[0].group, DIMENSIONS, settings)
+        return DIMENSIONS.read(members, settings)
+    if is_one:
+        raise UsageError(f"{members[0].name}: not used with --docs, which names other documents; expected {NAME}")
+    check_settings("--docs", OWN_FILES, settings)
+    collection = own_collection(settings)
+    return [replace(collection, judging=_judging(collection.judging.qrels))]
+
+
+def _read_dimensions(members: Sequence[Named], settings: Settings) -> list[Collection]:
+    """Return the dimensions, of a local copy, or fetched, or of the sample."""
     if members[0].group == SAMPLE:
         return [_sample(member.subset) for member in members]
     if settings.data:
@@ -56,6 +66,7 @@ def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
     return read_described(members, settings)
 
 
+DIMENSIONS = Layout(_read_dimensions, ("subsets", "data"))
 INFOSEARCH = Layout(_read, ("files", "lang", "subsets", "data"))
 
 

@@ -525,6 +525,15 @@ def test_what_has_a_command_of_its_own_runs_by_its_name_too(tmp_path: Path, heed
             ("--dataset", "instructir", "--lang", "zho", "--data", "x"),
             "lang: not used by instructir; it takes fields, data",
         ),
+        (
+            ("--dataset", "infosearch-sample/audience", "--lang", "zho", "--topics", "t"),
+            "docs, topics, qrels, lang: not used by infosearch-sample/audience; it takes subset, data",
+        ),
+        (
+            ("--dataset", "infosearch/audience", "--docs", "d", "--topics", "t"),
+            "infosearch/audience: not used with --docs, which names other documents; expected infosearch",
+        ),
+        (("--dataset", "infosearch", "--docs", "d", "--data", "x"), "data: not used by --docs; it takes lang, fields"),
         (("--catalogue", "x"), "--catalogue: not used here"),
     ],
 )

@@ -146,6 +146,7 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         (SAMPLE, {"lang": "zho", "subset": "x", "data": "x"}, "subset, data: not used by neuclir-sample"),
         ("followtable", {}, "needs either subset or data"),
         ("tables-sample", {"form": "xml"}, "table form is 'xml', expected one of raw, markdown"),
+        ("infosearch-sample", {"dimension": "audience", "lang": "zho"}, "lang: not used by infosearch-sample/audience"),
         ("infosearch-sample", {"dimension": "tone"}, "tone: no subset of infosearch-sample; expected one of audience"),
         ("mfollowir", {"lang": "zho", "query_lang": "eng"}, "query_lang: not used by mfollowir; it takes lang, data"),
     ],
