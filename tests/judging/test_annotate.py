@@ -267,6 +267,14 @@ def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path
     assert "line 3: not JSON" in problems[2]
 
 
+def test_records_and_trecs_documents_go_before_text_files(tmp_path: Path) -> None:
+    (tmp_path / "trec.txt").write_text("<DOC>\n<DOCNO> FB-1 </DOCNO>\n<TEXT>\none\n</TEXT>\n</DOC>\n")
+    (tmp_path / "a.txt").write_text("a note on document a")
+    assert [document.text for document in read_pooled([str(tmp_path)], ["FB-1"])] == ["one"]
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "two"}])
+    assert [document.text for document in read_pooled([str(tmp_path)], ["a"])] == ["two"]
+
+
 @pytest.mark.parametrize(
     ("record", "date"),
     [

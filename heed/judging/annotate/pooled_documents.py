@@ -10,7 +10,7 @@ from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
 from heed.files import read_lines
-from heed.formats.documents import Line, corpus_files, parse_line, read_corpus
+from heed.formats.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
 from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
 from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
@@ -65,11 +65,13 @@ def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:
             path = irds.documents_file(known[0], known[1])
             if not path.exists():
                 raise DataError(f"{path}: no documents of {name}; heed fetch says how to get them")
-        for file in corpus_files([path], TABLE_SUFFIXES):
-            if file.name.endswith(ONE_TABLE):
-                yield from ((line, "") for line in Tables([file], "raw").lines())
-            elif file.suffix == ".parquet" or is_trec_documents(file):  # the hub's mirrors have no column for a date
+        files = corpus_files([path], TABLE_SUFFIXES)
+        records = [file for file in files if file.name.endswith(SUFFIXES) or is_trec_documents(file)]
+        for file in records or files:  # a text file beside records is a note on them, not a document
+            if file.suffix == ".parquet" or is_trec_documents(file):  # the hub's mirrors have no column for a date
                 yield from ((line, "") for line in read_corpus([file]))
+            elif file.name.endswith(ONE_TABLE):
+                yield from ((line, "") for line in Tables([file], "raw").lines())
             else:
                 yield from (
                     (parse_line(file, line_no, text), text) for line_no, text in read_lines(file) if text.strip()
