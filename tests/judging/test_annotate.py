@@ -139,6 +139,17 @@ def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_p
     assert "pool.db: other given judgements of topics q1; give what it was made with" in again.stderr
 
 
+def test_judgements_that_lack_a_topic_of_the_database_are_others(tmp_path: Path) -> None:
+    topics = [{"qid": qid, "lang": "eng", "query": "ferries"} for qid in ("q1", "q2")]
+    files = annotation_files(tmp_path, topics, [{"id": "a", "text": "one"}])
+    (tmp_path / "both").write_text("q1 0 a 1\nq2 0 a 1\n")
+    (tmp_path / "less").write_text("q1 0 a 1\n")
+    task = prepared(*files, "--qrels", tmp_path / "both")
+    assert prepared(files[0], "--qrels", tmp_path / "both") == task
+    with pytest.raises(HeedError, match=r"pool\.db: other given judgements of topics q2; give what it was made with"):
+        prepared(files[0], "--qrels", tmp_path / "less")
+
+
 def test_a_deeper_pool_is_judged_in_the_same_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given(tmp_path, instructions={"original": "Only sinkings."})
     write_jsonl(tmp_path / "deeper.jsonl", [{"qid": "q1", "docids": ["d", "b", "c"]}])

@@ -95,7 +95,8 @@ def _check_sources(sources: Sources, store: Store, task: Task, pool: Pool) -> No
         shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
         other = replace(other, topics=topics_of_pool(replace(sources, lang=lang), shared))
     if sources.qrels:
-        other = replace(other, qrels=judgements_of_pool(sources.qrels, lang, task.pool))
+        judged = judgements_of_pool(sources.qrels, task.lang, task.pool)
+        other = replace(other, qrels={qid: {} for qid in task.qrels} | judged)  # topics that the file lacks differ too
     if sources.grades:
         other = replace(other, scale=parse_scale(sources.grades))
     narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}

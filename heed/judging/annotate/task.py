@@ -144,7 +144,7 @@ def new_in(later: Pool, first: Pool) -> Pool:
 
 
 def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the differences that keep the judgements of ``other`` from being one's of ``task``, each as a sentence.
+    """Return the differences that keep judgements of ``other`` from counting for ``task``, each as a sentence.
 
     A changed narrative may also be one of the topic's ``edits``: an export writes the current one into its topics.
     """
