@@ -422,7 +422,6 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
     for old, wrong in (
         ('"grade": 1', '"grade": 2'),
         ('"grade": 1', '"grade": "1"'),
-        ('"qid": "1"', '"qid": "x9"'),
         ('"assessor": "bela"', '"assessor": " "'),
         ('"original"', '"query"'),
         ('"at"', '"when"'),
@@ -430,6 +429,9 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
         (folder / "judgements.jsonl").write_text(judgements.replace(old, wrong))
         with pytest.raises(HeedError, match=r"judgements\.jsonl|assessor is"):
             here.add(folder)
+    (folder / "judgements.jsonl").write_text(judgements.replace('"qid": "1"', '"qid": "x9"'))
+    with pytest.raises(HeedError, match=r"judgements\.jsonl, line 1: topic x9 is not in .*topics\.jsonl in eng"):
+        here.add(folder)
     (folder / "judgements.jsonl").unlink()
     with pytest.raises(HeedError, match=r"judgements\.jsonl: no such file"):
         here.add(folder)

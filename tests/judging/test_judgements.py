@@ -151,7 +151,9 @@ def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pyte
     out, ids = tmp_path / "q", str(tmp_path / "r" / "ids.json")
     given = [str(tmp_path / "qrels.txt"), "--out", str(out)]
     assert main(given) == 1
-    assert "line 1: column 2 is not 0: of Relevation's results give ids.json of the export" in capsys.readouterr().err
+    assert (
+        "line 1: column 2 is Q0, not 0; if Relevation wrote it, give ids.json of the export" in capsys.readouterr().err
+    )
     assert main([*given, "--map", ids]) == 1
     assert "topic 12, document zho-1: 1 by ben" in capsys.readouterr().err
     assert main([*given, "--map", ids, "--resolve", "majority"]) == 0

@@ -121,9 +121,15 @@ def _read_export(folder: Path, task: Task) -> Addition:
     for line_no, record in read_objects(path):
         try:
             judgement = msgspec.convert(record, ExportedJudgement)
-            entries += _entries(judgement, narratives[judgement.qid])
-        except (msgspec.ValidationError, KeyError) as error:
+        except msgspec.ValidationError as error:
             problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it ({error})")
+            continue
+        if judgement.qid in narratives:
+            entries += _entries(judgement, narratives[judgement.qid])
+        else:
+            problems.append(
+                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in {lang}"
+            )
     fail(problems)
     topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
     return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)

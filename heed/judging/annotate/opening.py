@@ -76,6 +76,8 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
         store.set_property("given", dump_task(task)["given"])
     new = new_in(pool, task.pool)
     if not new:
+        if sources.docs:
+            log.info(f"the documents are in {store.path} since the first start; --docs is not read again")
         return task
     known = {*task.docids()}
     missing = [docid for docid in chain.from_iterable(new.values()) if docid not in known]

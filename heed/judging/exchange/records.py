@@ -88,8 +88,11 @@ def parse_fields(record: Record) -> list[Label]:
 
 def parse_qrels(record: Record) -> list[Label]:
     """Return the label of a qrels line."""
-    if record.fields["second"] != "0":
-        raise record.problem("column 2 is not 0: of Relevation's results give ids.json of the export with --map")
+    second = record.fields["second"]
+    if second != "0":
+        raise record.problem(
+            f"column 2 is {second}, not 0; if Relevation wrote it, give ids.json of the export (--map)"
+        )
     return [label_of(record, record.fields["grade"], "")]
 
 
