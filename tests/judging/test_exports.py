@@ -323,6 +323,18 @@ def test_a_missing_package_is_said_before_anything_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["a.run"]
 
 
+def test_an_mteb_folder_is_read_by_heed(tmp_path: Path) -> None:
+    pair = read_pairs(exported(tmp_path, "mteb"), str, "eng")
+    assert {topic.qid: topic.instructions for topic in pair.topics} == {
+        qid: topic.instructions for qid, topic in TOPICS.items()
+    }
+    assert pair.candidates == POOL
+    unjudged = {qid: dict.fromkeys(docids, -1) for qid, docids in POOL.items()}
+    assert pair.qrels == {"original": unjudged, "changed": unjudged}
+    export("mteb", tmp_path / "alone", material(tmp_path, "original"))
+    assert read_pairs(tmp_path / "alone", str, "eng").qrels == {"original": unjudged, "changed": {}}
+
+
 @pytest.mark.golden(program="mteb 2.26.24", compared="a folder that Heed exported, as mteb reads it", systems=())
 def test_an_mteb_folder_is_read_by_mteb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
