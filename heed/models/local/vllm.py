@@ -124,6 +124,11 @@ class VllmModel:
                 f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use --inference "
                 "transformers"
             ) from error
+        for prompt, output in zip(prompts, outputs, strict=True):
+            if list(output.prompt_token_ids) != prompt:
+                raise ModelError(
+                    f"{self._model.source}: vLLM read another prompt than was sent; use --inference transformers"
+                )
         return [output.outputs[0] for output in outputs]
 
     def _start(self) -> Any:
