@@ -210,6 +210,12 @@ def test_answers_are_paid_once_and_the_cost_is_told_before(server: Server, capsy
     assert not [path for path in Path().rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
+def test_that_a_server_may_cut_instructions_is_told_before(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    for model, told in ((OWN, True), (OWN._replace(max_length=8192), False)):
+        ApiReranker(model, CPU).begin([QUERY], lambda _: DOCUMENTS)
+        assert ("cross: its entry has no max_length; what is too long is cut" in capsys.readouterr().err) is told
+
+
 def test_searches_are_counted_as_cohere_counts_them() -> None:
     bill = Bill(None, 2.0)
     bill.add_search("q" * 40, ["d" * 1960] * 100)  # 10 and 490 tokens: 500, so 100 documents, one search

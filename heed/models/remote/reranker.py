@@ -61,6 +61,8 @@ class ApiReranker:
                     bill.add_search(" ".join([text, *fields.values()]), texts)
         if queries:
             log.info(bill.line(f"{self.name}.{queries[0].condition}"))
+            if self._model.max_length is None:
+                log.info(f"{self.name}: its entry has no max_length; what is too long is cut or refused by its server")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the server's score of each document.
