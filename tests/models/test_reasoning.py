@@ -9,6 +9,7 @@ import tiny_language_models as tiny
 import torch
 from model_inputs import CPU
 
+from heed.errors import HeedError
 from heed.models.local.language_models import load_tokenizer
 from heed.models.local.logits import padded
 from heed.models.registry.entries import Model, Registry
@@ -141,6 +142,11 @@ def test_a_long_document_leaves_room_for_the_thought(folder: Path) -> None:
     ]
     assert len(set(scores)) == 3
     assert reranker.score(TOPIC.under("query"), []) == []
+
+
+def test_a_limit_below_a_thought_is_an_error_before_weights_are_read(folder: Path) -> None:
+    with pytest.raises(HeedError, match="max_length 10, expected more than the 10 tokens that are left for a thought"):
+        ReasoningReranker(model(folder, max_length=10), CPU).load()
 
 
 def test_a_thought_is_as_long_as_its_prompt_leaves_room(folder: Path) -> None:

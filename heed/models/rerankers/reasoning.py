@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from heed.errors import ModelError
 from heed.models.local.language_models import (
     check_entry,
     entry_ids,
@@ -56,7 +57,13 @@ class ReasoningReranker(LocalModel):
     @cached_property
     def _limit(self) -> int:
         positions: int = load_config(self._model).max_position_embeddings
-        return self._model.max_length or positions
+        limit = self._model.max_length or positions
+        if limit <= LEAST:
+            raise ModelError(
+                f"{self._model.source}: max_length {limit}, expected more than the {LEAST} tokens that are left for a "
+                "thought"
+            )
+        return limit
 
     @cached_property
     def _prompts(self) -> Prompts:
