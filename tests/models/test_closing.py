@@ -13,6 +13,7 @@ from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.listwise_local import LocalChat
+from heed.models.rerankers.yes_no import YesNoReranker
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.types import Document, Query
@@ -37,6 +38,15 @@ def test_models_are_freed_also_inside_of_other_systems(tiny_encoder: Path, tiny_
     both.close()
     assert networks() == unloaded
     assert both.score(QUERY, DOCUMENTS) == scores
+
+
+def test_documents_of_two_collections_with_one_docid_are_two(tiny_cross_encoder: Path, tmp_path: Path) -> None:
+    yes_no = Model(str(causal("Llama", tmp_path / "m")), "causal", prompt=LLAMA, tokens=("false", "true"))
+    for make, model in ((CrossEncoderReranker, Model(str(tiny_cross_encoder))), (YesNoReranker, yes_no)):
+        used = make(model, CPU)
+        for text in ("a river " * 60, "a house " * 60):  # of one length, and longer than the models read
+            documents = [Document("1", "", text)]
+            assert used.score(QUERY, documents) == make(model, CPU).score(QUERY, documents)
 
 
 @pytest.mark.parametrize("dtype", [None, "bfloat16"])

@@ -207,6 +207,10 @@ def test_windows_of_rank_k_lie_as_the_authors_code_has_them(count: str) -> None:
     assert order == list(map(int, slid["order"].split()))
 
 
+def test_a_number_of_no_document_is_passed_over() -> None:
+    assert parse_last_line("[0] > [2] > [3]", 2).order == [1, 0]  # the authors' code takes 0 for the last passage
+
+
 @pytest.mark.golden(program="rank-k rerank.py", compared="rankings read from answers", systems=(RANK_K,))
 @pytest.mark.parametrize(
     ("answer", "order"), [*zip(*(RECORDED["rank_k"][part] for part in ("answers", "orders")), strict=True)]

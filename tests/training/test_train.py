@@ -302,6 +302,11 @@ def test_what_was_made_is_used_again_and_other_settings_make_it_anew(
     train(data, base, out, *QUICK, "--steps", "5")
     assert "steps was 2 and is now 5" in capsys.readouterr().err
     assert contents(out) != before and len(note(out)["loss"]) == 2
+    written = contents(out)
+    for name in ("adapter_model.safetensors", "adapter_config.json"):
+        (out / name).write_bytes(written[name][:-2])
+        train(data, base, out, *QUICK, "--steps", "5")
+        assert "not as it was left" in capsys.readouterr().err and contents(out) == written
 
 
 def test_a_folder_of_something_else_is_kept(
