@@ -204,7 +204,7 @@ class Retriever(Protocol):
 class Reranker(Protocol):
     """Scores documents for a query.
 
-    Optional: ``config``, ``load()`` and ``close()`` as of a :class:`Retriever`; see also :class:`Estimating`.
+    Optional: ``config``, ``load()`` and ``close()`` as of a :class:`Retriever`.
     """
 
     @property
@@ -234,7 +234,7 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Estimating(Protocol):
-    """A reranker that logs what its work will cost before it begins, and afterwards what it had to repair."""
+    """A reranker of Heed's own that logs what its work will cost before it begins, and then what it had to repair."""
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Called before the first of ``queries`` is scored; ``documents`` gives the pool of a query."""

@@ -42,7 +42,7 @@ def read_examples(path: Path) -> list[Example]:
     """Read the examples of a file of JSON lines, gunzipped by suffix; other fields are ignored.
 
     ``label`` is true or false, as such, as 1 or 0, or as text. Raises :class:`DataError` that names
-    each line with something else, and for a file without any.
+    each line with other fields, or the first that is no JSON object, and for a file without examples.
     """
     examples, problems = [], []
     for line_no, record in read_objects(path):
