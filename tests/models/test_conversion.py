@@ -26,7 +26,7 @@ from heed.errors import ModelError
 from heed.files import digest
 from heed.models.encoders.bi_encoder import PeftEncoder, SentenceEncoder
 from heed.models.files import unpickling
-from heed.models.files.conversion import converted, lacks_safetensors, pickles_of
+from heed.models.files.conversion import converted, has_weights, lacks_safetensors, pickles_of
 from heed.models.files.model_files import fingerprint, local_copy
 from heed.models.files.unpickling import SPARE, convert
 from heed.models.listing import missing
@@ -162,6 +162,10 @@ def test_an_adapter_and_its_base_in_shards_are_converted(tmp_path: Path) -> None
         shard.unlink()
     with pytest.raises(ModelError, match=r"index.json: names 'pytorch_model-00002-of-\d+.bin', expected a file"):
         converted(tmp_path / "base-pickled")
+    (tmp_path / "base-pickled" / "pytorch_model.bin.index.json").unlink()
+    with pytest.raises(ModelError, match=r"pytorch_model.bin.index.json: is missing, but pickled weights beside it"):
+        converted(tmp_path / "base-pickled")
+    assert not has_weights(tmp_path / "base-pickled")
 
 
 def test_a_checkpoint_of_colberts_own_code_gives_the_same_scores(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def converted(folder: Path) -> Path:
 def pickles_of(folder: Path) -> list[str]:
     """Return the pickled weights in ``folder`` that lack a copy as safetensors.
 
-    Raises :class:`ModelError` for a shard that is missing, and for an index that is none.
+    Raises :class:`ModelError` for shards or an index that are missing, and for an index that is none.
     """
     pickles = lacks_safetensors([path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))])
     for index in _indexes(folder, pickles):
@@ -77,11 +77,12 @@ def lacks_safetensors(names: list[str]) -> list[str]:
 
 def _indexes(folder: Path, pickles: list[str]) -> set[Path]:
     """Return the index beside each of the ``pickles`` that are shards."""
-    shards = (folder / name for name in pickles if SHARD.fullmatch(PurePosixPath(name).name))
-    return {index for shard in shards if (index := shard.with_name(SHARDS)).is_file()}
+    return {(folder / name).with_name(SHARDS) for name in pickles if SHARD.fullmatch(PurePosixPath(name).name)}
 
 
 def _check_shards(index: Path) -> None:
+    if not index.is_file():
+        raise ModelError(f"{index}: is missing, but pickled weights beside it are divided into files; fetch it")
     try:
         names = sorted(set(json.loads(read_bytes(index))["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
