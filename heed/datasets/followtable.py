@@ -39,7 +39,7 @@ TYPES = {"1.1": "C1", "1.2": "C2", "2.1": "S1", "2.2": "S2", "2.3": "S3"}
 RAW = "query_instruction.json"
 KINDS = tuple(dict.fromkeys(TYPES.values()))
 Text = Annotated[str, Meta(pattern=r"\S")]
-TableFile = Annotated[str, Meta(pattern=r"^\S+$")]
+TableFile = Annotated[str, Meta(pattern=r"\A\S+\Z")]
 
 
 class Published(NamedTuple):
@@ -198,7 +198,7 @@ class _Out(Struct):
 
     instruction: Text
     instruction_positive: list[TableFile]
-    instruction_type: str = ""
+    instruction_type: str | float | None = None
 
 
 class _Entry(Struct):

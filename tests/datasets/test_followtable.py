@@ -142,6 +142,13 @@ def changed(**fields: Any) -> list[dict[str, Any]]:
     return [*ENTRIES[:2], {**ENTRIES[2], **fields}]
 
 
+@pytest.mark.parametrize(("raw_type", "name"), [(2.2, "S2"), (None, "")])
+def test_types_of_the_raw_release_may_be_numbers_or_missing(tmp_path: Path, raw_type: object, name: str) -> None:
+    entries = changed(outs=[{**ENTRIES[2]["outs"][0], "instruction_type": raw_type}])
+    [topic] = [topic for topic in read_followtable(raw(tmp_path, entries)).topics if topic.qid == "2_0"]
+    assert topic.type == name
+
+
 @pytest.mark.parametrize(
     ("entries", "told"),
     [
@@ -151,6 +158,7 @@ def changed(**fields: Any) -> list[dict[str, Any]]:
             changed(outs=[{**ENTRIES[2]["outs"][0], "instruction_positive": ["7 8.txt"]}]),
             "at `$[2].outs[0].instruction_positive[0]`",
         ),
+        (changed(query_positive=["7.txt\n"]), "at `$[2].query_positive[0]`"),
         (changed(outs=5), "expected `array`, got `int` - at `$[2].outs`"),
         ([without(ENTRIES[0], "query")], "missing required field `query` - at `$[0]`"),
         ({"query": "x"}, "expected `array`, got `object`"),
