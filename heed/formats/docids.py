@@ -20,9 +20,8 @@ def read_docids(path: Path) -> Iterator[str]:
     if (path / STORE).is_file():
         yield from DocumentStore(path, "").docids()
         return
-    is_list = path.is_file() and not path.name.endswith(SUFFIXES) and not is_trec_documents(path)
     problems = []
-    for line in _listed(path) if is_list else Files([path]).lines():
+    for line in _listed(path) if _is_list(path) else Files([path]).lines():
         if line.document:
             yield line.document.docid
         else:
@@ -30,6 +29,13 @@ def read_docids(path: Path) -> Iterator[str]:
             if len(problems) > SHOWN:
                 break
     fail(problems)
+
+
+def _is_list(path: Path) -> bool:
+    """Whether a file holds neither TREC's documents nor JSON, which documents may be whatever the file's suffix."""
+    if not path.is_file() or path.name.endswith(SUFFIXES) or is_trec_documents(path):
+        return False
+    return not next((text for _, text in read_lines(path) if text.strip()), "").lstrip().startswith("{")
 
 
 def _listed(path: Path) -> Iterator[Line]:

@@ -33,7 +33,7 @@ def expected_topics(path: Path, condition: str | None = None) -> set[str]:
     if form == "neuclir":
         qids = _neuclir(path)
     elif form == "heed":
-        languages = {str(record.get("lang", "")) for _, record in read_objects(path)}
+        languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path)})
         topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title")]
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":

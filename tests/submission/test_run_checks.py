@@ -193,6 +193,8 @@ def test_a_collection_is_known_by_language(tmp_path: Path) -> None:
     assert len(found) == 4
     assert [found.language(docid) for docid in "abcde"] == ["zho", "zho", "rus", "rus", None]
     assert read_collection_ids([str(tmp_path / "zho.jsonl")]).language("a") == ""
+    write_jsonl(tmp_path / "zho.json", [{"id": "a", "text": "x"}])  # documents, whatever the suffix
+    assert read_collection_ids([str(tmp_path / "zho.json")]).language("a") == ""
     for text, said in (("a b\n", "line 1: found 'a b', expected one docid a line"), ("\n", "no document in it")):
         (tmp_path / "bad.txt").write_text(text)
         with pytest.raises(HeedError, match=said):
