@@ -38,13 +38,14 @@ class PackedDocuments(NamedTuple):
     digest: str
 
     def get(self, docids: Iterable[str]) -> list[Document]:
-        """Return the documents of ``docids``."""
-        return list(self._replace(bodies={docid: self.bodies[docid] for docid in docids}).unpacked())
+        """Return the documents of ``docids``, in that order."""
+        return list(self.unpacked(docids))
 
-    def unpacked(self) -> Iterator[Document]:
-        """Yield all documents."""
+    def unpacked(self, docids: Iterable[str] | None = None) -> Iterator[Document]:
+        """Yield the documents of ``docids``, all of them by default."""
         unpack = Unpacker(self.dictionary).unpack
-        return (Document(docid, *separated(unpack(body))) for docid, body in self.bodies.items())
+        chosen = self.bodies if docids is None else docids
+        return (Document(docid, *separated(unpack(self.bodies[docid]))) for docid in chosen)
 
 
 class DocumentStore:
