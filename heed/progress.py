@@ -121,7 +121,7 @@ def number_of(number: int, noun: str) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Return the number with its noun and verb, as ``1 document is`` and ``3 documents are``."""
-    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+    return f"{number_of(number, noun)} {'is' if number == 1 else 'are'}"
 
 
 @contextmanager
