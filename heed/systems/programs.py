@@ -54,6 +54,10 @@ class Program:
         self.config: Config | None = None if config is None else {"command": self.arguments, "version": config}
         self._process: LineProcess | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the program as a worker starts it: without the process that may run here."""
+        return {**vars(self), "_process": None}
+
     def _executable(self) -> str:
         """Return the program's path, looked for as a shell would; :class:`UsageError` where it cannot be run."""
         program = self.arguments[0]

@@ -18,11 +18,12 @@ from heed.formats.trec_files import read_run
 from heed.models.local.runtime import Runtime
 from heed.systems.alone import model_alone
 from heed.systems.by_name import manifest_entry
-from heed.systems.programs import Program
+from heed.systems.programs import Program, program_by_workers
 from heed.systems.settings import Machine
 from heed.systems.user_objects import OwnReranker
 from heed.types import closed
 from heed.workers import Workers
+from heed.workers.pool import open_pool
 
 # scores are lengths of texts; each program writes its process and the topics that it read into files
 SCRIPT = f"""#!{sys.executable} -IS
@@ -313,6 +314,14 @@ def test_each_worker_starts_the_program_and_the_run_has_the_same_bytes(write: Wr
     assert "error: long: topic 0: ended with status 1 without an answer" in failed.stderr
     assert "error:   not today" in failed.stderr and failed.returncode == 1
     until(lambda: not any(map(running, started())))
+
+
+def test_a_program_that_runs_here_is_started_by_a_worker_too(write: Write) -> None:
+    write()
+    with closed(program := Program("./score")), open_pool(Workers(number=1), "cpu") as pool:
+        assert program.score(FIRST, TWO) == [3, 5]
+        assert program_by_workers(program, pool).score(SECOND, TWO) == [3, 5]
+        assert len(started()) == 2
 
 
 @pytest.mark.parametrize("workers", [Workers(), Workers(number=2)])
