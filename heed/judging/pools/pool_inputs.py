@@ -1,6 +1,5 @@
 """What a pool is built from: runs and their lists by topic, judgements, the languages of documents and topics."""
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -39,10 +38,9 @@ def read_runs(paths: Sequence[Path], subset: str | None = None) -> dict[str, Run
 
 
 def run_names(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return ``name -> path``: the file's name without ``.gz`` and ``.run``.
+    """Return ``name -> path``: the file's name without ``.gz`` and ``.run``, after as many folders as make it unique.
 
-    Where two files have one name, all are named from the folder that they have in common. Raises
-    :class:`UsageError` for a file that is given twice and for two that would still have one name.
+    Raises :class:`UsageError` for a file that is given twice and for names that no folder makes unique.
     """
     files: dict[Path, list[Path]] = {}
     for path in paths:
@@ -53,19 +51,25 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
         if len(same) > 1
     ]
     fail(problems, UsageError)
-    names = [_name(path.name) for path in paths]
-    if len(set(names)) < len(names):
-        common = os.path.commonpath([path.absolute().parent for path in paths])
-        names = [_name(path.absolute().relative_to(common).as_posix()) for path in paths]
-    for name in names:
-        same = sorted(str(path) for path, other in zip(paths, names, strict=True) if other == name)
-        if len(same) > 1:
-            raise UsageError(f"{' and '.join(same)}: both runs would be called {name}; rename one")
-    return dict(zip(names, paths, strict=True))
+    names = {path: _names(path) for path in paths}
+    counts = Counter(name for of_path in names.values() for name in of_path)
+    clashes: dict[str, list[str]] = {}
+    for path, of_path in names.items():
+        if counts[of_path[-1]] > 1:
+            clashes.setdefault(of_path[-1], []).append(str(path))
+    problems = [
+        f"{' and '.join(sorted(same))}: both runs would be called {name.rpartition('/')[2]}; rename one"
+        for name, same in clashes.items()
+    ]
+    fail(problems, UsageError)
+    return {next(name for name in of_path if counts[name] == 1): path for path, of_path in names.items()}
 
 
-def _name(path: str) -> str:
-    return path.removesuffix(".gz").removesuffix(".run")
+def _names(path: Path) -> list[str]:
+    """Return the file's name without suffixes, after none of its folders, after the last one, and so on to all."""
+    *folders, file = path.absolute().parts
+    name = file.removesuffix(".gz").removesuffix(".run")
+    return ["/".join([*folders[start:], name]) for start in range(len(folders), -1, -1)]
 
 
 def system_of(name: str) -> str:
