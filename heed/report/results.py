@@ -1,7 +1,7 @@
 """Results folders read and checked: ``summary.json``, ``per_topic.json``, and whether the runs beside them changed."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -55,8 +55,8 @@ class _Summary(Struct):
 
 
 class _PerTopic(Struct):
-    rows: list[Detail] = []
-    shifts: list[Shift] = []
+    rows: list[Detail]
+    shifts: list[Shift]
 
 
 def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
@@ -125,9 +125,11 @@ def _mismatch(folder: Path) -> str:
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
     """Return the results of ``folder``; add to ``problems`` what is wrong with its files."""
-    topics_path = folder / "per_topic.json"
-    summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
-    topics = (topics_path.exists() and _read_json(topics_path, _PerTopic, problems)) or _PerTopic()
+    path, topics_path = folder / "summary.json", folder / "per_topic.json"
+    summary = _read_json(path, _Summary, problems) or _Summary("", "", [])
+    topics = (topics_path.exists() and _read_json(topics_path, _PerTopic, problems)) or _PerTopic([], [])
+    problems += _duplicates(path, summary.rows)
+    problems += _contradictions(topics_path, summary.rows, topics.rows)
     return Results(
         name,
         summary.collection,
@@ -147,6 +149,24 @@ def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None
         return decode(read_bytes(path), type=form)
     except HeedError as error:
         problems.append(str(error))
-    except (DecodeError, UnicodeDecodeError) as error:
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         problems.append(f"{path}: {error}; run the collection again")
     return None
+
+
+def _duplicates(path: Path, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield figures that come twice: one would be in the tables, another in the charts."""
+    first: dict[tuple[str, str, str], int] = {}
+    for index, row in enumerate(rows):
+        key = row["system"], row["condition"], row["measure"]
+        if first.setdefault(key, index) != index:
+            yield f"{path}: rows[{first[key]}] and rows[{index}] are both {' '.join(key)}; run the collection again"
+
+
+def _contradictions(path: Path, rows: Sequence[Row], details: Sequence[Detail]) -> Iterator[str]:
+    """Yield values by topic that belong to another summary than the one beside them."""
+    values = {(row["system"], row["condition"], row["measure"], row["n"]): row["value"] for row in rows}
+    for index, detail in enumerate(details):
+        value = values.get((detail["system"], detail["condition"], detail["measure"], detail["n"]))
+        if values and (value is None or abs(value - detail["value"]) > 1e-9):
+            yield f"{path}: rows[{index}] is not a row of summary.json, the two differ; run the collection again"

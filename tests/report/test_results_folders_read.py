@@ -26,10 +26,28 @@ SHIFT = {"system": "a", "qid": "1", "docid": "d", "group": "other", "base": 1, "
         ([row("a", "x", "AP", 1, -1)], None, "Expected `int` >= 0 - at `$.rows[0].n`"),
         ([row("a\n\x1b[31m", "x", "AP", 1)], None, "at `$.rows[0].system`"),
         ([row("", "x", "AP", 1)], None, "at `$.rows[0].system`"),
-        ([], {"rows": [row("a", "x", "AP", 1)]}, "per_topic.json: Object missing required field `per_topic`"),
-        ([], {"rows": [row("a", "x", "AP", 1) | {"per_topic": {"1\n": 1}}]}, "at `key` in `$.rows[0].per_topic`"),
-        ([], {"shifts": [SHIFT]}, "Invalid enum value 'other' - at `$.shifts[0].group`"),
-        ([], {"shifts": [SHIFT | {"group": "violating", "base": 0}]}, "at `$.shifts[0].base`"),
+        ("[" * 100_000, None, "summary.json: "),
+        ('{"other": ' + "[" * 100_000, None, "summary.json: maximum recursion depth exceeded"),
+        ([row("a", "x", "AP", 1), row("a", "x", "AP", 0)], None, "rows[0] and rows[1] are both a x AP"),
+        ([], {"rows": []}, "per_topic.json: Object missing required field `shifts`"),
+        ([], {"shifts": []}, "per_topic.json: Object missing required field `rows`"),
+        (
+            [],
+            {"rows": [row("a", "x", "AP", 1)], "shifts": []},
+            "per_topic.json: Object missing required field `per_topic`",
+        ),
+        (
+            [],
+            {"rows": [row("a", "x", "AP", 1) | {"per_topic": {"1\n": 1}}], "shifts": []},
+            "at `key` in `$.rows[0].per_topic`",
+        ),
+        ([], {"rows": [], "shifts": [SHIFT]}, "Invalid enum value 'other' - at `$.shifts[0].group`"),
+        ([], {"rows": [], "shifts": [SHIFT | {"group": "violating", "base": 0}]}, "at `$.shifts[0].base`"),
+        (
+            [row("a", "x", "AP", 1)],
+            {"rows": [row("a", "x", "AP", 0.5) | {"per_topic": {"1": 1}}], "shifts": []},
+            "per_topic.json: rows[0] is not a row of summary.json, the two differ",
+        ),
     ],
 )
 def test_a_malformed_file_of_figures_is_an_error(tmp_path: Path, content: object, per_topic: object, said: str) -> None:
